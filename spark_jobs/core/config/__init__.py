@@ -1,0 +1,1 @@
+"""Configuration: one typed declaration for each ``hoodie.*`` key."""

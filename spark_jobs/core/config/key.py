@@ -1,0 +1,94 @@
+"""What one ``hoodie.*`` key is: its type, default, other names, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from spark_jobs.core.errors import ConfigError
+
+
+T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key(Generic[T]):
+    """One typed declaration.
+
+    ``parse`` takes the text of the value and raises ValueError where it is no such value; ``aliases`` are older names,
+    looked up in their order when ``name`` is absent.
+    """
+
+    name: str
+    parse: Callable[[str], T]
+    default: T
+    doc: str
+    aliases: tuple[str, ...] = ()
+
+    def of(self, values: Mapping[str, str]) -> T:
+        """The value in ``values``, or the default where no name of the key is set or its text is empty.
+
+        :raises ConfigError: the text is no value of this key.
+        """
+        for name in (self.name, *self.aliases):
+            text = values.get(name)
+            if text is None or text == "":
+                continue
+            try:
+                return self.parse(text)
+            except ValueError as error:
+                raise ConfigError(f"{name}={text} is not valid", todo=str(error), key=name, value=text) from None
+        return self.default
+
+
+def text(value: str) -> str:
+    return value
+
+
+def names(value: str) -> tuple[str, ...]:
+    """A comma-separated list of names, blanks around each dropped."""
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+def boolean(value: str) -> bool:
+    lowered = value.strip().lower()
+    if lowered not in ("true", "false"):
+        raise ValueError("give true or false")
+    return lowered == "true"
+
+
+def integer(at_least: int = 0) -> Callable[[str], int]:
+    """A whole number not below ``at_least``."""
+
+    def parse(value: str) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            raise ValueError("give a whole number") from None
+        if number < at_least:
+            raise ValueError(f"give a whole number of at least {at_least}")
+        return number
+
+    return parse
+
+
+def real(value: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError("give a number") from None
+
+
+def choice(kind: type[E]) -> Callable[[str], E]:
+    """One of the values of an enumeration, in any case."""
+
+    def parse(value: str) -> E:
+        for member in kind:
+            if member.value.lower() == value.strip().lower():
+                return member
+        raise ValueError("give one of " + ", ".join(member.value for member in kind))
+
+    return parse

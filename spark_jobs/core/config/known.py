@@ -1,0 +1,30 @@
+"""Which ``hoodie.*`` keys are declared, and a word to the user who gave another."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from spark_jobs.core.config import table_keys, write_keys
+from spark_jobs.core.config.key import Key
+
+OTHERS_PREFIXES = ("hoodie.datasource.hive_sync.", "hoodie.meta.sync.", "hoodie.datasource.meta.sync.", "hoodie.keygen.timebased.")
+"""Keys below these prefixes are read elsewhere (Hive sync, time-based keys)."""
+
+
+def declared() -> tuple[Key[object], ...]:
+    """All declared keys, those of the table first."""
+    return tuple(value for module in (table_keys, write_keys) for value in vars(module).values() if isinstance(value, Key))
+
+
+def unknown_key_warnings(keys: Iterable[str]) -> list[str]:
+    """One line for each ``hoodie.*`` key that nothing reads, with the nearest one that something does."""
+    known = {name for key in declared() for name in (key.name, *key.aliases)}
+    lines = []
+    for name in sorted(keys):
+        if not name.startswith("hoodie.") or name in known or name.startswith(OTHERS_PREFIXES):
+            continue
+        nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+        hint = f"; did you mean {nearest[0]}?" if nearest else ""
+        lines.append(f"{name} is not known to this release and has no effect{hint}")
+    return lines

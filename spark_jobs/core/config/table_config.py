@@ -1,0 +1,177 @@
+"""``hoodie.properties``: read with its checksum and backup, updated so that a crash at any point leaves one good copy."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.format_capabilities import FormatCapabilities, capabilities_of
+from spark_jobs.core.config.java_properties import format_properties, parse_properties
+from spark_jobs.core.errors import CorruptTableError, StorageError, TableNotFoundError
+from spark_jobs.core.storage import Storage
+
+META_FOLDER = ".hoodie"
+PROPERTIES = "hoodie.properties"
+BACKUP = "hoodie.properties.backup"
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TableConfig:
+    """The properties of a table, as values (Hudi: HoodieTableConfig)."""
+
+    properties: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return keys.NAME.of(self.properties)
+
+    @property
+    def table_type(self) -> keys.TableType:
+        return keys.TYPE.of(self.properties)
+
+    @property
+    def is_merge_on_read(self) -> bool:
+        return self.table_type is keys.TableType.MERGE_ON_READ
+
+    @property
+    def capabilities(self) -> FormatCapabilities:
+        return capabilities_of(keys.VERSION.of(self.properties), f"table {self.name}")
+
+    @property
+    def precombine_field(self) -> str:
+        return keys.PRECOMBINE_FIELD.of(self.properties)
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        return keys.PARTITION_FIELDS.of(self.properties)
+
+    @property
+    def record_key_fields(self) -> tuple[str, ...]:
+        return keys.RECORD_KEY_FIELDS.of(self.properties)
+
+    @property
+    def key_generator_class(self) -> str:
+        return keys.KEY_GENERATOR_CLASS.of(self.properties)
+
+    @property
+    def payload_class(self) -> str:
+        return keys.PAYLOAD_CLASS.of(self.properties).replace("com.uber.hoodie", "org.apache.hudi")
+
+    @property
+    def hive_style(self) -> bool:
+        return keys.HIVE_STYLE.of(self.properties)
+
+    @property
+    def url_encode(self) -> bool:
+        return keys.URL_ENCODE.of(self.properties)
+
+    @property
+    def timezone(self) -> keys.TimelineZone:
+        return keys.TIMEZONE.of(self.properties)
+
+    @property
+    def populate_meta_fields(self) -> bool:
+        return keys.POPULATE_META_FIELDS.of(self.properties)
+
+    @property
+    def create_schema(self) -> str:
+        return keys.CREATE_SCHEMA.of(self.properties)
+
+    @property
+    def metadata_partitions(self) -> tuple[str, ...]:
+        return keys.METADATA_PARTITIONS.of(self.properties)
+
+
+def table_checksum(properties: Mapping[str, str]) -> str:
+    """CRC32 of ``<database>.<table>`` as decimal text (Hudi: HoodieTableConfig.generateChecksum)."""
+    identity = f"{keys.DATABASE.of(properties)}.{keys.NAME.of(properties)}"
+    return str(zlib.crc32(identity.encode("utf-8")))
+
+
+def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableConfig:
+    """Read ``hoodie.properties``, or its backup where a crashed update left no good main copy.
+
+    :raises TableNotFoundError: neither file exists.
+    :raises CorruptTableError: neither copy is readable with a right checksum.
+    """
+    folder = f"{base_path}/{META_FOLDER}"
+    reason = ""
+    for attempt in range(_TRIES):
+        found = False
+        for name in (PROPERTIES, BACKUP):
+            path = f"{folder}/{name}"
+            if storage.stat(path) is None:
+                continue
+            found = True
+            try:
+                properties = parse_properties(storage.read(path))
+                reason = _fault(properties)
+            except (CorruptTableError, StorageError) as error:
+                reason = str(error)
+                continue
+            if not reason:
+                return TableConfig(properties)
+        if not found and storage.stat(folder) is None:
+            raise TableNotFoundError(
+                f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)", todo="check the path", path=base_path
+            )
+        if found and attempt < _TRIES - 1 and storage.stat(f"{folder}/{BACKUP}") is None:
+            break  # no update is under way: waiting can't mend it
+        clock.sleep(0.2)
+    if not reason:
+        raise TableNotFoundError(
+            f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)", todo="check the path", path=base_path
+        )
+    raise CorruptTableError(
+        f"{folder}/{PROPERTIES} is corrupt ({reason})", todo="restore it from a backup or correct it by hand", path=folder
+    )
+
+
+def _fault(properties: Mapping[str, str]) -> str:
+    stored = keys.CHECKSUM.of(properties)
+    if not keys.NAME.of(properties):
+        return f"no {keys.NAME.name}"
+    if stored and stored != table_checksum(properties):
+        return f"checksum {stored} where {table_checksum(properties)} is right"
+    return ""
+
+
+def create_table_config(storage: Storage, base_path: str, properties: Mapping[str, str], clock: Clock) -> TableConfig:
+    """Write the first ``hoodie.properties`` and the folders of a new table (Hudi: HoodieTableMetaClient.initTable)."""
+    meta = f"{base_path}/{META_FOLDER}"
+    archive = keys.ARCHIVE_FOLDER.of(properties)
+    for folder in ("", "/.schema", f"/{archive}", "/.temp", "/.aux", "/.aux/.bootstrap/.partitions", "/.aux/.bootstrap/.fileids"):
+        storage.make_directory(meta + folder)
+    complete = {**properties, keys.CHECKSUM.name: table_checksum(properties)}
+    storage.create(f"{meta}/{PROPERTIES}", _text(complete, "Properties saved on", clock))
+    return TableConfig(complete)
+
+
+def update_table_config(
+    storage: Storage, base_path: str, changes: Mapping[str, str], clock: Clock, remove: Iterable[str] = ()
+) -> TableConfig:
+    """Change properties in Hudi's order: recover, back up, replace, check, drop the backup. The caller holds the table lock."""
+    main, backup = f"{base_path}/{META_FOLDER}/{PROPERTIES}", f"{base_path}/{META_FOLDER}/{BACKUP}"
+    current = read_table_config(storage, base_path, clock)
+    if storage.stat(backup) is not None:
+        storage.replace(main, _text(current.properties, "Updated at", clock))
+        storage.delete(backup)
+    changed = {key: value for key, value in {**current.properties, **changes}.items() if key not in set(remove)}
+    changed[keys.CHECKSUM.name] = table_checksum(changed)
+    storage.create(backup, storage.read(main))
+    storage.replace(main, _text(changed, "Updated at", clock))
+    stored = parse_properties(storage.read(main))
+    if stored != changed:
+        raise CorruptTableError(f"{main} does not hold what was just written", todo=f"compare it with {backup}", path=main)
+    storage.delete(backup)
+    return TableConfig(changed)
+
+
+def _text(properties: Mapping[str, str], comment: str, clock: Clock) -> bytes:
+    now = clock.now()
+    stamp = now.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    return format_properties(properties, (f"{comment} {stamp}", now.strftime("%a %b %d %H:%M:%S UTC %Y")))

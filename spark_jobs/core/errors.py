@@ -1,0 +1,81 @@
+"""The errors of the table format: one root, leaves with their data, one line each.
+
+A message says what is wrong, which value it is, and, where there is something to do, what to do. Every leaf carries the
+exit code that a job ends with when it lets the error through, so that the contract stands in one place.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+def _rebuild(kind: type[HudiError], what: str, todo: str, details: dict[str, object]) -> HudiError:
+    return kind(what, todo=todo, **details)
+
+
+class HudiError(Exception):
+    """Root of all errors raised on purpose.
+
+    :param what: what is wrong, with the value at fault.
+    :param todo: what the reader can do about it; empty when there is nothing to advise.
+    :param details: the data of the error, by name; also in :attr:`details`.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, what: str, *, todo: str = "", **details: object) -> None:
+        self.what = what
+        self.todo = todo
+        self.details = details
+        super().__init__(f"{what}: {todo}" if todo else what)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.todo, self.details))
+
+
+class ConfigError(HudiError):
+    """An option or a ``hoodie.*`` value that is missing, invalid, or at odds with the table."""
+
+    exit_code = 2
+
+
+class WriteConflictError(HudiError):
+    """Another writer changed the same file groups, or this writer lost its right to publish."""
+
+    exit_code = 3
+
+
+class LockNotAcquiredError(HudiError):
+    """The table lock stayed with another owner for longer than this writer may wait."""
+
+    exit_code = 4
+
+
+class StorageError(HudiError):
+    """A path that can't be listed, read or written."""
+
+    exit_code = 5
+
+
+class AlreadyExistsError(StorageError):
+    """Create-if-absent found that the path is there."""
+
+
+class EtagMismatchError(StorageError):
+    """A conditional replace or delete found another version of the file than the one it was given."""
+
+
+class TableNotFoundError(StorageError):
+    """There is no ``.hoodie/hoodie.properties`` below the base path."""
+
+
+class UnsupportedTableError(StorageError):
+    """A table version or feature that this release does not read or write."""
+
+
+class CorruptTableError(StorageError):
+    """A file of the table contradicts the format."""
+
+
+class BadRecordError(HudiError):
+    """Input rows that can't become records: null keys, a missing column, a type that does not fit."""

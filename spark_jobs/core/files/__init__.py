@@ -1,0 +1,1 @@
+"""Names and bytes of base files, log files and partition metafiles."""

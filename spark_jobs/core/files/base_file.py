@@ -1,0 +1,182 @@
+"""Parquet base files: rows with their meta columns in, a file with Hudi's footer out; and reading them by batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from spark_jobs.core.files.bloom import BloomFilter
+from spark_jobs.core.schema.meta_fields import COMMIT_SEQNO, RECORD_KEY
+from spark_jobs.core.storage import Storage
+
+BLOOM_FOOTER = "org.apache.hudi.bloomfilter"
+LEGACY_BLOOM_FOOTER = "com.uber.hoodie.bloomfilter"
+BLOOM_TYPE_FOOTER = "hoodie_bloom_filter_type_code"
+MIN_KEY_FOOTER = "hoodie_min_record_key"
+MAX_KEY_FOOTER = "hoodie_max_record_key"
+AVRO_SCHEMA_FOOTER = "parquet.avro.schema"
+
+ROWS_PER_ROW_GROUP = 256 * 1024
+ROWS_PER_BATCH = 64 * 1024
+_FIRST_BYTE_OF_FOUR = 0xEE
+"""From this lead byte on, the order of UTF-8 bytes and Java's order of UTF-16 units can differ."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BloomSettings:
+    """How the filter of a new file is sized; ``kind`` is DYNAMIC_V0 or SIMPLE."""
+
+    kind: str
+    entries: int
+    fpp: float
+    max_entries: int
+
+    def new_filter(self) -> BloomFilter:
+        return BloomFilter.create(num_entries=self.entries, fpp=self.fpp, kind=self.kind, max_entries=self.max_entries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseFileFormat:
+    """What all base files of one write share; ``avro_schema`` is the JSON text with the meta columns in it."""
+
+    schema: pa.Schema
+    avro_schema: str
+    codec: str
+    dictionary: bool
+    bloom: BloomSettings | None
+
+
+class BaseFileWriter:
+    """Writes one base file (Hudi: HoodieAvroParquetWriter).
+
+    ``seed`` starts the key range and the bloom filter from those of an older version of the file group, so that a merge adds its
+    new keys alone; both may then be wider than the rows, which their readers allow.
+    """
+
+    def __init__(
+        self, storage: Storage, path: str, file_format: BaseFileFormat, seed: FooterIndex | None = None
+    ) -> None:
+        self._format = file_format
+        self._range = seed.key_range if seed else None
+        self._bloom = (seed.bloom if seed else None) or (file_format.bloom.new_filter() if file_format.bloom else None)
+        self._sink = storage.open_output(path)
+        plain = {RECORD_KEY, COMMIT_SEQNO}
+        dictionary = (
+            [name for name in file_format.schema.names if name not in plain] if file_format.dictionary else False
+        )
+        self._writer = pq.ParquetWriter(
+            self._sink,
+            file_format.schema,
+            compression=None if file_format.codec == "uncompressed" else file_format.codec,
+            use_dictionary=dictionary,
+            store_schema=False,
+        )
+        self.rows = 0
+        self._rows_in_group = 0
+
+    def write(self, batch: pa.RecordBatch, new_keys: pa.Array | None = None) -> None:
+        """Append rows in the schema of the file.
+
+        :param new_keys: the record keys to index; all keys of ``batch`` without it.
+        """
+        if batch.num_rows == 0:
+            return
+        keys = batch.column(RECORD_KEY) if new_keys is None else new_keys
+        if self._format.bloom is not None and len(keys):
+            self._range = _widen(self._range, keys)
+            if self._bloom is not None:
+                self._bloom.add(keys)
+        self._writer.write_batch(batch, row_group_size=ROWS_PER_ROW_GROUP)
+        self.rows += batch.num_rows
+        self._rows_in_group = (self._rows_in_group + batch.num_rows) % ROWS_PER_ROW_GROUP
+
+    @property
+    def size_so_far(self) -> int:
+        """Bytes that left for storage, and an estimate of those still buffered."""
+        flushed = self._sink.tell()
+        done = self.rows - self._rows_in_group
+        return flushed + (self._rows_in_group * (flushed // done) if done else 0)
+
+    def close(self) -> int:
+        """Write the footer; the file's size in bytes."""
+        metadata = {AVRO_SCHEMA_FOOTER: self._format.avro_schema, "writer.model.name": "avro"}
+        if self._bloom is not None and self._format.bloom is not None:
+            metadata[BLOOM_FOOTER] = self._bloom.to_base64()
+            if self._bloom.kind != "SIMPLE":
+                metadata[BLOOM_TYPE_FOOTER] = self._bloom.kind
+        if self._range is not None:
+            metadata[MIN_KEY_FOOTER], metadata[MAX_KEY_FOOTER] = self._range
+        self._writer.add_key_value_metadata(metadata)
+        self._writer.close()
+        size = int(self._sink.tell())
+        self._sink.close()
+        return size
+
+    def abort(self) -> None:
+        """Let go of the file as it is; it stays invisible, its marker leads the rollback to it."""
+        self._sink.close()
+
+
+def _widen(known: tuple[str, str] | None, keys: pa.Array) -> tuple[str, str]:
+    lowest, highest = _java_min_max(keys)
+    if known is None:
+        return lowest, highest
+    return min(known[0], lowest, key=_java_order), max(known[1], highest, key=_java_order)
+
+
+def _java_min_max(keys: pa.Array) -> tuple[str, str]:
+    """Smallest and greatest key in the order of Java's String.compareTo."""
+    if isinstance(keys, pa.ChunkedArray):
+        keys = keys.combine_chunks()
+    data = np.frombuffer(keys.buffers()[2] or b"", np.uint8)
+    if data.size and int(data.max()) >= _FIRST_BYTE_OF_FOUR:
+        values = keys.to_pylist()
+        return min(values, key=_java_order), max(values, key=_java_order)
+    found = pc.min_max(keys).as_py()
+    return found["min"], found["max"]
+
+
+def _java_order(key: str) -> bytes:
+    return key.encode("utf-16-be", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class FooterIndex:
+    """What a footer says of the keys in its file; each None where the writer left it out."""
+
+    key_range: tuple[str, str] | None
+    bloom: BloomFilter | None
+
+
+def footer_index(file: pq.ParquetFile) -> FooterIndex:
+    """Key range and bloom filter of an open base file."""
+    raw = {
+        key.decode(): value.decode()
+        for key, value in (file.metadata.metadata or {}).items()
+        if b"hoodie" in key or b"hudi" in key
+    }
+    text = raw.get(BLOOM_FOOTER) or raw.get(LEGACY_BLOOM_FOOTER)
+    bloom = BloomFilter.from_base64(text, raw.get(BLOOM_TYPE_FOOTER, "SIMPLE")) if text else None
+    bounds = (raw[MIN_KEY_FOOTER], raw[MAX_KEY_FOOTER]) if MIN_KEY_FOOTER in raw and MAX_KEY_FOOTER in raw else None
+    return FooterIndex(bounds, bloom)
+
+
+def open_base_file(storage: Storage, path: str, dictionary_columns: Sequence[str] = ()) -> pq.ParquetFile:
+    """Open a base file; the named string columns are read dictionary-encoded."""
+    return pq.ParquetFile(storage.open_input(path), read_dictionary=list(dictionary_columns), pre_buffer=False)
+
+
+def read_batches(
+    file: pq.ParquetFile, columns: Sequence[str] | None = None, rows: int = ROWS_PER_BATCH
+) -> Iterator[pa.RecordBatch]:
+    """The rows in file order, at most ``rows`` at once; columns the file lacks are left out."""
+    present = None
+    if columns is not None:
+        names = set(file.schema_arrow.names)
+        present = [name for name in columns if name in names]
+    yield from file.iter_batches(batch_size=rows, columns=present, use_threads=False)

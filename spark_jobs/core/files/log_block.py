@@ -1,0 +1,243 @@
+"""The blocks of log files (log format version 1): values, framing, and what counts as corrupt.
+
+Source: ``org.apache.hudi.common.table.log`` (HoodieLogFormatWriter, HoodieLogFileReader, block.HoodieLogBlock); the
+layout stands in docs/format.md, log files. All integers are big-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+
+MAGIC = b"#HUDI#"
+LOG_FORMAT_VERSION = 1
+CONTENT_VERSION = 3
+"""The version in front of the content of data and delete blocks."""
+
+ROLLBACK_COMMAND = "0"
+
+_SCAN_CHUNK = 1 << 20
+_LONG = struct.Struct(">q")
+_INT = struct.Struct(">i")
+_ENTRY = struct.Struct(">ii")
+_HEAD = struct.Struct(">iii")
+_MAX_HEADER_BYTES = 64 << 20
+
+
+class BlockType(IntEnum):
+    """What a block is; the values are those on disk."""
+
+    COMMAND_BLOCK = 0
+    DELETE_BLOCK = 1
+    CORRUPT_BLOCK = 2
+    AVRO_DATA_BLOCK = 3
+    HFILE_DATA_BLOCK = 4
+    PARQUET_DATA_BLOCK = 5
+    CDC_DATA_BLOCK = 6
+
+
+class HeaderKey(IntEnum):
+    """The keys of a block's header; the values are those on disk."""
+
+    INSTANT_TIME = 0
+    TARGET_INSTANT_TIME = 1
+    SCHEMA = 2
+    COMMAND_BLOCK_TYPE = 3
+    COMPACTED_BLOCK_TIMES = 4
+    RECORD_POSITIONS = 5
+    BLOCK_IDENTIFIER = 6
+
+
+class RandomAccess(Protocol):
+    """What is needed of an open file; a ``pa.NativeFile`` is one."""
+
+    def seek(self, position: int, whence: int = 0, /) -> int: ...
+    def read(self, nbytes: int, /) -> bytes: ...
+    def size(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogBlock:
+    """One block; its content stays in the file until :meth:`read_content`, for which the file must be open still.
+
+    ``start`` and ``end`` are offsets in the file, from the magic to behind the last byte. ``headers`` has the keys
+    that this release knows. A corrupt block has no headers and no content.
+    """
+
+    type: BlockType
+    headers: Mapping[HeaderKey, str]
+    start: int
+    end: int
+    content_start: int
+    content_length: int
+    file: RandomAccess
+
+    @property
+    def is_corrupt(self) -> bool:
+        return self.type is BlockType.CORRUPT_BLOCK
+
+    @property
+    def instant(self) -> str | None:
+        """The instant that wrote the block; for a rollback command, of the rollback."""
+        return self.headers.get(HeaderKey.INSTANT_TIME)
+
+    @property
+    def target_instant(self) -> str | None:
+        """What a rollback command takes back."""
+        return self.headers.get(HeaderKey.TARGET_INSTANT_TIME)
+
+    @property
+    def schema_json(self) -> str:
+        """The Avro schema of the records, with the meta fields; empty where none was written."""
+        return self.headers.get(HeaderKey.SCHEMA, "")
+
+    @property
+    def is_rollback(self) -> bool:
+        return (
+            self.type is BlockType.COMMAND_BLOCK and self.headers.get(HeaderKey.COMMAND_BLOCK_TYPE) == ROLLBACK_COMMAND
+        )
+
+    @property
+    def compacted_instants(self) -> tuple[str, ...]:
+        """The instants whose blocks this block of a log compaction stands for, newest first."""
+        text = self.headers.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
+        return tuple(instant.strip() for instant in text.split(",") if instant.strip())
+
+    def read_content(self) -> bytes:
+        """The content, read now."""
+        self.file.seek(self.content_start)
+        content = self.file.read(self.content_length)
+        if len(content) != self.content_length:
+            raise CorruptTableError(
+                f"a log block at byte {self.start} has {len(content)} of {self.content_length} bytes of content"
+            )
+        return content
+
+
+def encode_block(kind: BlockType, headers: Mapping[HeaderKey, str], content: bytes | memoryview) -> bytes:
+    """A whole block, from its magic to its trailing size."""
+    return b"".join(frame_block(kind, headers, [content]))
+
+
+def frame_block(
+    kind: BlockType, headers: Mapping[HeaderKey, str], content: Sequence[bytes | memoryview]
+) -> list[bytes | memoryview]:
+    """The pieces of a block whose content comes in pieces; together they are the block."""
+    entries = [(int(key), value.encode()) for key, value in headers.items()]
+    header = _INT.pack(len(entries)) + b"".join(_ENTRY.pack(key, len(text)) + text for key, text in entries)
+    length = sum(len(piece) for piece in content)
+    footer = _INT.pack(0)
+    block_length = 8 + len(header) + 8 + length + len(footer) + 8
+    head = MAGIC + _LONG.pack(block_length) + _INT.pack(LOG_FORMAT_VERSION) + _INT.pack(kind) + header
+    return [head + _LONG.pack(length), *content, footer + _LONG.pack(block_length + len(MAGIC))]
+
+
+def parse_blocks(file: RandomAccess) -> Iterator[LogBlock]:
+    """All blocks in file order; a damaged stretch, up to the next magic, comes as one corrupt block.
+
+    :raises CorruptTableError: the file does not begin with a block.
+    :raises UnsupportedTableError: a block of another log format version.
+    """
+    size = file.size()
+    at = 0
+    while at < size:
+        begin = _read(file, at, len(MAGIC))
+        if len(begin) < len(MAGIC) and MAGIC.startswith(begin):
+            return  # a writer died before it had written a whole magic
+        if begin != MAGIC:
+            raise CorruptTableError(f"no log block begins at byte {at} of a log file of {size} bytes")
+        end = _sound_end(file, at, size)
+        block = None if end is None else _parse_block(file, at, end)
+        if block is None:
+            end = _next_magic(file, at + len(MAGIC), size)
+            block = LogBlock(
+                type=BlockType.CORRUPT_BLOCK,
+                headers={},
+                start=at,
+                end=end,
+                content_start=at + len(MAGIC),
+                content_length=end - at - len(MAGIC),
+                file=file,
+            )
+        yield block
+        at = block.end
+
+
+def _sound_end(file: RandomAccess, start: int, size: int) -> int | None:
+    """Where the block ends by its own account, None if its two lengths or what follows it contradict that."""
+    raw = _read(file, start + len(MAGIC), 8)
+    if len(raw) < 8:
+        return None
+    block_length = int(_LONG.unpack(raw)[0])
+    end = start + len(MAGIC) + 8 + block_length
+    if block_length < 8 + 4 + 8 + 4 + 8 or end > size:
+        return None
+    if _LONG.unpack(_read(file, end - 8, 8))[0] != block_length + len(MAGIC):
+        return None
+    following = _read(file, end, len(MAGIC))
+    return end if following in (b"", MAGIC) else None
+
+
+def _parse_block(file: RandomAccess, start: int, end: int) -> LogBlock | None:
+    """The block, None if its inner lengths lead out of it."""
+    at = start + len(MAGIC) + 8
+    version, kind, entries = _HEAD.unpack(_read(file, at, _HEAD.size))
+    if version != LOG_FORMAT_VERSION:
+        raise UnsupportedTableError(
+            f"a log block at byte {start} has log format version {version}", todo="compact the table with its own Hudi"
+        )
+    if kind not in BlockType.__members__.values() or kind == BlockType.CORRUPT_BLOCK:
+        raise UnsupportedTableError(
+            f"a log block at byte {start} has the unknown type {kind}", todo="compact the table with its own Hudi"
+        )
+    at += _HEAD.size
+    headers: dict[HeaderKey, str] = {}
+    known = set(HeaderKey)
+    for _ in range(entries):
+        raw = _read(file, at, _ENTRY.size)
+        if len(raw) < _ENTRY.size:
+            return None
+        key, length = _ENTRY.unpack(raw)
+        if not 0 <= length <= min(_MAX_HEADER_BYTES, end - at):
+            return None
+        if key in known:
+            headers[HeaderKey(key)] = _read(file, at + _ENTRY.size, length).decode(errors="replace")
+        at += _ENTRY.size + length
+    raw = _read(file, at, 8)
+    if len(raw) < 8:
+        return None
+    content_length = int(_LONG.unpack(raw)[0])
+    at += 8
+    if content_length < 0 or at + content_length > end - 12:
+        return None
+    return LogBlock(
+        type=BlockType(kind),
+        headers=headers,
+        start=start,
+        end=end,
+        content_start=at,
+        content_length=content_length,
+        file=file,
+    )
+
+
+def _next_magic(file: RandomAccess, at: int, size: int) -> int:
+    while at < size:
+        chunk = _read(file, at, _SCAN_CHUNK)
+        found = chunk.find(MAGIC)
+        if found >= 0:
+            return at + found
+        if len(chunk) < _SCAN_CHUNK:
+            return size
+        at += _SCAN_CHUNK - len(MAGIC) + 1  # a magic may lie across two chunks
+    return size
+
+
+def _read(file: RandomAccess, at: int, length: int) -> bytes:
+    file.seek(at)
+    return file.read(length)

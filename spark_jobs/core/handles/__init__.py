@@ -1,0 +1,1 @@
+"""Create, merge, append: batches in; a file, its marker and its write stat out."""

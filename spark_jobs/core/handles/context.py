@@ -1,0 +1,71 @@
+"""What every handle of one write shares, and what is each task's own; values that pickle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.core.files.base_file import BaseFileFormat
+from spark_jobs.core.files.markers import create_marker
+from spark_jobs.core.files.names import MarkerType, join
+from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
+from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.schema.meta_fields import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.storage import Storage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteContext:
+    """Facts of one write; ``ordering_field`` is the precombine column or None."""
+
+    storage: Storage
+    base_path: str
+    instant: str
+    file_format: BaseFileFormat
+    payload: Payload
+    ordering_field: str | None
+    max_file_size: int
+
+    def path(self, partition: str, name: str) -> str:
+        return join(self.base_path, join(partition, name))
+
+    def prepare(self, partition: str, file_name: str, kind: MarkerType) -> str:
+        """Partition metafile and marker, in this order, then the path at which the file may be made."""
+        ensure_partition_metafile(self.storage, self.base_path, partition, self.instant)
+        create_marker(self.storage, self.base_path, self.instant, partition, file_name, kind)
+        return self.path(partition, file_name)
+
+
+@dataclass(slots=True)
+class TaskScope:
+    """One attempt of one task: what makes its file names unique, and a counter for sequence numbers."""
+
+    task: int
+    write_token: str
+    _rows: int = field(default=0)
+
+    def sequence_numbers(self, instant: str, count: int) -> pa.Array:
+        """``<instant>_<task>_<n>``, unique over all files of the task."""
+        numbers = pc.cast(pa.array(range(self._rows, self._rows + count), pa.int64()), pa.string())
+        self._rows += count
+        return pc.binary_join_element_wise(pa.scalar(f"{instant}_{self.task}"), numbers, "_")
+
+
+def stamp(rows: pa.Table, context: WriteContext, scope: TaskScope, partition: str, file_name: str) -> pa.Table:
+    """Records with their meta columns filled, in the schema of the file.
+
+    :param rows: the record key column and the table's columns.
+    """
+    count = rows.num_rows
+    meta = {
+        COMMIT_TIME: pa.repeat(pa.scalar(context.instant), count),
+        COMMIT_SEQNO: scope.sequence_numbers(context.instant, count),
+        RECORD_KEY: rows.column(RECORD_KEY),
+        PARTITION_PATH: pa.repeat(pa.scalar(partition), count),
+        FILE_NAME: pa.repeat(pa.scalar(file_name), count),
+    }
+    schema = context.file_format.schema
+    columns = [meta[name] if name in meta else rows.column(name) for name in schema.names]
+    return pa.Table.from_arrays(columns, schema=schema)

@@ -1,0 +1,93 @@
+"""New file groups: records in, base files out (Hudi: HoodieCreateHandle)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from spark_jobs.core.files.base_file import BaseFileWriter
+from spark_jobs.core.files.names import BaseFileName, MarkerType, join
+from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
+from spark_jobs.core.schema.meta_fields import FILE_NAME
+from spark_jobs.core.timeline.write_stat import WriteStat
+
+
+class CreateHandle:
+    """Writes records of one partition; a file that is full is closed and the next one gets the next file id.
+
+    :param file_id_prefix: a UUID; file ids are ``<prefix>-<n>`` from ``first`` on.
+    :param keep_meta: the rows carry meta columns that stay as they are, but for the file name (clustering).
+    """
+
+    def __init__(
+        self,
+        context: WriteContext,
+        scope: TaskScope,
+        partition: str,
+        file_id_prefix: str,
+        *,
+        first: int = 0,
+        keep_meta: bool = False,
+    ) -> None:
+        self._context = context
+        self._scope = scope
+        self._partition = partition
+        self._prefix = file_id_prefix
+        self._next = first
+        self._keep_meta = keep_meta
+        self._writer: BaseFileWriter | None = None
+        self._name = BaseFileName("", "", "")
+        self._stats: list[WriteStat] = []
+
+    @property
+    def next_suffix(self) -> int:
+        """The first file-id suffix that this handle left unused."""
+        return self._next
+
+    def write(self, rows: pa.Table) -> None:
+        """Append records (with their key column)."""
+        if rows.num_rows == 0:
+            return
+        writer = self._writer or self._open()
+        if self._keep_meta:
+            index = rows.schema.get_field_index(FILE_NAME)
+            stamped = rows.set_column(index, FILE_NAME, pa.repeat(pa.scalar(str(self._name)), rows.num_rows))
+        else:
+            stamped = stamp(rows, self._context, self._scope, self._partition, str(self._name))
+        for batch in stamped.combine_chunks().to_batches():
+            writer.write(batch)
+        if writer.size_so_far >= self._context.max_file_size:
+            self._finish()
+
+    def close(self) -> list[WriteStat]:
+        """Finish the open file; a write stat for each file written."""
+        if self._writer is not None:
+            self._finish()
+        return self._stats
+
+    def abort(self) -> None:
+        if self._writer is not None:
+            self._writer.abort()
+            self._writer = None
+
+    def _open(self) -> BaseFileWriter:
+        self._name = BaseFileName(f"{self._prefix}-{self._next}", self._scope.write_token, self._context.instant)
+        self._next += 1
+        path = self._context.prepare(self._partition, str(self._name), MarkerType.CREATE)
+        self._writer = BaseFileWriter(self._context.storage, path, self._context.file_format)
+        return self._writer
+
+    def _finish(self) -> None:
+        assert self._writer is not None
+        size = self._writer.close()
+        self._stats.append(
+            WriteStat(
+                file_id=self._name.file_id,
+                path=join(self._partition, str(self._name)),
+                partition_path=self._partition,
+                num_writes=self._writer.rows,
+                num_inserts=self._writer.rows,
+                total_write_bytes=size,
+                file_size_in_bytes=size,
+            )
+        )
+        self._writer = None

@@ -1,0 +1,90 @@
+"""A new version of a base file: the old rows with the changes laid over them (Hudi: HoodieMergeHandle)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from spark_jobs.core.files.base_file import BaseFileWriter, footer_index, open_base_file, read_batches
+from spark_jobs.core.files.names import BaseFileName, MarkerType, join
+from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.merge.changes import Changes
+from spark_jobs.core.merge.with_base import BaseMerge, MergedBatch
+from spark_jobs.core.schema.conform import conform
+from spark_jobs.core.schema.meta_fields import FILE_NAME, RECORD_KEY
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.view.file_slice import BaseFile
+
+
+def merge_base_file(
+    context: WriteContext,
+    scope: TaskScope,
+    base: BaseFile,
+    changes: Changes,
+    *,
+    event_time_deletes: bool = True,
+) -> WriteStat:
+    """Write the next version of ``base``.
+
+    :param changes: stamped rows in the schema of the file; their file name column is overwritten.
+    :returns: counts of this merge; ``num_writes`` is all rows of the new file.
+    """
+    merge = BaseMerge(changes, context.payload, context.ordering_field, event_time_deletes=event_time_deletes)
+    return _rewrite(context, scope, base, merge.merge, merge.unseen)
+
+
+def concatenate_base_file(context: WriteContext, scope: TaskScope, base: BaseFile, rows: pa.Table) -> WriteStat:
+    """Write the next version of ``base`` with ``rows`` after its own, keys not compared (Hudi: HoodieConcatHandle)."""
+    return _rewrite(context, scope, base, lambda batch: MergedBatch(batch, 0, 0), lambda: rows)
+
+
+def _rewrite(
+    context: WriteContext,
+    scope: TaskScope,
+    base: BaseFile,
+    merged_of: Callable[[pa.RecordBatch], MergedBatch],
+    new_rows: Callable[[], pa.Table],
+) -> WriteStat:
+    name = BaseFileName(base.name.file_id, scope.write_token, context.instant)
+    path = context.prepare(base.partition, str(name), MarkerType.MERGE)
+    source = open_base_file(context.storage, join(context.base_path, base.relative_path))
+    index = footer_index(source)
+    seed = index if index.bloom is not None and index.key_range is not None else None
+    writer = BaseFileWriter(context.storage, path, context.file_format, seed=seed)
+    updated = deleted = 0
+    schema = context.file_format.schema
+    wanted = [column for column in schema.names if column != FILE_NAME]
+    known = pa.array([], pa.string()) if seed else None
+    try:
+        for batch in read_batches(source, wanted):
+            merged = merged_of(conform(batch, schema))
+            updated += merged.updated
+            deleted += merged.deleted
+            writer.write(_named(merged.rows, str(name)), known)
+        inserts = new_rows()
+        for batch in inserts.combine_chunks().to_batches():
+            writer.write(_named(batch, str(name)), batch.column(RECORD_KEY))
+        size = writer.close()
+    except BaseException:
+        writer.abort()
+        raise
+    return WriteStat(
+        file_id=name.file_id,
+        path=join(base.partition, str(name)),
+        partition_path=base.partition,
+        prev_commit=base.name.instant,
+        num_writes=writer.rows,
+        num_update_writes=updated,
+        num_inserts=inserts.num_rows,
+        num_deletes=deleted,
+        total_write_bytes=size,
+        file_size_in_bytes=size,
+    )
+
+
+def _named(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    index = batch.schema.get_field_index(FILE_NAME)
+    columns = batch.columns
+    columns[index] = pa.repeat(pa.scalar(name), batch.num_rows)
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

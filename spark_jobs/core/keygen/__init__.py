@@ -1,0 +1,1 @@
+"""Record keys and partition paths from columns."""

@@ -1,0 +1,1 @@
+"""Which record wins, on whole Arrow tables."""

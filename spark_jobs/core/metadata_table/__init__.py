@@ -1,0 +1,1 @@
+"""What a commit tells the metadata table."""

@@ -1,0 +1,1 @@
+"""Which slices and columns a query needs, and reading them to Arrow."""

@@ -1,0 +1,1 @@
+"""Schemas: meta columns, Avro and Arrow."""

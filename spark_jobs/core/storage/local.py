@@ -1,0 +1,213 @@
+"""Local disks: publish by temporary file and link, compare-and-swap under a lock of the directory."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from stat import S_ISDIR
+
+import pyarrow as pa
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
+from spark_jobs.core.storage.protocol import Capabilities, FileStatus
+
+TEMPORARY_SUFFIX = ".tmp"
+"""Unpublished files end so; the timeline does not know the extension and rollbacks sweep them."""
+
+
+class LocalStorage:
+    """A file system of this machine (or mounted on it) that knows hard links."""
+
+    capabilities = Capabilities(conditional_put=True, atomic_rename=True, append=False)
+
+    def create(self, path: str, data: bytes) -> None:
+        with _one_line(path, "written"):
+            if not data:  # nothing to tear: markers and empty states need no temporary file
+                _create_empty(path)
+                return
+            temporary = _write_temporary(path, data)
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                raise AlreadyExistsError(f"{path} exists already", path=path) from None
+            finally:
+                os.unlink(temporary)
+            _drop_checksum_file(path)
+            _sync_directory(path)
+
+    def replace(self, path: str, data: bytes) -> None:
+        with _one_line(path, "written"):
+            os.replace(_write_temporary(path, data), path)
+            _drop_checksum_file(path)
+            _sync_directory(path)
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        with _one_line(path, "written"), _directory_lock(path):
+            status = self.stat(path)
+            if status is None or status.etag != etag:
+                raise EtagMismatchError(f"{path} is not the version that was read", path=path, etag=etag)
+            self.replace(path, data)
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        with _one_line(path, "read"), open(path, "rb") as file:
+            file.seek(offset)
+            return file.read() if length is None else file.read(length)
+
+    def list(self, path: str) -> list[FileStatus]:
+        with _one_line(path, "listed"):
+            try:
+                with os.scandir(path) as entries:
+                    found = [_status_of_entry(entry) for entry in entries]
+            except FileNotFoundError:
+                return []
+        return sorted((status for status in found if status), key=lambda status: status.name)
+
+    def walk(self, path: str) -> Iterator[FileStatus]:
+        for status in self.list(path):
+            if status.is_directory:
+                yield from self.walk(status.path)
+            else:
+                yield status
+
+    def stat(self, path: str) -> FileStatus | None:
+        with _one_line(path, "read"):
+            try:
+                return _status(path, os.stat(path))
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def delete(self, path: str) -> bool:
+        with _one_line(path, "deleted"):
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                return False
+            _drop_checksum_file(path)
+            return True
+
+    def delete_if(self, path: str, etag: str) -> bool:
+        with _one_line(path, "deleted"):
+            try:
+                with _directory_lock(path):
+                    status = self.stat(path)
+                    return status is not None and status.etag == etag and self.delete(path)
+            except FileNotFoundError:
+                return False
+
+    def delete_tree(self, path: str) -> None:
+        with _one_line(path, "deleted"):
+            try:
+                shutil.rmtree(path)
+            except FileNotFoundError:
+                return
+
+    def make_directory(self, path: str) -> None:
+        with _one_line(path, "made"):
+            os.makedirs(path, exist_ok=True)
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        with _one_line(path, "read"):
+            return pa.memory_map(path) if os.path.getsize(path) else pa.OSFile(path)
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        with _one_line(path, "written"):
+            _create_empty(path)
+            return pa.OSFile(path, mode="wb")
+
+
+def _create_empty(path: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+    except FileExistsError:
+        raise AlreadyExistsError(f"{path} exists already", path=path) from None
+
+
+def _write_temporary(path: str, data: bytes) -> str:
+    directory, name = os.path.split(path)
+    os.makedirs(directory, exist_ok=True)
+    temporary = os.path.join(directory, f"{name}.{SYSTEM_CLOCK.new_uuid()}{TEMPORARY_SUFFIX}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _drop_checksum_file(path: str) -> None:
+    """Hadoop's local file system checks a file against ``.<name>.crc`` where there is one: a stale one would break its readers."""
+    directory, name = os.path.split(path)
+    Path(directory, f".{name}.crc").unlink(missing_ok=True)
+
+
+def _sync_directory(path: str) -> None:
+    descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _directory_lock(path: str) -> Iterator[None]:
+    """Exclude other processes of this project from the directory of ``path``; the system frees it when a process dies."""
+    descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _status_of_entry(entry: os.DirEntry[str]) -> FileStatus | None:
+    try:
+        return _status(entry.path, entry.stat())
+    except FileNotFoundError:  # it went away between the listing and the look
+        return None
+
+
+def _status(path: str, stat: os.stat_result) -> FileStatus:
+    return FileStatus(
+        path=path,
+        size=stat.st_size,
+        modified_ms=stat.st_mtime_ns // 1_000_000,
+        is_directory=S_ISDIR(stat.st_mode),
+        etag=f"{stat.st_ino}-{stat.st_mtime_ns}-{stat.st_size}",
+    )
+
+
+_ADVICE = {
+    errno.ENOSPC: "free some space, then run it again; the table is unchanged",
+    errno.EDQUOT: "free some space, then run it again; the table is unchanged",
+    errno.EACCES: "give this user the right to it, or choose another path",
+    errno.EPERM: "give this user the right to it, or choose another path",
+    errno.EROFS: "choose a path on a writable file system",
+    errno.ENOTDIR: "a part of this path is a file; choose another path",
+    errno.EEXIST: "a part of this path is a file; choose another path",
+    errno.EISDIR: "this path is a directory; choose another path",
+    errno.ENOENT: "check the path",
+}
+
+
+@contextmanager
+def _one_line(path: str, verb: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise StorageError(
+            f"{path} can't be {verb} ({reason})",
+            todo=_ADVICE.get(error.errno or 0, ""),
+            path=path,
+            errno=error.errno,
+        ) from error

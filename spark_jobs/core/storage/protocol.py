@@ -1,0 +1,98 @@
+"""The one protocol through which every file of a table is touched, so that faults can be injected in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileStatus:
+    """One entry of a listing.
+
+    ``path`` is whole (as the storage takes it), ``size`` in bytes, ``modified_ms`` in milliseconds since the epoch,
+    ``etag`` changes whenever the content is replaced.
+    """
+
+    path: str
+    size: int
+    modified_ms: int
+    is_directory: bool
+    etag: str
+
+    @property
+    def name(self) -> str:
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a storage can do; code asks here and never compares schemes."""
+
+    conditional_put: bool
+    atomic_rename: bool
+    append: bool
+
+
+class Storage(Protocol):
+    """Calls take whole paths. What is missing raises ``FileNotFoundError``-like :class:`StorageError` unless it says otherwise.
+
+    An implementation pickles by value: executors get their own copy.
+    """
+
+    capabilities: Capabilities
+
+    def create(self, path: str, data: bytes) -> None:
+        """Publish a file whole, or raise :class:`AlreadyExistsError`; no reader ever sees a part of it."""
+        ...
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Publish a file whole over whatever is there."""
+        ...
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        """Replace the version ``etag``, or raise :class:`EtagMismatchError`."""
+        ...
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        """The bytes ``[offset, offset + length)``, to the end without ``length``."""
+        ...
+
+    def list(self, path: str) -> list[FileStatus]:
+        """The entries of one directory sorted by name; an empty list where there is no such directory."""
+        ...
+
+    def walk(self, path: str) -> Iterator[FileStatus]:
+        """All files (no directories) below a directory, at any depth."""
+        ...
+
+    def stat(self, path: str) -> FileStatus | None:
+        """One entry, or None where nothing is."""
+        ...
+
+    def delete(self, path: str) -> bool:
+        """Remove a file; False where there was none."""
+        ...
+
+    def delete_if(self, path: str, etag: str) -> bool:
+        """Remove the version ``etag`` of a file; False where it is gone or another version."""
+        ...
+
+    def delete_tree(self, path: str) -> None:
+        """Remove a directory and all below it; no error where there is none."""
+        ...
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory and its parents; no error where it exists."""
+        ...
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """A random-access reader for data files."""
+        ...
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        """A writer for a new data file; raises :class:`AlreadyExistsError` where one stands."""
+        ...

@@ -1,0 +1,1 @@
+"""The timeline: instants, their payloads, and the active timeline."""

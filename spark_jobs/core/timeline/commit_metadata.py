@@ -1,0 +1,108 @@
+"""The JSON of commits, delta commits and replace commits (Hudi: HoodieCommitMetadata, HoodieReplaceCommitMetadata)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.timeline.write_stat import WriteStat
+
+SCHEMA_KEY = "schema"
+IDEMPOTENCY_KEY = "_pyhudi.idempotency.key"
+
+
+class OperationType(StrEnum):
+    INSERT = "INSERT"
+    INSERT_PREPPED = "INSERT_PREPPED"
+    UPSERT = "UPSERT"
+    UPSERT_PREPPED = "UPSERT_PREPPED"
+    BULK_INSERT = "BULK_INSERT"
+    BULK_INSERT_PREPPED = "BULK_INSERT_PREPPED"
+    DELETE = "DELETE"
+    DELETE_PREPPED = "DELETE_PREPPED"
+    BOOTSTRAP = "BOOTSTRAP"
+    INSERT_OVERWRITE = "INSERT_OVERWRITE"
+    CLUSTER = "CLUSTER"
+    DELETE_PARTITION = "DELETE_PARTITION"
+    INSERT_OVERWRITE_TABLE = "INSERT_OVERWRITE_TABLE"
+    COMPACT = "COMPACT"
+    INDEX = "INDEX"
+    ALTER_SCHEMA = "ALTER_SCHEMA"
+    LOG_COMPACT = "LOG_COMPACT"
+    UNKNOWN = "UNKNOWN"
+
+
+SERVICE_OPERATIONS = frozenset(
+    {OperationType.CLUSTER, OperationType.COMPACT, OperationType.INDEX, OperationType.LOG_COMPACT}
+)
+"""Operations whose schema does not count when the table's schema is resolved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitMetadata:
+    """What a commit did. ``replaced_file_ids`` (partition -> file ids) is None but for replace commits."""
+
+    write_stats: tuple[WriteStat, ...] = ()
+    operation_type: OperationType = OperationType.UNKNOWN
+    compacted: bool = False
+    extra_metadata: Mapping[str, str | None] = field(default_factory=dict)
+    replaced_file_ids: Mapping[str, tuple[str, ...]] | None = None
+
+    @property
+    def schema_text(self) -> str:
+        """Avro schema JSON of the writer, empty where there is none."""
+        return self.extra_metadata.get(SCHEMA_KEY) or ""
+
+    @property
+    def idempotency_key(self) -> str | None:
+        return self.extra_metadata.get(IDEMPOTENCY_KEY)
+
+    def touched_file_groups(self) -> frozenset[tuple[str, str]]:
+        """(partition, file id) of everything written or replaced."""
+        written = {(stat.partition_path, stat.file_id) for stat in self.write_stats if stat.file_id}
+        replaced = {(p, file_id) for p, ids in (self.replaced_file_ids or {}).items() for file_id in ids}
+        return frozenset(written | replaced)
+
+    def encode(self) -> bytes:
+        by_partition: dict[str, list[dict[str, Any]]] = {}
+        for stat in self.write_stats:
+            by_partition.setdefault(stat.partition_path, []).append(stat.to_json())
+        out: dict[str, Any] = {"partitionToWriteStats": by_partition}
+        out["compacted"] = self.compacted
+        out["extraMetadata"] = dict(self.extra_metadata)
+        out["operationType"] = self.operation_type.value
+        if self.replaced_file_ids is not None:
+            out["partitionToReplaceFileIds"] = {key: list(ids) for key, ids in self.replaced_file_ids.items()}
+        return json.dumps(out, indent=2, ensure_ascii=False).encode("utf-8")
+
+    @staticmethod
+    def decode(data: bytes, name: str) -> CommitMetadata:
+        """Read what :meth:`encode` or Hudi writes; an empty file is an empty object.
+
+        :raises CorruptTableError: no JSON object.
+        """
+        try:
+            raw = json.loads(data) if data.strip() else {}
+            return CommitMetadata(
+                write_stats=tuple(_stats(raw.get("partitionToWriteStats") or {})),
+                operation_type=OperationType(raw.get("operationType") or "UNKNOWN"),
+                compacted=bool(raw.get("compacted", False)),
+                extra_metadata=raw.get("extraMetadata") or {},
+                replaced_file_ids=_replaced(raw.get("partitionToReplaceFileIds")),
+            )
+        except (ValueError, AttributeError, TypeError) as error:
+            raise CorruptTableError(f"{name} is not commit metadata ({error})", name=name) from error
+
+
+def _stats(by_partition: Mapping[str, list[Mapping[str, Any]]]) -> Iterable[WriteStat]:
+    for partition, stats in by_partition.items():
+        for raw in stats:
+            yield WriteStat.from_json({**raw, "partitionPath": raw.get("partitionPath") or partition})
+
+
+def _replaced(raw: Mapping[str, list[str]] | None) -> Mapping[str, tuple[str, ...]] | None:
+    return None if raw is None else {partition: tuple(ids) for partition, ids in raw.items()}

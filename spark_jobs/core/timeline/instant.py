@@ -1,0 +1,120 @@
+"""Instants and their file names (Hudi: HoodieInstant, HoodieInstantTimeGenerator); table version 6, layout 1."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from spark_jobs.core.config.table_keys import TimelineZone
+
+
+class Action(StrEnum):
+    COMMIT = "commit"
+    DELTA_COMMIT = "deltacommit"
+    REPLACE_COMMIT = "replacecommit"
+    COMPACTION = "compaction"
+    LOG_COMPACTION = "logcompaction"
+    CLEAN = "clean"
+    ROLLBACK = "rollback"
+    RESTORE = "restore"
+    SAVEPOINT = "savepoint"
+    INDEXING = "indexing"
+    SCHEMA_COMMIT = "schemacommit"
+
+
+class State(StrEnum):
+    REQUESTED = "requested"
+    INFLIGHT = "inflight"
+    COMPLETED = "completed"
+
+
+_RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
+_COMPARABLE = {Action.COMPACTION: Action.COMMIT, Action.LOG_COMPACTION: Action.DELTA_COMMIT}
+_NAME = re.compile(r"(\d+)\.(\w+)(?:\.(requested|inflight))?")
+
+COMMITS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT})
+"""Actions whose completed form adds data."""
+WRITES = COMMITS | {Action.COMPACTION, Action.LOG_COMPACTION}
+"""Actions that make or will make file slices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """One point of the timeline: its time (digits, compared as text), what it does, how far it is."""
+
+    timestamp: str
+    action: Action
+    state: State
+
+    @property
+    def is_completed(self) -> bool:
+        return self.state is State.COMPLETED
+
+    @property
+    def comparable_action(self) -> Action:
+        """A compaction ends as a commit, a log compaction as a delta commit."""
+        return _COMPARABLE.get(self.action, self.action)
+
+    @property
+    def rank(self) -> int:
+        return _RANK[self.state]
+
+    @property
+    def file_name(self) -> str:
+        """The name below the timeline folder; ``T.inflight`` is how an inflight commit is spelled."""
+        if self.state is State.COMPLETED:
+            return f"{self.timestamp}.{self.comparable_action.value}"
+        if self.action is Action.COMMIT and self.state is State.INFLIGHT:
+            return f"{self.timestamp}.inflight"
+        return f"{self.timestamp}.{self.action.value}.{self.state.value}"
+
+    def at(self, state: State) -> Instant:
+        """The same instant in another state."""
+        action = self.comparable_action if state is State.COMPLETED else self.action
+        return Instant(self.timestamp, action, state)
+
+    def __str__(self) -> str:
+        return f"{self.timestamp} {self.action.value} ({self.state.value})"
+
+
+def parse_instant(file_name: str) -> Instant | None:
+    """The instant that a file of the timeline folder stands for; None for any other file."""
+    match = _NAME.fullmatch(file_name)
+    if match is None:
+        return None
+    timestamp, word, suffix = match.groups()
+    if word == "inflight" and suffix is None:
+        return Instant(timestamp, Action.COMMIT, State.INFLIGHT)
+    try:
+        action = Action(word)
+    except ValueError:
+        return None
+    state = State(suffix) if suffix else State.COMPLETED
+    if state is State.COMPLETED and action in _COMPARABLE:
+        return None
+    if action is Action.SAVEPOINT and state is State.REQUESTED:
+        return None
+    return Instant(timestamp, action, state)
+
+
+def format_instant(moment: datetime, zone: TimelineZone) -> str:
+    """17 digits, ``yyyyMMddHHmmssSSS``, in the zone that the table keeps its timeline in."""
+    local = moment if zone is TimelineZone.UTC else moment.astimezone()
+    return local.strftime("%Y%m%d%H%M%S") + f"{local.microsecond // 1000:03d}"
+
+
+def parse_instant_time(timestamp: str) -> datetime:
+    """The wall-clock moment in an instant, without a zone; 14 digits mean the last millisecond of their second."""
+    digits = timestamp[:17] if len(timestamp) >= 17 else timestamp[:14] + "999"
+    return datetime.strptime(digits[:14], "%Y%m%d%H%M%S") + timedelta(milliseconds=int(digits[14:17]))
+
+
+def next_instant_time(moment: datetime, zone: TimelineZone, after: str) -> str:
+    """An instant for ``moment`` that is strictly greater than ``after``, whatever the clocks say."""
+    candidate = format_instant(moment, zone)
+    if candidate > after:
+        return candidate
+    later = parse_instant_time(after) + timedelta(milliseconds=1)
+    return later.strftime("%Y%m%d%H%M%S") + f"{later.microsecond // 1000:03d}"

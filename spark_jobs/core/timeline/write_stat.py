@@ -1,0 +1,100 @@
+"""What one handle did to one file, and its JSON form (Hudi: HoodieWriteStat, HoodieDeltaWriteStat)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+NO_PREVIOUS_COMMIT = "null"
+"""The text, four letters, that stands for "a new file"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteStat:
+    """Counts are records, sizes bytes; ``path`` is relative to the table's base path.
+
+    The last group of fields is set for log appends only (``log_version`` tells).
+    """
+
+    file_id: str
+    path: str | None
+    partition_path: str
+    prev_commit: str = NO_PREVIOUS_COMMIT
+    cdc_stats: Mapping[str, int] | None = None
+    num_writes: int = 0
+    num_deletes: int = 0
+    num_update_writes: int = 0
+    num_inserts: int = 0
+    total_write_bytes: int = 0
+    total_write_errors: int = 0
+    temp_path: str | None = None
+    total_log_records: int = 0
+    total_log_files_compacted: int = 0
+    total_log_size_compacted: int = 0
+    total_updated_records_compacted: int = 0
+    total_log_blocks: int = 0
+    total_corrupt_log_block: int = 0
+    total_rollback_blocks: int = 0
+    file_size_in_bytes: int = 0
+    min_event_time: int | None = None
+    max_event_time: int | None = None
+    runtime_stats: Mapping[str, int] | None = None
+    log_version: int | None = None
+    log_offset: int = 0
+    base_file: str = ""
+    log_files: tuple[str, ...] = ()
+
+    @property
+    def is_log_append(self) -> bool:
+        return self.log_version is not None
+
+    @property
+    def file_name(self) -> str:
+        return (self.path or "").rsplit("/", 1)[-1]
+
+    def to_json(self) -> dict[str, Any]:
+        out = {name: getattr(self, field) for name, field in _COMMON.items()}
+        if self.is_log_append:
+            out.update({name: getattr(self, field) for name, field in _APPEND.items()})
+            out["logFiles"] = list(self.log_files)
+            out["recordsStats"] = {"val": None}
+        return out
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> WriteStat:
+        known = {field: raw[name] for name, field in {**_COMMON, **_APPEND}.items() if raw.get(name) is not None}
+        known["log_files"] = tuple(known.get("log_files", ()))
+        known.setdefault("file_id", "")
+        known.setdefault("partition_path", "")
+        known.setdefault("path", None)
+        return WriteStat(**known)
+
+
+_COMMON = {
+    "fileId": "file_id",
+    "path": "path",
+    "cdcStats": "cdc_stats",
+    "prevCommit": "prev_commit",
+    "numWrites": "num_writes",
+    "numDeletes": "num_deletes",
+    "numUpdateWrites": "num_update_writes",
+    "numInserts": "num_inserts",
+    "totalWriteBytes": "total_write_bytes",
+    "totalWriteErrors": "total_write_errors",
+    "tempPath": "temp_path",
+    "partitionPath": "partition_path",
+    "totalLogRecords": "total_log_records",
+    "totalLogFilesCompacted": "total_log_files_compacted",
+    "totalLogSizeCompacted": "total_log_size_compacted",
+    "totalUpdatedRecordsCompacted": "total_updated_records_compacted",
+    "totalLogBlocks": "total_log_blocks",
+    "totalCorruptLogBlock": "total_corrupt_log_block",
+    "totalRollbackBlocks": "total_rollback_blocks",
+    "fileSizeInBytes": "file_size_in_bytes",
+    "minEventTime": "min_event_time",
+    "maxEventTime": "max_event_time",
+    "runtimeStats": "runtime_stats",
+}
+_APPEND = {"logVersion": "log_version", "logOffset": "log_offset", "baseFile": "base_file", "logFiles": "log_files"}
+assert {*_COMMON.values(), *_APPEND.values()} == {field.name for field in fields(WriteStat)}

@@ -1,0 +1,1 @@
+"""Lock, heartbeat, markers, conflict check, begin and publish."""

@@ -1,0 +1,100 @@
+"""Signs of life of a write under way (Hudi: HoodieHeartbeatClient): one file for each pending instant."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.transaction.owner import Owner, parse_owner, this_process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatSettings:
+    """``interval_ms`` between beats; after ``misses`` more intervals without one a writer counts as gone."""
+
+    interval_ms: int
+    misses: int
+
+    @property
+    def lapse_ms(self) -> int:
+        return self.interval_ms * self.misses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulse:
+    """What the heartbeat file of an instant tells."""
+
+    alive: bool
+    owner: Owner | None
+    idempotency_key: str | None
+
+
+def heartbeat_path(base_path: str, instant: str) -> str:
+    return f"{base_path}/.hoodie/.heartbeat/{instant}"
+
+
+def read_pulse(storage: Storage, base_path: str, instant: str, settings: HeartbeatSettings, clock: Clock) -> Pulse:
+    """Alive while the file is fresh and its owner is not known to be dead; an instant without a file has none."""
+    path = heartbeat_path(base_path, instant)
+    status = storage.stat(path)
+    if status is None:
+        return Pulse(alive=False, owner=None, idempotency_key=None)
+    try:
+        found = parse_owner(storage.read(path))
+    except StorageError:
+        if storage.stat(path) is not None:
+            raise
+        return Pulse(alive=False, owner=None, idempotency_key=None)
+    fresh = clock.now().timestamp() * 1000 - status.modified_ms <= settings.lapse_ms
+    if found is None:
+        return Pulse(alive=fresh, owner=None, idempotency_key=None)
+    owner, raw = found
+    return Pulse(alive=fresh and not owner.is_dead(), owner=owner, idempotency_key=raw.get("idempotencyKey"))
+
+
+class Heartbeat:
+    """Beats from a thread until stopped; :meth:`lapsed` is the writer's own doubt before it publishes."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        base_path: str,
+        instant: str,
+        settings: HeartbeatSettings,
+        clock: Clock,
+        idempotency_key: str | None = None,
+    ) -> None:
+        self._storage = storage
+        self._path = heartbeat_path(base_path, instant)
+        self._settings = settings
+        self._clock = clock
+        self._content = json.dumps({"owner": this_process().to_json(), "idempotencyKey": idempotency_key}).encode()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{instant}", daemon=True)
+
+    def start(self) -> None:
+        self._storage.replace(self._path, self._content)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop beating and remove the file."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._storage.delete(self._path)
+
+    def lapsed(self) -> bool:
+        """Whether others may take this writer for gone: the file is missing or too old."""
+        status = self._storage.stat(self._path)
+        return status is None or self._clock.now().timestamp() * 1000 - status.modified_ms > self._settings.lapse_ms
+
+    def _beat(self) -> None:
+        # half the interval, so that one slow write of the file is no missed beat
+        while not self._stop.wait(self._settings.interval_ms / 2000):
+            if self._storage.stat(self._path) is None:
+                return  # another writer took this one for gone: a new file would contradict its rollback
+            self._storage.replace(self._path, self._content)

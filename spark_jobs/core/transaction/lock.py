@@ -1,0 +1,113 @@
+"""The table lock: a file that is created if absent (Hudi: FileSystemBasedLockProvider), with an owner who can be found dead."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from types import TracebackType
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, LockNotAcquiredError, StorageError
+from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.transaction.owner import parse_owner, this_process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockSettings:
+    """``wait_ms`` until the writer gives up; ``expire_ms`` after which a lock is taken over whoever holds it (0: never)."""
+
+    path: str
+    wait_ms: int
+    expire_ms: int
+
+
+class TableLock:
+    """A context manager; not reentrant. Hudi's own writers exclude it and are excluded by it.
+
+    A lock whose owner is a dead process of this machine is taken over at once; any other only when it is older than
+    ``expire_ms``. Taking over is a conditional replace, so of several waiters one wins.
+    """
+
+    def __init__(self, storage: Storage, settings: LockSettings, clock: Clock) -> None:
+        self._storage = storage
+        self._settings = settings
+        self._clock = clock
+        self._token = ""
+
+    def __enter__(self) -> TableLock:
+        self.acquire()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.release()
+
+    def acquire(self) -> None:
+        """
+        :raises LockNotAcquiredError: the lock stayed with another for the whole wait.
+        """
+        deadline = self._clock.monotonic() + self._settings.wait_ms / 1000
+        token, pause = self._clock.new_uuid(), 0.02
+        while not self._try(token):
+            if self._clock.monotonic() >= deadline:
+                raise LockNotAcquiredError(
+                    f"{self._settings.path} is held by {self._holder()} after a wait of {self._settings.wait_ms} ms",
+                    todo="run it again later; remove the file only if its owner is gone for certain",
+                    path=self._settings.path,
+                )
+            self._clock.sleep(pause)
+            pause = min(pause * 1.6, 1.0)
+        self._token = token
+
+    def is_held(self) -> bool:
+        """Whether the file on storage is still this lock's."""
+        return self._token != "" and self._stored_token() == self._token
+
+    def release(self) -> None:
+        """Remove the file if it is still this lock's."""
+        status = self._storage.stat(self._settings.path)
+        if status is not None and self.is_held():
+            self._storage.delete_if(self._settings.path, status.etag)
+        self._token = ""
+
+    def _try(self, token: str) -> bool:
+        content = self._content(token)
+        try:
+            self._storage.create(self._settings.path, content)
+            return True
+        except AlreadyExistsError:
+            status = self._storage.stat(self._settings.path)
+        if status is None or not self._is_abandoned(status):
+            return False
+        try:
+            self._storage.replace_if(self._settings.path, content, status.etag)
+            return True
+        except EtagMismatchError:
+            return False
+
+    def _content(self, token: str) -> bytes:
+        now = self._clock.now().astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        value = {"lockCreateTime": now, "lockThreadName": "main", "token": token, "owner": this_process().to_json()}
+        return json.dumps(value).encode()
+
+    def _is_abandoned(self, status: FileStatus) -> bool:
+        age_ms = self._clock.now().timestamp() * 1000 - status.modified_ms
+        if self._settings.expire_ms and age_ms > self._settings.expire_ms:
+            return True
+        found = parse_owner(self._read())
+        return found is not None and found[0].is_dead()
+
+    def _holder(self) -> str:
+        found = parse_owner(self._read())
+        return str(found[0]) if found else "another writer"
+
+    def _stored_token(self) -> str:
+        found = parse_owner(self._read())
+        return str(found[1].get("token", "")) if found else ""
+
+    def _read(self) -> bytes:
+        try:
+            return self._storage.read(self._settings.path)
+        except StorageError:
+            if self._storage.stat(self._settings.path) is None:
+                return b""  # released in between
+            raise

@@ -1,0 +1,186 @@
+"""From the first file of an instant to its last: begin, inflight, publish; and what is checked in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.config.table_config import TableConfig
+from spark_jobs.core.errors import AlreadyExistsError, WriteConflictError
+from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.metadata_table.writer import MetadataWriter
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
+from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
+from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
+from spark_jobs.core.transaction.lock import LockSettings, TableLock
+from spark_jobs.core.view.pending import compaction_groups, replaced_by_plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionSettings:
+    """How a table is guarded; everything that a transaction needs beside its own facts."""
+
+    storage: Storage
+    base_path: str
+    config: TableConfig
+    clock: Clock
+    lock: LockSettings
+    heartbeat: HeartbeatSettings
+    metadata_writer: MetadataWriter
+
+    @property
+    def timeline_folder(self) -> str:
+        folder = self.config.capabilities.timeline_folder
+        return f"{self.base_path}/.hoodie" + (f"/{folder}" if folder else "")
+
+    def load_timeline(self) -> ActiveTimeline:
+        return ActiveTimeline.load(self.storage, self.timeline_folder)
+
+    def new_lock(self) -> TableLock:
+        return TableLock(self.storage, self.lock, self.clock)
+
+
+class Transaction:
+    """One instant on its way. Make it with :func:`begin` or :func:`resume`."""
+
+    def __init__(self, settings: TransactionSettings, instant: Instant, baseline: Baseline, heartbeat: Heartbeat) -> None:
+        self.settings = settings
+        self.instant = instant
+        self._baseline = baseline
+        self._heartbeat = heartbeat
+
+    @property
+    def time(self) -> str:
+        return self.instant.timestamp
+
+    def to_inflight(self, data: bytes = b"") -> None:
+        """Move on to inflight, with the workload profile where there is one."""
+        timeline = self.settings.load_timeline()
+        self.instant = transition(timeline, self.instant.at(State.REQUESTED), State.INFLIGHT, data)
+
+    def publish(self, data: bytes, touched: frozenset[FileGroupKey] = frozenset()) -> Instant:
+        """Complete the instant under the lock.
+
+        :param data: content of the completed file.
+        :param touched: (partition, file id) written or replaced; empty skips the conflict check.
+        :raises WriteConflictError: another writer has a touched file group, or took this one for gone.
+        """
+        with self.settings.new_lock() as lock:
+            timeline = self.settings.load_timeline()
+            self._check_rights(timeline)
+            if touched:
+                self._check_conflicts(timeline, touched)
+            self.settings.metadata_writer.before_publish(self.settings.storage, self.settings.base_path, self.settings.clock)
+            if not lock.is_held() or self._heartbeat.lapsed():
+                raise self._lost("its lock or heartbeat lapsed")
+            try:
+                done = transition(timeline, self.instant, State.COMPLETED, data)
+            except AlreadyExistsError:
+                raise self._lost("another process completed it") from None
+        self.instant = done
+        delete_markers(self.settings.storage, self.settings.base_path, self.time)
+        self._heartbeat.stop()
+        return done
+
+    def abandon(self) -> None:
+        """Stop beating; the pending files stay for the next writer to roll back."""
+        self._heartbeat.stop()
+
+    def _check_rights(self, timeline: ActiveTimeline) -> None:
+        if self.instant not in timeline.instants:
+            raise self._lost("it is no longer pending on the timeline: another writer rolled it back")
+        if self._heartbeat.lapsed():
+            raise self._lost("its heartbeat lapsed")
+
+    def _lost(self, why: str) -> WriteConflictError:
+        return WriteConflictError(
+            f"instant {self.time} may not be published, {why}", todo="run it again; nothing of it is visible", instant=self.time
+        )
+
+    def _check_conflicts(self, timeline: ActiveTimeline, touched: frozenset[FileGroupKey]) -> None:
+        groups: Callable[[Instant], frozenset[FileGroupKey]] = lambda other: touched_groups(timeline, other, self.settings.clock)
+        found = find_conflict(
+            candidates(timeline, self.instant, self._baseline),
+            self.instant,
+            touched,
+            groups,
+            lambda other: _is_compaction(timeline, other, self.settings.clock),
+        )
+        if found is not None:
+            other, common = found
+            partition, file_id = min(common)
+            raise WriteConflictError(
+                f"instant {self.time} and {other} both changed {len(common)} file group(s), such as {file_id} in partition {partition!r}",
+                todo="run it again",
+                instant=self.time,
+                other=other.timestamp,
+            )
+
+
+def touched_groups(timeline: ActiveTimeline, other: Instant, clock: Clock) -> frozenset[FileGroupKey]:
+    """The file groups of a completed commit, or of a plan."""
+    if other.is_completed:
+        return timeline.commit_metadata(other, clock).touched_file_groups()
+    if other.action is Action.COMPACTION:
+        return frozenset(compaction_groups(timeline, other, clock))
+    return frozenset(replaced_by_plan(timeline, other, clock))
+
+
+def _is_compaction(timeline: ActiveTimeline, other: Instant, clock: Clock) -> bool:
+    if other.action is Action.COMPACTION:
+        return True
+    if not other.is_completed or other.action is not Action.COMMIT:
+        return False
+    return timeline.commit_metadata(other, clock).operation_type is OperationType.COMPACT
+
+
+def begin(
+    settings: TransactionSettings,
+    action: Action,
+    *,
+    idempotency_key: str | None = None,
+    plan: bytes = b"",
+    allowed: Callable[[ActiveTimeline], bool] = lambda timeline: True,
+) -> Transaction | None:
+    """Take the next instant under the lock, start its heartbeat, and request it.
+
+    :param plan: content of the requested file.
+    :param allowed: asked under the lock, with the timeline as it stands then.
+    :returns: None where ``allowed`` said no; nothing was written then.
+    """
+    with settings.new_lock():
+        timeline = settings.load_timeline()
+        if not allowed(timeline):
+            return None
+        time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
+        heartbeat = _start_heartbeat(settings, time, idempotency_key)
+        try:
+            instant = request(timeline, time, action, plan)
+        except BaseException:
+            heartbeat.stop()
+            raise
+    return Transaction(settings, instant, Baseline.of(timeline), heartbeat)
+
+
+def resume(settings: TransactionSettings, instant: Instant) -> Transaction:
+    """Go on with a plan that stands requested on the timeline. The caller holds the table lock and saw no live heartbeat of it."""
+    timeline = settings.load_timeline()
+    return Transaction(settings, instant, Baseline.of(timeline), _start_heartbeat(settings, instant.timestamp, None))
+
+
+def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:
+    """Put a plan on the timeline for later. The caller holds the table lock and made the plan from ``timeline``."""
+    time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
+    return request(timeline, time, action, plan)
+
+
+def _start_heartbeat(settings: TransactionSettings, time: str, idempotency_key: str | None) -> Heartbeat:
+    heartbeat = Heartbeat(
+        settings.storage, settings.base_path, time, settings.heartbeat, settings.clock, idempotency_key
+    )
+    heartbeat.start()
+    return heartbeat

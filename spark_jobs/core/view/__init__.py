@@ -1,0 +1,1 @@
+"""File groups and slices, built from a listing and the timeline."""

@@ -1,0 +1,78 @@
+"""File slices and groups as values (Hudi: FileSlice, HoodieFileGroup)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spark_jobs.core.files.names import BaseFileName, LogFileName, join
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFile:
+    """A base file of a slice; ``size`` in bytes, ``partition`` relative to the base path."""
+
+    partition: str
+    name: BaseFileName
+    size: int
+
+    @property
+    def relative_path(self) -> str:
+        return join(self.partition, str(self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A log file of a slice; ``size`` in bytes as the storage lists it."""
+
+    partition: str
+    name: LogFileName
+    size: int
+
+    @property
+    def relative_path(self) -> str:
+        return join(self.partition, str(self.name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSlice:
+    """One version of a file group: a base file or none, and the logs on top of it in their order."""
+
+    partition: str
+    file_id: str
+    base_instant: str
+    base_file: BaseFile | None
+    log_files: tuple[LogFile, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of base and log files."""
+        return (self.base_file.size if self.base_file else 0) + self.log_size
+
+    @property
+    def log_size(self) -> int:
+        return sum(log.size for log in self.log_files)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.base_file is None and not self.log_files
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Relative paths of all files of the slice."""
+        base = (self.base_file.relative_path,) if self.base_file else ()
+        return base + tuple(log.relative_path for log in self.log_files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileGroup:
+    """All slices of one file id in a partition, newest first; ``pending_compaction`` is the instant of a plan that has it."""
+
+    partition: str
+    file_id: str
+    slices: tuple[FileSlice, ...]
+    pending_compaction: str | None = None
+    replaced_at: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.partition, self.file_id)

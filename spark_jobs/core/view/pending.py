@@ -1,0 +1,44 @@
+"""What plans on the timeline hold, read into one value (Hudi: CompactionUtils, ClusteringUtils)."""
+
+from __future__ import annotations
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.view.file_system_view import GroupKey, PendingServices
+
+
+def read_pending_services(timeline: ActiveTimeline, clock: Clock) -> PendingServices:
+    """Pending compactions and clusterings, and what completed replace commits replaced (the latest wins)."""
+    compaction: dict[GroupKey, str] = {}
+    clustering: dict[GroupKey, str] = {}
+    replaced: dict[GroupKey, str] = {}
+    for instant in timeline.instants:
+        if instant.action is Action.REPLACE_COMMIT and instant.is_completed:
+            metadata = timeline.commit_metadata(instant, clock)
+            for partition, file_ids in (metadata.replaced_file_ids or {}).items():
+                replaced.update({(partition, file_id): instant.timestamp for file_id in file_ids})
+        elif instant.action is Action.COMPACTION:
+            compaction.update({key: instant.timestamp for key in compaction_groups(timeline, instant, clock)})
+        elif instant.action is Action.REPLACE_COMMIT:
+            clustering.update({key: instant.timestamp for key in replaced_by_plan(timeline, instant, clock)})
+    return PendingServices(compaction=compaction, clustering=clustering, replaced=replaced)
+
+
+def compaction_groups(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:
+    """(partition, file id) of each operation of a compaction plan, in its order."""
+    plan = timeline.payload(instant.at(State.REQUESTED), clock)
+    return [(one["partitionPath"] or "", one["fileId"] or "") for one in plan["operations"] or []]
+
+
+def replaced_by_plan(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:
+    """(partition, file id) of each slice in a clustering plan; empty for a requested overwrite."""
+    requested = instant.at(State.REQUESTED)
+    if timeline.storage.stat(timeline.path(requested)) is None or not timeline.read(requested):
+        return []
+    plan = timeline.payload(requested, clock).get("clusteringPlan") or {}
+    return [
+        (one["partitionPath"] or "", one["fileId"] or "")
+        for group in plan.get("inputGroups") or []
+        for one in group["slices"] or []
+    ]

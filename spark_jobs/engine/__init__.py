@@ -1,0 +1,1 @@
+"""What runs a job: Spark or this process, its options, progress and result."""

@@ -1,0 +1,84 @@
+"""From whatever ended a job to one line and an exit code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spark_jobs.core.errors import HudiError
+
+_RAISED_HERE = re.compile(r"^\s*(?:spark_jobs\.[\w.]+\.)(\w+): (.+)$", re.MULTILINE)
+_JAVA_CAUSE = re.compile(r"^\s*Caused by: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?$", re.MULTILINE)
+_JAVA_CALL = re.compile(r"An error occurred while calling .*\n\s*: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?")
+_TRACEBACK = "Traceback (most recent call last):"
+_OUT_OF_MEMORY = re.compile(r"java\.lang\.OutOfMemoryError(?:: (.*))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What the person gets to read (one line), and the exit code of the contract."""
+
+    message: str
+    exit_code: int
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Reduce an error to its root.
+
+    A :class:`HudiError` speaks for itself, also one that a Python worker raised and that reaches the driver as the
+    text of a Spark exception (``PythonException``, or py4j's ``Py4JJavaError``). Of anything else from Spark, the
+    innermost cause counts.
+    """
+    code = getattr(error, "exit_code", None)
+    if isinstance(code, int):
+        return Failure(message=_one_line(str(error)), exit_code=code)
+    text = str(error)
+    for name, message in reversed(_RAISED_HERE.findall(text)):
+        kind = _kinds().get(name)
+        if kind is not None:
+            return Failure(message=_one_line(message), exit_code=kind.exit_code)
+    return Failure(message=_root(error, text), exit_code=1)
+
+
+def _root(error: BaseException, text: str) -> str:
+    if memory := _OUT_OF_MEMORY.search(text):
+        return _one_line(f"Java ran out of memory ({memory[1] or 'no detail'}): give the driver or executors more")
+    python = _last_python_error(text)
+    if python:
+        return _one_line(python)
+    causes = [(name, message) for name, message in _JAVA_CAUSE.findall(text) if message]
+    if causes:
+        return _one_line(": ".join(causes[-1]))
+    if call := _JAVA_CALL.search(text):
+        return _one_line(f"{call[1]}: {call[2] or 'no message'}")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if type(error).__module__.startswith(("pyspark", "py4j")) and first:
+        return _one_line(first)
+    return _one_line(f"{type(error).__name__}: {first}" if first else type(error).__name__)
+
+
+def _last_python_error(text: str) -> str | None:
+    """The line below the last traceback that a text quotes."""
+    found = None
+    inside = False
+    for line in text.splitlines():
+        if _TRACEBACK in line:
+            inside = True
+        elif inside and line and not line[0].isspace():
+            found, inside = line, False
+    return found
+
+
+def _kinds() -> dict[str, type[HudiError]]:
+    return {kind.__name__: kind for kind in _with_leaves(HudiError)}
+
+
+def _with_leaves(kind: type[HudiError]) -> Iterator[type[HudiError]]:
+    yield kind
+    for leaf in kind.__subclasses__():
+        yield from _with_leaves(leaf)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

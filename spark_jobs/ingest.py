@@ -1,0 +1,23 @@
+"""spark-submit entry point: rows from a source into a table."""
+
+from __future__ import annotations
+
+import sys
+
+from spark_jobs.engine.job import run_job
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.result import JobResult
+
+
+def main(options: IngestOptions, progress: Progress) -> JobResult:
+    """Run one ingest in a Spark session of its own."""
+    from spark_jobs.engine.session import job_session
+    from spark_jobs.write.ingest import ingest
+
+    with job_session("ingest") as spark:
+        return ingest(spark, options, progress)
+
+
+if __name__ == "__main__":
+    sys.exit(run_job(main, IngestOptions))

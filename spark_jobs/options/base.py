@@ -1,0 +1,113 @@
+"""What every job is told: which table, which configuration, and where the result goes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
+
+from spark_jobs.options.errors import OptionsError
+from spark_jobs.options.flags import Flag, Kind, Pairs, flag, flags_of
+from spark_jobs.options.parser import parse_arguments
+from spark_jobs.options.properties import read_properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOptions:
+    """Options common to all jobs; each is also written and read as words of a command line.
+
+    A field that is None or empty is not set: :meth:`effective` then takes it from ``hoodie_conf``, and last from the
+    local file ``props``. Fields of pairs take a mapping and keep a tuple.
+
+    :raises OptionsError: at construction, when a value does not fit its option.
+    """
+
+    job: ClassVar[str] = "job"
+    """Name in messages, and of the file ``spark_jobs/<job>.py``."""
+
+    base_path: Annotated[str, flag("--base-path", "--target-base-path", help="Base path of the table.")]
+    table_name: Annotated[
+        str | None,
+        flag(
+            "--table-name",
+            "--target-table",
+            keys=("hoodie.table.name", "hoodie.datasource.write.table.name"),
+            help="Name of the table.",
+        ),
+    ] = None
+    props: Annotated[str | None, flag("--props", help="File of hoodie.* properties.")] = None
+    hoodie_conf: Annotated[
+        Pairs, flag("--hoodie-conf", kind=Kind.PAIRS, help="A hoodie.* property; wins over --props.")
+    ] = ()
+    dry_run: Annotated[bool, flag("--dry-run", kind=Kind.SWITCH, help="Tell what would be done, and do nothing.")] = (
+        False
+    )
+    result_file: Annotated[str | None, flag("--result-file", help="Path or URL that gets the result as JSON.")] = None
+    debug: Annotated[bool, flag("--debug", kind=Kind.SWITCH, help="Show the traceback of an error.")] = False
+
+    def __post_init__(self) -> None:
+        for name, declared in flags_of(type(self)).items():
+            object.__setattr__(self, name, declared.checked(getattr(self, name)))
+        if not self.base_path:
+            raise OptionsError("--base-path is missing: give the base path of the table")
+
+    @classmethod
+    def from_args(cls, arguments: Sequence[str] | None = None) -> Self:
+        """Read the words of a command line (``sys.argv`` when None).
+
+        :raises OptionsError: an option is missing, unknown or invalid.
+        :raises SystemExit: ``--help`` was asked for and printed.
+        """
+        return cls(**{"base_path": "", **parse_arguments(cls.job, flags_of(cls), arguments)})
+
+    def to_args(self) -> list[str]:
+        """The words from which :meth:`from_args` makes an equal value."""
+        return [
+            word for name, declared in flags_of(type(self)).items() for word in declared.arguments(getattr(self, name))
+        ]
+
+    def hoodie_properties(self) -> dict[str, str]:
+        """All ``hoodie.*`` properties that were given: ``props``, over them ``hoodie_conf``, over them the options.
+
+        :raises OptionsError: the file can't be read.
+        """
+        found = read_properties(self.props) if self.props else {}
+        found.update(self.hoodie_conf)
+        for name, declared in self._keyed():
+            value = getattr(self, name)
+            if value is not None and value != ():
+                for key in declared.keys:
+                    found.pop(key, None)
+                found[declared.keys[0]] = declared.text(value)
+        return found
+
+    def effective(self) -> Self:
+        """The same options with each unset one taken from ``hoodie_conf`` or else from ``props``.
+
+        :raises OptionsError: the file can't be read, or a property's value is not valid.
+        """
+        conf = dict(self.hoodie_conf)
+        file = read_properties(self.props) if self.props else {}
+        changes: dict[str, Any] = {}
+        for name, declared in self._keyed():
+            value = getattr(self, name)
+            if value is None or value == ():
+                changes[name] = _first(declared, conf, file)
+        return dataclasses.replace(self, **{name: value for name, value in changes.items() if value is not None})
+
+    def _keyed(self) -> list[tuple[str, Flag]]:
+        return [(name, declared) for name, declared in flags_of(type(self)).items() if declared.keys]
+
+
+def _first(declared: Flag, *sources: dict[str, str]) -> Any:
+    for source in sources:
+        for key in declared.keys:
+            text = source.get(key, "")
+            if text == "":
+                continue
+            try:
+                return declared.parse(text)
+            except ValueError as error:
+                raise OptionsError(f"{key}={text} is not valid: {error}") from None
+    return None

@@ -1,0 +1,77 @@
+"""Options of ``ingest.py``: rows from a source into a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from spark_jobs.options.base import JobOptions
+from spark_jobs.options.choices import Operation, TableType
+from spark_jobs.options.flags import Kind, Pairs, flag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestOptions(JobOptions):
+    """What is written, and how records are told apart.
+
+    ``op`` and ``table_type`` are None when nobody chose: a writer then upserts, and keeps the type of the table that
+    is there (COPY_ON_WRITE for a new one). Two writes with one ``idempotency_key`` are the same
+    write, done once.
+    """
+
+    job: ClassVar[str] = "ingest"
+
+    source_format: Annotated[
+        str | None, flag("--source-format", help="Spark's name of the source's format, such as parquet or csv.")
+    ] = None
+    source: Annotated[tuple[str, ...], flag("--source", kind=Kind.TEXTS, help="Paths or URLs of the source.")] = ()
+    source_options: Annotated[
+        Pairs, flag("--source-option", kind=Kind.PAIRS, help="An option of the source's reader.")
+    ] = ()
+    table_type: Annotated[
+        TableType | None,
+        flag(
+            "--table-type",
+            choices=TableType,
+            keys=("hoodie.datasource.write.table.type", "hoodie.datasource.write.storage.type", "hoodie.table.type"),
+            help="Type of a new table.",
+        ),
+    ] = None
+    op: Annotated[
+        Operation | None,
+        flag(
+            "--op",
+            choices=Operation,
+            keys=("hoodie.datasource.write.operation",),
+            help="What the write does; upsert if not given.",
+        ),
+    ] = None
+    record_key_fields: Annotated[
+        tuple[str, ...],
+        flag(
+            "--record-key-fields",
+            kind=Kind.NAMES,
+            keys=("hoodie.datasource.write.recordkey.field", "hoodie.table.recordkey.fields"),
+            help="Columns whose values identify a record.",
+        ),
+    ] = ()
+    partition_path_fields: Annotated[
+        tuple[str, ...],
+        flag(
+            "--partition-path-fields",
+            kind=Kind.NAMES,
+            keys=("hoodie.datasource.write.partitionpath.field", "hoodie.table.partition.fields"),
+            help="Columns whose values make the partition.",
+        ),
+    ] = ()
+    precombine_field: Annotated[
+        str | None,
+        flag(
+            "--precombine-field",
+            keys=("hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field"),
+            help="Column that decides between records of one key: the greatest stays.",
+        ),
+    ] = None
+    idempotency_key: Annotated[
+        str | None, flag("--idempotency-key", help="Name of this write: a second one of the name adds nothing.")
+    ] = None

@@ -1,0 +1,1 @@
+"""Table services: a plan made by a pure function, then its execution."""

@@ -1,0 +1,1 @@
+"""Cleaning: file slices that no retained instant needs, removed."""

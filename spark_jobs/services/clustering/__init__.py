@@ -1,0 +1,1 @@
+"""Clustering: small files rewritten into sorted, larger ones."""

@@ -1,0 +1,1 @@
+"""Compaction: the logs of a slice merged into a new base file."""

@@ -1,0 +1,1 @@
+"""Rolling back writes that did not end."""

@@ -1,0 +1,172 @@
+"""Carrying a rollback out, so that a second run after a crash ends in the same state (Hudi: BaseRollbackActionExecutor)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from spark_jobs.core.errors import AlreadyExistsError
+from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.files.log_writer import command_block
+from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
+from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, join, parse_log_file_name
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
+from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
+from spark_jobs.core.transaction.heartbeat import heartbeat_path
+from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers
+
+
+@dataclass(slots=True)
+class _Outcome:
+    deleted: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    command_logs: dict[str, int] = field(default_factory=dict)
+    cancelled_logs: dict[str, int] = field(default_factory=dict)
+
+
+def roll_back(
+    settings: TransactionSettings, timeline: ActiveTimeline, target: Instant, *, keep_plan: bool = False
+) -> Instant:
+    """Undo a pending instant; the caller holds the table lock and saw no live heartbeat of it.
+
+    :param keep_plan: a compaction or clustering goes back to requested instead of vanishing.
+    :returns: the completed rollback instant.
+    """
+    plan = RollbackPlan(target, _requests(settings, target))
+    time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
+    requested = request(timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan.to_avro(settings.base_path)))
+    inflight = transition(timeline, requested, State.INFLIGHT, b"")
+    return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan)
+
+
+def resume_rollback(
+    settings: TransactionSettings,
+    timeline: ActiveTimeline,
+    pending: Instant,
+    is_plan: Callable[[Instant], bool],
+) -> Instant:
+    """Finish a rollback that a crash left pending; the caller holds the table lock.
+
+    :param is_plan: whether the instant that is undone goes back to requested instead of vanishing.
+    """
+    raw = timeline.payload(pending.at(State.REQUESTED), settings.clock)
+    info = raw["instantToRollback"]
+    found = [one for one in timeline.find(info["commitTime"]) if not one.is_completed]
+    target = found[0] if found else Instant(info["commitTime"], Action(info["action"]), State.INFLIGHT)
+    plan = RollbackPlan(target, RollbackPlan.requests_from_avro(raw))
+    if pending.state is State.REQUESTED:
+        pending = transition(timeline, pending, State.INFLIGHT, b"")
+    return _execute(settings, timeline, pending, plan, keep_plan=is_plan(target))
+
+
+def _requests(settings: TransactionSettings, target: Instant) -> tuple[RollbackRequest, ...]:
+    if target.state is State.REQUESTED:
+        return ()
+    markers = read_markers(settings.storage, settings.base_path, target.timestamp)
+    if markers is not None:
+        return plan_by_markers(markers)
+    table = HudiTable(settings.storage, settings.base_path, settings.config, settings.clock)
+    files = [
+        (partition, status)
+        for partition in table.partitions()
+        for status in settings.storage.list(f"{settings.base_path}/{partition}" if partition else settings.base_path)
+    ]
+    return plan_by_listing(target, files, lambda partition, status: _block_instants(settings, status))
+
+
+def _block_instants(settings: TransactionSettings, status: FileStatus) -> list[str]:
+    with settings.storage.open_input(status.path) as file:
+        return [block.instant for block in read_blocks(file) if block.instant]
+
+
+def _execute(
+    settings: TransactionSettings, timeline: ActiveTimeline, rollback: Instant, plan: RollbackPlan, *, keep_plan: bool
+) -> Instant:
+    started = settings.clock.monotonic()
+    outcomes: dict[str, _Outcome] = {}
+    for one in plan.requests:
+        _carry_out(settings, rollback, plan.instant, one, outcomes.setdefault(one.partition, _Outcome()))
+    settings.metadata_writer.before_publish(settings.storage, settings.base_path, settings.clock)
+    _remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
+    took = int((settings.clock.monotonic() - started) * 1000)
+    done = transition(
+        timeline, rollback, State.COMPLETED, encode_payload(ROLLBACK_METADATA, _metadata(rollback, plan, outcomes, took))
+    )
+    for instant in (plan.instant.timestamp, rollback.timestamp):
+        delete_markers(settings.storage, settings.base_path, instant)
+    settings.storage.delete(heartbeat_path(settings.base_path, plan.instant.timestamp))
+    return done
+
+
+def _carry_out(
+    settings: TransactionSettings, rollback: Instant, target: Instant, one: RollbackRequest, outcome: _Outcome
+) -> None:
+    for name in one.delete:
+        path = join(settings.base_path, join(one.partition, name))
+        if settings.storage.delete(path):
+            outcome.deleted.append(path)
+    for name in one.cancel:
+        path = join(settings.base_path, join(one.partition, name))
+        status = settings.storage.stat(path)
+        if status is None:
+            continue
+        outcome.cancelled_logs[path] = status.size
+        command, size = _write_command_block(settings, rollback, target, one)
+        outcome.command_logs[command] = size
+
+
+def _write_command_block(
+    settings: TransactionSettings, rollback: Instant, target: Instant, one: RollbackRequest
+) -> tuple[str, int]:
+    """Add a log file to the slice whose only block takes the target's blocks back; its path and length."""
+    folder = join(settings.base_path, one.partition).rstrip("/")
+    logs = [parse_log_file_name(status.name) for status in settings.storage.list(folder)]
+    versions = [log.version for log in logs if log and (log.file_id, log.base_instant) == (one.file_id, one.base_instant)]
+    name = LogFileName(one.file_id, one.base_instant, max(versions, default=0) + 1, UNKNOWN_WRITE_TOKEN)
+    # a marker of an earlier run of this rollback, which came no further, serves this one too
+    with suppress(AlreadyExistsError):
+        create_marker(
+            settings.storage, settings.base_path, rollback.timestamp, one.partition, str(name), MarkerType.APPEND
+        )
+    data = command_block(rollback.timestamp, target.timestamp)
+    path = join(folder, str(name))
+    settings.storage.create(path, data)
+    return path, len(data)
+
+
+def _remove_pending_files(timeline: ActiveTimeline, target: Instant, *, keep_plan: bool) -> None:
+    """Inflight before requested: a crash in between leaves an instant that is rolled back again."""
+    timeline.storage.delete(timeline.path(target.at(State.INFLIGHT)))
+    if not keep_plan:
+        timeline.storage.delete(timeline.path(target.at(State.REQUESTED)))
+    for status in timeline.storage.list(timeline.folder):
+        if status.name.startswith(f"{target.timestamp}.") and status.name.endswith(TEMPORARY_SUFFIX):
+            timeline.storage.delete(status.path)
+
+
+def _metadata(rollback: Instant, plan: RollbackPlan, outcomes: dict[str, _Outcome], took_ms: int) -> dict[str, object]:
+    return {
+        "startRollbackTime": rollback.timestamp,
+        "timeTakenInMillis": took_ms,
+        "totalFilesDeleted": sum(len(one.deleted) for one in outcomes.values()),
+        "commitsRollback": [plan.instant.timestamp],
+        "partitionMetadata": {
+            partition: {
+                "partitionPath": partition,
+                "successDeleteFiles": one.deleted,
+                "failedDeleteFiles": one.failed,
+                "rollbackLogFiles": one.command_logs,
+                "logFilesFromFailedCommit": one.cancelled_logs,
+            }
+            for partition, one in outcomes.items()
+        },
+        "version": 1,
+        "instantsRollback": [{"commitTime": plan.instant.timestamp, "action": plan.instant.action.value}],
+    }

@@ -1,0 +1,77 @@
+"""Before a write: undo what dead writers left (Hudi: BaseHoodieTableServiceClient.rollbackFailedWrites)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.transaction.heartbeat import read_pulse
+from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.view.pending import replaced_by_plan
+from spark_jobs.services.rollback.execute import resume_rollback, roll_back
+
+
+def abandoned_writes(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Instant]:
+    """Pending writes without a live heartbeat, newest first; plans of compaction and clustering are none."""
+
+    def is_abandoned(instant: Instant) -> bool:
+        if instant.is_completed or instant.action not in COMMITS:
+            return False
+        if is_plan(settings, timeline, instant):
+            return False
+        return not is_alive(settings, instant)
+
+    return list(reversed(timeline.filter(is_abandoned)))
+
+
+def is_alive(settings: TransactionSettings, instant: Instant) -> bool:
+    """Whether a writer still works at a pending instant."""
+    return read_pulse(
+        settings.storage, settings.base_path, instant.timestamp, settings.heartbeat, settings.clock
+    ).alive
+
+
+def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, str]]:
+    """Finish pending rollbacks, then undo abandoned writes, all under the table lock.
+
+    :returns: (rolled back instant, rollback instant) of each.
+    """
+    if not _anything(settings, settings.load_timeline()):
+        return []
+    done = []
+    with settings.new_lock():
+        for pending in settings.load_timeline().pending({Action.ROLLBACK}):
+            timeline = settings.load_timeline()
+            finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline))
+            done.append((timeline.payload(finished, settings.clock)["commitsRollback"][0], finished.timestamp))
+        for target in abandoned_writes(settings, settings.load_timeline()):
+            finished = roll_back(settings, settings.load_timeline(), target)
+            done.append((target.timestamp, finished.timestamp))
+    return done
+
+
+def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) -> None:
+    """Undo an instant of this very process after an error; where that fails too (a full disk), the next writer does it."""
+    try:
+        with settings.new_lock():
+            timeline = settings.load_timeline()
+            for instant in timeline.find(time):
+                keep = is_plan(settings, timeline, instant)
+                if instant.state is State.INFLIGHT or (instant.state is State.REQUESTED and not keep):
+                    roll_back(settings, timeline, instant, keep_plan=keep)
+    except HudiError as error:
+        tell(f"instant {time} stays pending for the next writer to roll back ({error})")
+
+
+def is_plan(settings: TransactionSettings, timeline: ActiveTimeline, instant: Instant) -> bool:
+    """Whether the instant executes a plan of compaction or clustering, which outlives a failed execution."""
+    if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
+        return True
+    return instant.action is Action.REPLACE_COMMIT and bool(replaced_by_plan(timeline, instant, settings.clock))
+
+
+def _anything(settings: TransactionSettings, timeline: ActiveTimeline) -> bool:
+    return bool(timeline.pending({Action.ROLLBACK}) or abandoned_writes(settings, timeline))

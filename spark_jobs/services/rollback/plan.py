@@ -1,0 +1,108 @@
+"""What undoing a pending instant takes (Hudi: MarkerBasedRollbackStrategy, ListingBasedRollbackStrategy)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spark_jobs.core.files.names import LogFileName, Marker, MarkerType, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.timeline.instant import Action, Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackRequest:
+    """Files of one partition to delete (relative names), or log files whose blocks a command block takes back (name -> length)."""
+
+    partition: str
+    file_id: str
+    base_instant: str
+    delete: tuple[str, ...] = ()
+    cancel: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackPlan:
+    """``instant`` is undone by ``requests``."""
+
+    instant: Instant
+    requests: tuple[RollbackRequest, ...]
+
+    def to_avro(self, base_path: str) -> dict[str, Any]:
+        return {
+            "instantToRollback": {"commitTime": self.instant.timestamp, "action": self.instant.action.value},
+            "RollbackRequests": [
+                {
+                    "partitionPath": one.partition,
+                    "fileId": one.file_id,
+                    "latestBaseInstant": one.base_instant,
+                    "filesToBeDeleted": ["/".join(filter(None, (base_path, one.partition, name))) for name in one.delete],
+                    "logBlocksToBeDeleted": dict(one.cancel),
+                }
+                for one in self.requests
+            ],
+            "version": 1,
+        }
+
+    @staticmethod
+    def requests_from_avro(raw: Mapping[str, Any]) -> tuple[RollbackRequest, ...]:
+        """The requests of a plan on the timeline, ours or Hudi's."""
+        return tuple(
+            RollbackRequest(
+                partition=one["partitionPath"] or "",
+                file_id=one["fileId"] or "",
+                base_instant=one["latestBaseInstant"] or "",
+                delete=tuple(path.rsplit("/", 1)[-1] for path in one["filesToBeDeleted"]),
+                cancel={path.rsplit("/", 1)[-1]: size for path, size in (one["logBlocksToBeDeleted"] or {}).items()},
+            )
+            for one in raw["RollbackRequests"] or []
+        )
+
+
+def plan_by_markers(markers: Iterable[Marker]) -> tuple[RollbackRequest, ...]:
+    """Every file that was made, or may have been: created and merged files go, appended logs are cancelled."""
+    requests = []
+    for marker in markers:
+        log = parse_log_file_name(marker.file_name)
+        base = parse_base_file_name(marker.file_name)
+        if marker.kind is MarkerType.APPEND and log is not None:
+            requests.append(_cancel(marker.partition, log))
+        elif base is not None:
+            requests.append(_delete(marker.partition, base.file_id, base.instant, marker.file_name))
+        else:  # a log or change-data file made by a create marker
+            file_id, instant = (log.file_id, log.base_instant) if log else ("", "")
+            requests.append(_delete(marker.partition, file_id, instant, marker.file_name))
+    return tuple(requests)
+
+
+def plan_by_listing(
+    instant: Instant,
+    files: Iterable[tuple[str, FileStatus]],
+    block_instants: Callable[[str, FileStatus], Sequence[str]],
+) -> tuple[RollbackRequest, ...]:
+    """For an instant without markers: base files of its time go; logs with a block of it are cancelled.
+
+    :param block_instants: instants of the data and delete blocks of a log file (reads it).
+    """
+    requests = []
+    for partition, status in files:
+        base = parse_base_file_name(status.name)
+        if base is not None and base.instant == instant.timestamp:
+            requests.append(_delete(partition, base.file_id, base.instant, status.name))
+        log = parse_log_file_name(status.name)
+        if log is None or instant.action is Action.COMPACTION or log.base_instant > instant.timestamp:
+            continue
+        if instant.timestamp in block_instants(partition, status):
+            requests.append(_cancel(partition, log))
+    return tuple(requests)
+
+
+def _delete(partition: str, file_id: str, base_instant: str, name: str) -> RollbackRequest:
+    return RollbackRequest(partition=partition, file_id=file_id, base_instant=base_instant, delete=(name,))
+
+
+def _cancel(partition: str, log: LogFileName) -> RollbackRequest:
+    return RollbackRequest(
+        partition=partition, file_id=log.file_id, base_instant=log.base_instant, cancel={str(log): 1}
+    )

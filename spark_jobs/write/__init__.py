@@ -1,0 +1,1 @@
+"""Writing with Spark: source, keys, tagging, packing, one task for each file group, commit."""

@@ -1,0 +1,167 @@
+"""What one write does: its options, checked against the table and turned into values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
+from spark_jobs.core.files.base_file import BloomSettings
+from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.merge.payload import Payload, payload_of
+from spark_jobs.core.storage import locate
+from spark_jobs.core.table import HudiTable
+from spark_jobs.options.choices import Operation, TableType
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.write.pack import SizeSettings
+
+SUPPORTED = (Operation.UPSERT, Operation.INSERT, Operation.BULK_INSERT, Operation.DELETE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteConfig:
+    """The facts of a write that do not depend on its rows; ``name`` of the table."""
+
+    options: IngestOptions
+    properties: Mapping[str, str]
+    operation: Operation
+    name: str
+    table_type: TableType
+    key_spec: KeySpec
+    precombine_field: str
+    payload_class: str
+    sizes: SizeSettings
+    bloom: BloomSettings | None
+
+    @property
+    def payload(self) -> Payload:
+        return payload_of(self.payload_class)
+
+    @property
+    def is_merge_on_read(self) -> bool:
+        return self.table_type is TableType.MERGE_ON_READ
+
+    @property
+    def combine(self) -> bool:
+        """Whether the input keeps one record for each key."""
+        by_operation = {
+            Operation.UPSERT: keys.COMBINE_BEFORE_UPSERT,
+            Operation.DELETE: keys.COMBINE_BEFORE_DELETE,
+        }
+        return by_operation.get(self.operation, keys.COMBINE_BEFORE_INSERT).of(self.properties)
+
+
+def open_if_there(base_path: str) -> HudiTable | None:
+    """The table, or None where nothing stands at the base path yet.
+
+    :raises ConfigError: the base path is a file, or a folder with something else in it than a table.
+    """
+    storage, path = locate(base_path)
+    status = storage.stat(path)
+    if status is not None and not status.is_directory:
+        raise UnsupportedTableError(f"{base_path} is a file", todo="give the folder of a table, or one that does not exist yet")
+    try:
+        return HudiTable.open(base_path)
+    except TableNotFoundError:
+        return None
+
+
+def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
+    """Options over properties over what the table says.
+
+    :raises ConfigError: something is missing, or at odds with the table.
+    """
+    resolved = options.effective()
+    properties = {**(table.config.properties if table else {}), **options.hoodie_properties()}
+    operation = resolved.op or Operation.UPSERT
+    if operation not in SUPPORTED:
+        raise ConfigError(f"--op {operation} is not supported by this release", todo="use one of " + ", ".join(SUPPORTED))
+    own = table.config if table else None
+    record_key = own.record_key_fields if own else resolved.record_key_fields
+    partition = own.partition_fields if own else resolved.partition_path_fields
+    if own is None and not record_key:
+        raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
+    name = (own.name if own else resolved.table_name) or ""
+    if not name:
+        raise ConfigError("a new table needs a name", todo="give --table-name")
+    table_type = TableType(own.table_type.value) if own else (resolved.table_type or TableType.COPY_ON_WRITE)
+    if own is not None:
+        _agree("--table-type", resolved.table_type, table_type, name)
+        _agree("--table-name", resolved.table_name, name, name)
+        _agree("--record-key-fields", ",".join(resolved.record_key_fields), ",".join(record_key), name)
+        _agree("--partition-path-fields", ",".join(resolved.partition_path_fields), ",".join(partition), name)
+        _agree("--precombine-field", resolved.precombine_field, own.precombine_field, name)
+        _refuse_features(table)
+    payload_class = keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
+    config = WriteConfig(
+        options=resolved,
+        properties=properties,
+        operation=operation,
+        name=name,
+        table_type=table_type,
+        key_spec=_key_spec(properties, record_key, partition, own.key_generator_class if own else ""),
+        precombine_field=(own.precombine_field if own else resolved.precombine_field) or "",
+        payload_class=payload_class or "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+        sizes=SizeSettings(
+            max_file_size=keys.MAX_FILE_SIZE.of(properties),
+            small_file_limit=keys.SMALL_FILE_LIMIT.of(properties),
+            split_size=keys.INSERT_SPLIT_SIZE.of(properties),
+            auto_split=keys.INSERT_AUTO_SPLIT.of(properties),
+            record_size=keys.RECORD_SIZE_ESTIMATE.of(properties),
+            small_slices=keys.SMALL_FILE_CANDIDATES.of(properties),
+        ),
+        bloom=bloom_settings(properties),
+    )
+    config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
+    keys.INDEX_TYPE.of(properties)
+    return config
+
+
+def bloom_settings(properties: Mapping[str, str]) -> BloomSettings | None:
+    """How bloom filters are made; None where they are turned off."""
+    if not keys.BLOOM_ENABLED.of(properties):
+        return None
+    return BloomSettings(
+        kind=keys.BLOOM_TYPE.of(properties),
+        entries=keys.BLOOM_ENTRIES.of(properties),
+        fpp=keys.BLOOM_FPP.of(properties),
+        max_entries=keys.BLOOM_MAX_ENTRIES.of(properties),
+    )
+
+
+def _key_spec(properties: Mapping[str, str], record_key: tuple[str, ...], partition: tuple[str, ...], stored: str) -> KeySpec:
+    return KeySpec.of(
+        record_key,
+        partition,
+        hive_style=properties.get("hoodie.datasource.write.hive_style_partitioning", "false").lower() == "true",
+        url_encode=properties.get("hoodie.datasource.write.partitionpath.urlencode", "false").lower() == "true",
+        class_name=stored or keys.KEY_GENERATOR_CLASS.of(properties),
+    )
+
+
+def _agree(option: str, given: str | None, stored: str, table: str) -> None:
+    if given and given != stored:
+        raise ConfigError(
+            f"{option} {given} contradicts table {table}, which has {stored or 'none'}", todo="leave the option out or write to another path"
+        )
+
+
+def _refuse_features(table: HudiTable) -> None:
+    """Tables with a feature whose neglect would harm their other users are not written to."""
+    config = table.config
+    refused = {
+        "hoodie.populate.meta.fields=false": not config.populate_meta_fields,
+        "hoodie.table.cdc.enabled=true": config.properties.get("hoodie.table.cdc.enabled", "").lower() == "true",
+        "hoodie.bootstrap.base.path": bool(config.properties.get("hoodie.bootstrap.base.path")),
+        "hoodie.table.base.file.format": config.properties.get("hoodie.table.base.file.format", "PARQUET") != "PARQUET",
+        "hoodie.datasource.write.drop.partition.columns=true": config.properties.get(
+            "hoodie.datasource.write.drop.partition.columns", ""
+        ).lower()
+        == "true",
+    }
+    for feature, present in refused.items():
+        if present:
+            raise UnsupportedTableError(
+                f"table {config.name} has {feature}, which this release does not write", todo="write to it with Hudi", table=config.name
+            )

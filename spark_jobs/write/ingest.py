@@ -1,0 +1,252 @@
+"""Ingest: rows from a source into a table, once (Hudi: HoodieStreamer, SparkRDDWriteClient)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.core.config import write_keys
+from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.files.avro_schema import arrow_schema_of
+from spark_jobs.core.files.avro_schema import with_meta_fields as avro_with_meta_fields
+from spark_jobs.core.files.base_file import BaseFileFormat
+from spark_jobs.core.files.markers import reconcile_markers
+from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.transaction.transaction import Transaction, begin
+from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.spark import task_scope, tune_for_arrow
+from spark_jobs.options.choices import Operation
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
+from spark_jobs.write.config import WriteConfig, open_if_there, resolve
+from spark_jobs.write.keys import partition_path, record_key, require_columns
+from spark_jobs.write.once import is_free, settle
+from spark_jobs.write.schema import source_schema, writer_schema
+from spark_jobs.write.source import read_source
+from spark_jobs.write.tasks import STAT_SCHEMA, RecordRules, as_batches, bulk_insert_batches
+from spark_jobs.write.upsert import UpsertJob
+
+
+def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | None = None) -> JobResult:
+    """Run one write as ``ingest.py`` does.
+
+    :raises HudiError: with the exit code that the job ends with; the table is unchanged then.
+    """
+    shown = progress or Progress("ingest")
+    resolved = options.effective()
+    source = read_source(spark, resolved.source_format or "parquet", resolved.source, dict(resolved.source_options))
+    return write_frame(spark, source, options, shown)
+
+
+def write_frame(spark: SparkSession, source: DataFrame, options: IngestOptions, progress: Progress) -> JobResult:
+    """Write the rows of a DataFrame by the options of an ingest."""
+    tune_for_arrow(spark)
+    for line in unknown_key_warnings(dict(options.hoodie_properties())):
+        progress.note(f"warning: {line}")
+    table = open_if_there(options.base_path)
+    config = resolve(options, table)
+    rows = _prepare(source, config, table)
+    if options.dry_run:
+        return _dry_run(config, table, rows)
+    if table is None:
+        table = _create(config)
+    return _write_once(spark, config, table, rows, progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedRows:
+    """The source in the writer's schema, key and partition path first."""
+
+    keyed: DataFrame
+    avro_schema: dict[str, object]
+    arrow_schema: pa.Schema
+
+
+def _prepare(source: DataFrame, config: WriteConfig, table: HudiTable | None) -> PreparedRows:
+    spec = config.key_spec
+    require_columns(source, spec.record_key_fields, "record key field")
+    require_columns(source, spec.partition_fields, "partition path field")
+    known = table.known_avro_schema() if table else None
+    given = source_schema(source)
+    if config.operation is Operation.DELETE and known is not None:
+        avro, arrow = known, arrow_schema_of(known)  # a delete needs keys alone
+    else:
+        if config.precombine_field and config.operation is not Operation.DELETE:
+            require_columns(source, (config.precombine_field,), "precombine field")
+        avro, arrow = writer_schema(known, given, config.name)
+    data = [F.col(f"`{name}`") for name in arrow.names if name in source.columns]
+    keyed = source.select(
+        record_key(source, spec).alias(RECORD_KEY), partition_path(source, spec).alias(PARTITION_PATH), *data
+    )
+    return PreparedRows(keyed=keyed, avro_schema=avro, arrow_schema=arrow)
+
+
+def _create(config: WriteConfig) -> HudiTable:
+    spec = config.key_spec
+    return HudiTable.create(
+        config.options.base_path,
+        name=config.name,
+        table_type=config.table_type.value,
+        record_key_fields=spec.record_key_fields,
+        partition_fields=spec.partition_fields,
+        precombine_field=config.precombine_field,
+        payload_class=config.payload_class if config.is_merge_on_read else "",
+        hive_style=spec.hive_style,
+        url_encode=spec.url_encode,
+        key_generator_class=spec.class_name,
+    )
+
+
+def _write_once(
+    spark: SparkSession, config: WriteConfig, table: HudiTable, rows: PreparedRows, progress: Progress
+) -> JobResult:
+    settings = table.transaction_settings(config.properties)
+    key = config.options.idempotency_key
+    action = Action.DELTA_COMMIT if config.is_merge_on_read else Action.COMMIT
+    while True:
+        done = settle(settings, key, progress.note) if key else None
+        if done is not None:
+            return _already_done(config, *done)
+        with progress.phase("begin"):
+            for undone, by in roll_back_failed_writes(settings):
+                progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+            transaction = begin(
+                settings, action, idempotency_key=key, allowed=lambda line: key is None or is_free(settings, line, key)
+            )
+        if transaction is not None:
+            break
+    try:
+        stats = _run(spark, config, table.refreshed(), rows, transaction, progress)
+        with progress.phase("publish"):
+            return _publish(config, table, rows, transaction, stats, progress)
+    except BaseException:
+        transaction.abandon()
+        undo(settings, transaction.time, progress.note)
+        raise
+
+
+def _run(
+    spark: SparkSession, config: WriteConfig, table: HudiTable, rows: PreparedRows, transaction: Transaction, progress: Progress
+) -> list[WriteStat]:
+    context = _context(config, table, rows, transaction.time)
+    if config.operation is Operation.BULK_INSERT:
+        transaction.to_inflight()
+        with progress.phase("write"):
+            return _bulk_insert(rows.keyed, config, context, table.clock.new_uuid())
+    job = UpsertJob(spark=spark, config=config, table=table, keyed=rows.keyed, context=context, progress=progress)
+    return job.run(transaction.to_inflight)
+
+
+def _context(config: WriteConfig, table: HudiTable, rows: PreparedRows, instant: str) -> WriteContext:
+    return WriteContext(
+        storage=table.storage,
+        base_path=table.base_path,
+        instant=instant,
+        file_format=BaseFileFormat(
+            schema=with_meta_fields(rows.arrow_schema),
+            avro_schema=json.dumps(avro_with_meta_fields(rows.avro_schema)),
+            codec=write_keys.CODEC.of(config.properties).value,
+            dictionary=write_keys.DICTIONARY.of(config.properties),
+            bloom=config.bloom,
+        ),
+        payload=config.payload,
+        ordering_field=config.precombine_field or None,
+        max_file_size=config.sizes.max_file_size,
+    )
+
+
+def _bulk_insert(keyed: DataFrame, config: WriteConfig, context: WriteContext, seed: str) -> list[WriteStat]:
+    tasks = write_keys.BULK_INSERT_PARALLELISM.of(config.properties)
+    rules = RecordRules(combine=False, all_deleted=False)
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return as_batches(bulk_insert_batches(batches, context, task_scope(), seed, rules))
+
+    frame = keyed.coalesce(tasks) if tasks else keyed
+    return [WriteStat.from_json(json.loads(row.stat)) for row in frame.mapInArrow(work, STAT_SCHEMA).collect()]
+
+
+def _publish(
+    config: WriteConfig,
+    table: HudiTable,
+    rows: PreparedRows,
+    transaction: Transaction,
+    stats: list[WriteStat],
+    progress: Progress,
+) -> JobResult:
+    written = frozenset(stat.path for stat in stats if stat.path)
+    stray = reconcile_markers(table.storage, table.base_path, transaction.time, written)
+    if stray:
+        progress.note(f"removed {len(stray)} file(s) of task attempts that another attempt replaced")
+    extra: dict[str, str | None] = {SCHEMA_KEY: json.dumps(rows.avro_schema)}
+    if config.options.idempotency_key:
+        extra[IDEMPOTENCY_KEY] = config.options.idempotency_key
+    metadata = CommitMetadata(
+        write_stats=tuple(stats), operation_type=OperationType(config.operation.value.upper()), extra_metadata=extra
+    )
+    instant = transaction.publish(metadata.encode(), _contended(metadata))
+    return replace(_result(config, instant, metadata), seconds_by_phase=dict(progress.seconds_by_phase))
+
+
+def _contended(metadata: CommitMetadata) -> frozenset[tuple[str, str]]:
+    """File groups that were there before: new ones can't be anybody else's."""
+    return frozenset(
+        (stat.partition_path, stat.file_id) for stat in metadata.write_stats if stat.prev_commit != "null" or stat.is_log_append
+    )
+
+
+def _result(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -> JobResult:
+    stats = metadata.write_stats
+    return JobResult(
+        action=instant.action.value,
+        state=JobState.COMPLETED,
+        instant=instant.timestamp,
+        base_path=config.options.base_path,
+        table=config.name,
+        files_out=len(stats),
+        files_in=sum(1 for stat in stats if stat.prev_commit != "null" and not stat.is_log_append),
+        bytes_out=sum(stat.total_write_bytes for stat in stats),
+        records_out=sum(stat.num_writes for stat in stats),
+        inserts=sum(stat.num_inserts for stat in stats),
+        updates=sum(stat.num_update_writes for stat in stats),
+        deletes=sum(stat.num_deletes for stat in stats),
+        extra={"operation": config.operation.value, "partitions": len({stat.partition_path for stat in stats})},
+    )
+
+
+def _already_done(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -> JobResult:
+    result = _result(config, instant, metadata)
+    return replace(
+        result,
+        reason=f"instant {instant.timestamp} already did this write (idempotency key {config.options.idempotency_key})",
+        extra={**result.extra, "repeated": True},
+    )
+
+
+def _dry_run(config: WriteConfig, table: HudiTable | None, rows: PreparedRows) -> JobResult:
+    counts = rows.keyed.groupBy(PARTITION_PATH).count().collect()
+    plan = {
+        "operation": config.operation.value,
+        "creates_table": table is None,
+        "columns": rows.arrow_schema.names,
+        "records_by_partition": {row[0]: row[1] for row in sorted(counts)},
+    }
+    return JobResult(
+        action="deltacommit" if config.is_merge_on_read else "commit",
+        state=JobState.DRY_RUN,
+        base_path=config.options.base_path,
+        table=config.name,
+        records_in=sum(row[1] for row in counts),
+        plan=plan,
+    )

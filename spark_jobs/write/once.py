@@ -1,0 +1,54 @@
+"""A write of a name happens once: the idempotency key on the timeline (an Airflow retry never writes twice)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.instant import COMMITS, Instant
+from spark_jobs.core.transaction.heartbeat import read_pulse
+from spark_jobs.core.transaction.transaction import TransactionSettings
+
+
+def completed_write(timeline: ActiveTimeline, key: str, clock: Clock) -> tuple[Instant, CommitMetadata] | None:
+    """The completed write that carries the key, newest first."""
+    for instant in reversed(timeline.completed_commits()):
+        metadata = timeline.commit_metadata(instant, clock)
+        if metadata.idempotency_key == key:
+            return instant, metadata
+    return None
+
+
+def running_write(settings: TransactionSettings, timeline: ActiveTimeline, key: str) -> Instant | None:
+    """A pending write with the key whose writer still lives."""
+    for instant in timeline.pending(COMMITS):
+        pulse = read_pulse(settings.storage, settings.base_path, instant.timestamp, settings.heartbeat, settings.clock)
+        if pulse.alive and pulse.idempotency_key == key:
+            return instant
+    return None
+
+
+def settle(
+    settings: TransactionSettings, key: str, tell: Callable[[str], None]
+) -> tuple[Instant, CommitMetadata] | None:
+    """Wait while another process writes under the key; the completed write if there is one, None if it is yet to be done."""
+    told = ""
+    while True:
+        timeline = settings.load_timeline()
+        done = completed_write(timeline, key, settings.clock)
+        if done is not None:
+            return done
+        running = running_write(settings, timeline, key)
+        if running is None:
+            return None
+        if told != running.timestamp:
+            tell(f"another process writes under this idempotency key (instant {running.timestamp}); waiting for it")
+            told = running.timestamp
+        settings.clock.sleep(1.0)
+
+
+def is_free(settings: TransactionSettings, timeline: ActiveTimeline, key: str) -> bool:
+    """Neither done nor under way; asked under the table lock, so that of two processes one begins."""
+    return completed_write(timeline, key, settings.clock) is None and running_write(settings, timeline, key) is None

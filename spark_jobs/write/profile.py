@@ -1,0 +1,68 @@
+"""How many records go where, counted before anything is written (Hudi: WorkloadProfile), and its form in the inflight file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.write.pack import InsertShare
+from spark_jobs.write.tasks import BUCKET
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadProfile:
+    """``updates`` by bucket number, ``inserts`` by partition path; ``partition_of`` the buckets with updates."""
+
+    updates: Mapping[int, int]
+    inserts: Mapping[str, int]
+    partition_of: Mapping[int, str]
+
+    @staticmethod
+    def collect(tagged: DataFrame) -> WorkloadProfile:
+        """Count; this also computes ``tagged`` where it is persisted."""
+        updates: dict[int, int] = {}
+        inserts: dict[str, int] = {}
+        partition_of: dict[int, str] = {}
+        for row in tagged.groupBy(PARTITION_PATH, BUCKET).count().collect():
+            partition, bucket, count = row
+            if bucket is None:
+                inserts[partition] = count
+            else:
+                updates[bucket] = count
+                partition_of[bucket] = partition
+        return WorkloadProfile(updates, inserts, partition_of)
+
+    def partitions(self) -> set[str]:
+        return {*self.inserts, *self.partition_of.values()}
+
+
+def workload_metadata(
+    operation: str, slices: Mapping[int, FileSlice], profile: WorkloadProfile, shares: Mapping[str, list[InsertShare]]
+) -> CommitMetadata:
+    """The profile as Hudi keeps it in the inflight file: for each partition its inserts, then its touched file groups."""
+    stats = []
+    for partition in sorted(profile.partitions()):
+        stats.append(
+            WriteStat(file_id="", path=None, partition_path=partition, num_inserts=profile.inserts.get(partition, 0))
+        )
+        packed = {share.file_id: share.records for share in shares.get(partition, []) if share.file_id is not None}
+        for bucket, one in slices.items():
+            updates = profile.updates.get(bucket, 0)
+            if one.partition == partition and (updates or one.file_id in packed):
+                stats.append(
+                    WriteStat(
+                        file_id=one.file_id,
+                        path=None,
+                        partition_path=partition,
+                        prev_commit=one.base_instant,
+                        num_update_writes=updates,
+                        num_inserts=packed.get(one.file_id, 0),
+                    )
+                )
+    return CommitMetadata(write_stats=tuple(stats), operation_type=OperationType(operation.upper()))

@@ -1,0 +1,31 @@
+"""The source of an ingest as a DataFrame, with one-line errors for what Spark says at length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.core.errors import ConfigError, StorageError
+
+
+def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], options: Mapping[str, str]) -> DataFrame:
+    """
+    :raises StorageError: a path is missing or unreadable.
+    :raises ConfigError: no paths, or a format that Spark does not know.
+    """
+    if not paths:
+        raise ConfigError("no source is given", todo="give --source")
+    try:
+        return spark.read.format(source_format).options(**options).load(list(paths))
+    except AnalysisException as error:
+        condition = error.getCondition() or ""
+        shown = ", ".join(paths)
+        if "PATH_NOT_FOUND" in condition:
+            raise StorageError(f"source {shown} does not exist", todo="check --source", source=shown) from error
+        if "DATA_SOURCE_NOT_FOUND" in condition:
+            raise ConfigError(f"--source-format {source_format} is not known to Spark", todo="check its name, or add its package") from error
+        if "UNABLE_TO_INFER_SCHEMA" in condition:
+            raise StorageError(f"source {shown} holds no {source_format} files with a schema", todo="check --source", source=shown) from error
+        raise StorageError(f"source {shown} can't be read ({str(error).splitlines()[0]})", source=shown) from error

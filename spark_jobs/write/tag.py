@@ -1,0 +1,48 @@
+"""Which incoming records the table has, and in which slice (Hudi: HoodieSimpleIndex): a join on the JVM side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.core.files.names import join
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.write.tasks import BUCKET
+
+BROADCAST_ROWS = 2_000_000
+"""Incoming keys up to so many are sent to every task that scans stored keys; more are shuffled."""
+
+
+def tag(
+    spark: SparkSession, keyed: DataFrame, base_path: str, slices: Mapping[int, FileSlice], incoming: int
+) -> DataFrame:
+    """``keyed`` with the number of the slice whose base file holds each record, null for records that are new.
+
+    :param slices: by bucket number; those without a base file hold no key that this index finds.
+    :param incoming: rows in ``keyed``.
+    """
+    with_base = {number: one for number, one in slices.items() if one.base_file is not None}
+    if not with_base or not incoming:
+        return keyed.withColumn(BUCKET, F.lit(None).cast("int"))
+    files = [
+        (str(one.base_file.name), one.partition, number) for number, one in with_base.items() if one.base_file is not None
+    ]
+    numbers = spark.createDataFrame(files, f"file string, {PARTITION_PATH} string, {BUCKET} int")
+    keys = keyed.select(RECORD_KEY, PARTITION_PATH)
+    wanted = F.broadcast(keys) if incoming <= BROADCAST_ROWS else keys
+    located = (
+        read_base_files(spark, [join(base_path, one.base_file.relative_path) for one in with_base.values() if one.base_file])
+        .join(F.broadcast(numbers), "file")
+        .join(wanted, [RECORD_KEY, PARTITION_PATH], "left_semi")
+        .select(RECORD_KEY, PARTITION_PATH, BUCKET)
+    )
+    return keyed.join(F.broadcast(located) if incoming <= BROADCAST_ROWS else located, [RECORD_KEY, PARTITION_PATH], "left")
+
+
+def read_base_files(spark: SparkSession, paths: list[str]) -> DataFrame:
+    """Record key and file name of every row; paths are taken to the letter, never as patterns."""
+    reader = spark.read.schema(f"{RECORD_KEY} string").option("__globPaths__", "false").option("recursiveFileLookup", "true")
+    return reader.parquet(*paths).select(RECORD_KEY, F.col("_metadata.file_name").alias("file"))

@@ -1,0 +1,143 @@
+"""What Python workers do with the batches of a write; values in, write stats out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from uuid import UUID, uuid5
+
+import numpy as np
+import pyarrow as pa
+
+from spark_jobs.core.handles.append import append_changes
+from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
+from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.handles.merge import concatenate_base_file, merge_base_file
+from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
+from spark_jobs.core.schema.conform import conform
+from spark_jobs.core.schema.meta_fields import META_FIELDS, PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.write.routes import AppendRoute, CreateRoute, Route
+
+BUCKET = "_pyhudi_bucket"
+STAT_SCHEMA = "stat string"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRules:
+    """What the operation does to records before they are written."""
+
+    combine: bool
+    all_deleted: bool
+
+
+def write_buckets(
+    batches: Iterator[pa.RecordBatch], context: WriteContext, scope: TaskScope, routes: Mapping[int, Route], rules: RecordRules
+) -> Iterator[WriteStat]:
+    """Write the records of one task, which come sorted by bucket; holds the records of one bucket at a time."""
+    held: list[pa.RecordBatch] = []
+    current: int | None = None
+    for batch in batches:
+        for bucket, part in _cut(batch):
+            if bucket != current and current is not None:
+                yield from _write_bucket(held, context, scope, routes[current], rules)
+                held = []
+            current = bucket
+            held.append(part)
+    if current is not None:
+        yield from _write_bucket(held, context, scope, routes[current], rules)
+
+
+def _cut(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Slices of equal bucket; nothing is copied."""
+    buckets = np.asarray(batch.column(BUCKET))
+    if not len(buckets):
+        return
+    starts = [0, *(np.flatnonzero(np.diff(buckets)) + 1).tolist(), len(buckets)]
+    for start, end in zip(starts[:-1], starts[1:], strict=True):
+        yield int(buckets[start]), batch.slice(start, end - start)
+
+
+def _write_bucket(
+    held: list[pa.RecordBatch], context: WriteContext, scope: TaskScope, route: Route, rules: RecordRules
+) -> list[WriteStat]:
+    rows = _records(pa.Table.from_batches(held), context)
+    if rules.combine:
+        rows = precombine(rows, context.ordering_field)
+    deleted = deleted_mask(rows, all_deleted=rules.all_deleted)
+    if isinstance(route, CreateRoute):
+        kept = rows.filter(pa.array(~deleted)) if deleted.any() else rows
+        handle = CreateHandle(context, scope, route.partition, route.file_id_prefix)
+        try:
+            handle.write(kept)
+            return handle.close()
+        except BaseException:
+            handle.abort()
+            raise
+    if isinstance(route, AppendRoute):
+        target = route.target
+        changes = Changes(stamp(rows, context, scope, target.partition, target.file_id), deleted)
+        return [append_changes(context, scope, target, changes, hard_deletes=rules.all_deleted)]
+    stamped = stamp(rows, context, scope, route.base.partition, "")
+    if route.concatenate:
+        kept = stamped.filter(pa.array(~deleted)) if deleted.any() else stamped
+        return [concatenate_base_file(context, scope, route.base, kept)]
+    # a delete operation removes whatever is stored, it has no ordering value to compare
+    return [merge_base_file(context, scope, route.base, Changes(stamped, deleted), event_time_deletes=not rules.all_deleted)]
+
+
+def _records(rows: pa.Table, context: WriteContext) -> pa.Table:
+    """Key and partition path, then the table's own columns, in their types."""
+    own = [field for field in context.file_format.schema if field.name not in META_FIELDS]
+    return conform(rows, pa.schema([pa.field(RECORD_KEY, pa.string()), pa.field(PARTITION_PATH, pa.string()), *own]))
+
+
+def bulk_insert_batches(
+    batches: Iterator[pa.RecordBatch], context: WriteContext, scope: TaskScope, seed: str, rules: RecordRules
+) -> Iterator[WriteStat]:
+    """Write a task's records straight to new file groups, one open file for each partition.
+
+    :param seed: a UUID of the driver; file-id prefixes are derived from it, the task's number and the partition, so that every
+        attempt of the task names the same file groups.
+    """
+    task_seed = uuid5(UUID(seed), str(scope.task))
+    handles: dict[str, CreateHandle] = {}
+    try:
+        for batch in batches:
+            rows = _records(pa.Table.from_batches([batch]), context)
+            deleted = deleted_mask(rows, all_deleted=rules.all_deleted)
+            if deleted.any():
+                rows = rows.filter(pa.array(~deleted))
+            for partition, part in split_by_partition(rows):
+                handle = handles.get(partition)
+                if handle is None:
+                    handle = handles[partition] = CreateHandle(context, scope, partition, str(uuid5(task_seed, partition)))
+                handle.write(part)
+        for handle in handles.values():
+            yield from handle.close()
+    except BaseException:
+        for handle in handles.values():
+            handle.abort()
+        raise
+
+
+def split_by_partition(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each partition path; one gather for all of them."""
+    encoded = rows.column(PARTITION_PATH).combine_chunks().dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    if len(names) == 1:
+        yield names[0], rows
+        return
+    codes = np.asarray(encoded.indices)
+    order = np.argsort(codes, kind="stable")
+    grouped = rows.take(pa.array(order))
+    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    for number, name in enumerate(names):
+        yield name, grouped.slice(int(bounds[number]), int(bounds[number + 1] - bounds[number]))
+
+
+def as_batches(stats: Iterator[WriteStat]) -> Iterator[pa.RecordBatch]:
+    """Write stats as rows that Spark can collect."""
+    for stat in stats:
+        yield pa.RecordBatch.from_pydict({"stat": [json.dumps(stat.to_json())]})

@@ -1,0 +1,174 @@
+"""Upserts, inserts and deletes: tag, pack, route, and one task for each share of the file groups."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.core.config import write_keys
+from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.file_system_view import FileSystemView
+from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.spark import parallelism, task_scope
+from spark_jobs.options.choices import Operation
+from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.pack import InsertShare, average_record_size, by_partition, pack_inserts, small_files
+from spark_jobs.write.profile import WorkloadProfile, workload_metadata
+from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route, RoutingPlan, append_target, number_slices
+from spark_jobs.write.tag import tag
+from spark_jobs.write.tasks import BUCKET, STAT_SCHEMA, RecordRules, as_batches, write_buckets
+
+ROWS_PER_TASK = 250_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpsertJob:
+    """One upsert, insert or delete on an open table; ``keyed`` has key and partition path beside the data columns."""
+
+    spark: SparkSession
+    config: WriteConfig
+    table: HudiTable
+    keyed: DataFrame
+    context: WriteContext
+    progress: Progress
+
+    def run(self, to_inflight: Callable[[bytes], None]) -> list[WriteStat]:
+        """Write everything; ``to_inflight`` is called with the workload profile before the first file is made."""
+        with self.progress.phase("tag"):
+            view, slices, tagged, profile = self._tag()
+        try:
+            with self.progress.phase("plan"):
+                shares = self._pack(view, profile)
+                plan, insert_buckets = self._route(view, slices, profile, shares)
+                to_inflight(workload_metadata(self.config.operation.value, slices, profile, shares).encode())
+            with self.progress.phase("write"):
+                return self._write(tagged, plan, insert_buckets)
+        finally:
+            tagged.unpersist()
+
+    def _tag(self) -> tuple[FileSystemView, dict[int, FileSlice], DataFrame, WorkloadProfile]:
+        if self.config.operation is Operation.INSERT:
+            incoming = self.keyed.withColumn(BUCKET, F.lit(None).cast("int")).persist()
+            profile = WorkloadProfile.collect(incoming)
+            view = self._view(sorted(profile.partitions()))
+            return view, number_slices(view.latest_slices()), incoming, profile
+        counts = {row[0]: row[1] for row in self.keyed.groupBy(PARTITION_PATH).count().collect()}
+        while True:
+            view = self._view(sorted(counts))
+            slices = number_slices(view.latest_slices())
+            tagged = tag(self.spark, self.keyed, self.context.base_path, slices, sum(counts.values())).persist()
+            profile = WorkloadProfile.collect(tagged)
+            if profile.partitions() <= set(counts):
+                return view, slices, tagged, profile
+            # the source gave other rows at the second reading: look up the partitions that are new, too
+            tagged.unpersist()
+            counts = {**counts, **dict.fromkeys(profile.partitions(), 0)}
+
+    def _view(self, partitions: list[str]) -> FileSystemView:
+        known = set(self.table.partitions())
+        return self.table.view([one for one in partitions if one in known])
+
+    def _pack(self, view: FileSystemView, profile: WorkloadProfile) -> Mapping[str, list[InsertShare]]:
+        if self.config.operation is Operation.DELETE:
+            return {}
+        record_size = average_record_size(
+            self._commits(), self.config.sizes, write_keys.SIZE_ESTIMATION_THRESHOLD.of(self.config.properties)
+        )
+        sizes = replace(self.config.sizes, record_size=record_size)
+        pending = {**self.table.pending.compaction, **self.table.pending.clustering}
+        open_slices = [one for one in view.latest_slices() if (one.partition, one.file_id) not in pending]
+        groups = by_partition(open_slices)
+        return {
+            partition: pack_inserts(
+                count, small_files(groups.get(partition, []), sizes, merge_on_read=self.config.is_merge_on_read), sizes
+            )
+            for partition, count in profile.inserts.items()
+        }
+
+    def _commits(self) -> Iterator[tuple[Instant, CommitMetadata]]:
+        for instant in reversed(self.table.timeline.completed_commits()):
+            yield instant, self.table.timeline.commit_metadata(instant, self.table.clock)
+
+    def _route(
+        self,
+        view: FileSystemView,
+        slices: Mapping[int, FileSlice],
+        profile: WorkloadProfile,
+        shares: Mapping[str, list[InsertShare]],
+    ) -> tuple[RoutingPlan, dict[str, list[tuple[int, int]]]]:
+        """The plan, and for each partition the (bucket, inserts) that its new records are spread over."""
+        number_of = {(one.partition, one.file_id): number for number, one in slices.items()}
+        filled = {(p, share.file_id) for p, some in shares.items() for share in some if share.file_id is not None}
+        routes: dict[int, Route] = {}
+        touched = set(profile.updates) | {number_of[(p, file_id or "")] for p, file_id in filled}
+        for number in sorted(touched):
+            routes[number] = self._route_of(view, slices[number], fills=(slices[number].partition, slices[number].file_id) in filled)
+        spread: dict[str, list[tuple[int, int]]] = {}
+        next_number = len(slices)
+        for partition, some in shares.items():
+            for share in some:
+                if share.file_id is not None:
+                    number = number_of[(partition, share.file_id)]
+                else:
+                    number, next_number = next_number, next_number + 1
+                    routes[number] = CreateRoute(partition, self.table.clock.new_uuid())
+                spread.setdefault(partition, []).append((number, share.records))
+        rows = sum(profile.updates.values()) + sum(profile.inserts.values())
+        tasks = max(1, min(len(routes), max(2 * parallelism(self.spark), rows // ROWS_PER_TASK)))
+        return RoutingPlan(routes, tasks), spread
+
+    def _route_of(self, view: FileSystemView, one: FileSlice, *, fills: bool) -> Route:
+        key = (one.partition, one.file_id)
+        clustering = self.table.pending.clustering.get(key)
+        if clustering is not None:
+            raise WriteConflictError(
+                f"file group {one.file_id} in partition {one.partition!r} is part of the pending clustering {clustering}",
+                todo="run the clustering to its end, then write again",
+                instant=clustering,
+            )
+        if self.config.is_merge_on_read and not fills:
+            return AppendRoute(append_target(view, one, self.table.pending.compaction.get(key)))
+        assert one.base_file is not None
+        return MergeRoute(one.base_file, concatenate=self.config.operation is Operation.INSERT)
+
+    def _write(self, tagged: DataFrame, plan: RoutingPlan, spread: Mapping[str, list[tuple[int, int]]]) -> list[WriteStat]:
+        if not plan.routes:
+            return []
+        routed = insert_buckets(self.spark, tagged, spread) if spread else tagged
+        routed = routed.where(F.col(BUCKET).isNotNull())  # what is left are deletes of keys that the table never had
+        context, routes, tasks = self.context, dict(plan.routes), plan.tasks
+        rules = RecordRules(combine=self.config.combine, all_deleted=self.config.operation is Operation.DELETE)
+
+        def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return as_batches(write_buckets(batches, context, task_scope(), routes, rules))
+
+        placed = routed.repartitionById(tasks, F.col(BUCKET) % tasks).sortWithinPartitions(BUCKET)
+        rows = placed.mapInArrow(work, STAT_SCHEMA).collect()
+        return [WriteStat.from_json(json.loads(row.stat)) for row in rows]
+
+
+def insert_buckets(spark: SparkSession, tagged: DataFrame, spread: Mapping[str, list[tuple[int, int]]]) -> DataFrame:
+    """``tagged`` with a bucket for every new record: by a hash of its key over the shares of its partition, so that every
+    attempt of a task decides alike."""
+    rows = []
+    for partition, shares in spread.items():
+        bounds = [sum(records for _, records in shares[: end + 1]) for end in range(len(shares))]
+        rows.append((partition, bounds, [number for number, _ in shares]))
+    shares_of = spark.createDataFrame(rows, f"{PARTITION_PATH} string, bounds array<bigint>, buckets array<int>")
+    position = F.pmod(F.xxhash64(RECORD_KEY), F.element_at("bounds", -1))
+    passed = F.size(F.filter("bounds", lambda bound: bound <= position))
+    chosen = F.when(F.col("bounds").isNotNull(), F.get("buckets", passed))
+    joined = tagged.join(F.broadcast(shares_of), PARTITION_PATH, "left")
+    return joined.withColumn(BUCKET, F.coalesce(F.col(BUCKET), chosen)).drop("bounds", "buckets")

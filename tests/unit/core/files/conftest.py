@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def hudi_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of tables that Hudi on the JVM wrote, unpacked, each in a folder named after its archive."""
+    beside = Path(__file__).resolve().parents[4].parent / "shared" / "fixtures"
+    source = Path(os.environ.get("PYHUDI_FIXTURES", beside)) / "hudi_tables"
+    if not source.is_dir():
+        pytest.skip(f"no tables written by Hudi in {source}: name their folder by PYHUDI_FIXTURES")
+    target = tmp_path_factory.mktemp("hudi_tables")
+    for archive in sorted(source.glob("*.zip")):
+        with zipfile.ZipFile(archive) as content:
+            members = [name for name in content.namelist() if not name.startswith("__MACOSX")]
+            content.extractall(target / archive.stem, members)
+    return target

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import datetime as dt
+import io
+import struct
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files.avro_columns import decode_records, encode_records
+from spark_jobs.core.files.avro_schema import arrow_schema_of
+
+LONG = st.integers(-(2**63), 2**63 - 1) | st.integers(-130, 130)
+INT = st.integers(-(2**31), 2**31 - 1) | st.integers(-70, 70)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=90)
+UTC = dt.UTC
+
+
+def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
+    bound = 10**precision - 1
+    return st.integers(-bound, bound).map(lambda number: Decimal(f"{number}e-{scale}"))
+
+
+def is_least_of_its_size(value: Decimal) -> bool:
+    """-128, -32768 and so on: fastavro spends a byte more on them than Java's BigInteger."""
+    digits = int("".join(map(str, value.as_tuple().digits)))
+    return value < 0 and digits.bit_count() == 1 and digits.bit_length() % 8 == 0
+
+
+def fixed(name: str, size: int, precision: int, scale: int) -> dict[str, Any]:
+    names = {"name": name, "namespace": "n", "size": size}
+    return {"type": "fixed", **names, "logicalType": "decimal", "precision": precision, "scale": scale}
+
+
+def logical(kind: str, name: str) -> dict[str, Any]:
+    return {"type": kind, "logicalType": name}
+
+
+def in_bytes(precision: int, scale: int) -> dict[str, Any]:
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+
+
+MOMENTS = st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9998, 1, 1))
+TYPES: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    ("boolean", st.booleans()),
+    ("int", INT),
+    ("long", LONG),
+    ("float", st.floats(width=32, allow_nan=False)),
+    ("double", st.floats(allow_nan=False)),
+    ("string", TEXT),
+    ("bytes", st.binary(max_size=80)),
+    ({"type": "string", "avro.java.string": "String"}, TEXT),
+    ({"type": "enum", "name": "colour", "symbols": ["red", "green", "blue"]}, st.sampled_from(["red", "blue"])),
+    ({"type": "fixed", "name": "five", "size": 5}, st.binary(min_size=5, max_size=5)),
+    (logical("int", "date"), st.dates(dt.date(1, 1, 1), dt.date(9999, 12, 31))),
+    (logical("long", "timestamp-micros"), MOMENTS.map(lambda moment: moment.replace(tzinfo=UTC))),
+    (
+        logical("long", "timestamp-millis"),
+        MOMENTS.map(lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=UTC)),
+    ),
+    (logical("long", "local-timestamp-micros"), MOMENTS),
+    (fixed("f3", 3, 5, 2), decimals(5, 2)),
+    (fixed("f8", 8, 18, 0), decimals(18, 0)),
+    (fixed("f9", 9, 19, 4), decimals(19, 4)),
+    (fixed("f16", 16, 38, 10), decimals(38, 10)),
+    (in_bytes(12, 3), decimals(12, 3).filter(lambda value: not is_least_of_its_size(value))),
+    (in_bytes(38, 6), decimals(38, 6).filter(lambda value: not is_least_of_its_size(value))),
+]
+
+
+@st.composite
+def records(draw: st.DrawFn) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    chosen = draw(st.lists(st.sampled_from(range(len(TYPES))), min_size=1, max_size=8, unique=True))
+    fields, values = [], {}
+    for number in chosen:
+        kind, value = TYPES[number]
+        form = draw(st.sampled_from(["plain", "null first", "null last"]))
+        avro = {"plain": kind, "null first": ["null", kind], "null last": [kind, "null"]}[form]
+        fields.append({"name": f"c{number}", "type": avro})
+        values[f"c{number}"] = value if form == "plain" else st.none() | value
+    schema = {"type": "record", "name": "r", "namespace": "n", "fields": fields}
+    return schema, draw(st.lists(st.fixed_dictionaries(values), max_size=12))
+
+
+def written_by_fastavro(schema: dict[str, Any], rows: list[dict[str, Any]]) -> bytes:
+    parsed, result = fastavro.parse_schema(schema), b""
+    for row in rows:
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, parsed, row)
+        result += struct.pack(">i", len(out.getvalue())) + out.getvalue()
+    return result
+
+
+def encoded(table: pa.Table | pa.RecordBatch, schema: dict[str, Any]) -> bytes:
+    return b"".join(bytes(part.data) for part in encode_records(table, schema))
+
+
+@settings(max_examples=150, deadline=None)
+@given(records())
+def test_flat_records_have_the_bytes_and_the_values_of_fastavro(
+    drawn: tuple[dict[str, Any], list[dict[str, Any]]],
+) -> None:
+    schema, rows = drawn
+    arrow = arrow_schema_of(schema)
+    expected = written_by_fastavro(schema, rows)
+    table = pa.Table.from_pylist(rows, schema=arrow)
+    assert encoded(table, schema) == expected
+    decoded = decode_records(expected, len(rows), schema, arrow)
+    decoded.validate(full=True)
+    assert decoded.equals(table)
+
+
+NESTED = {
+    "type": "record",
+    "name": "r",
+    "namespace": "n",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {
+            "name": "s",
+            "type": [
+                "null",
+                {
+                    "type": "record",
+                    "name": "s",
+                    "fields": [
+                        {"name": "at", "type": ["null", logical("long", "timestamp-micros")]},
+                        {"name": "d", "type": ["null", fixed("f5", 5, 10, 3)]},
+                    ],
+                },
+            ],
+        },
+        {"name": "list", "type": ["null", {"type": "array", "items": ["null", "string"]}]},
+        {"name": "map", "type": ["null", {"type": "map", "values": ["null", logical("int", "date")]}]},
+        {"name": "again", "type": ["null", "n.s"]},
+    ],
+}
+
+
+def test_nested_records_go_both_ways() -> None:
+    moment = dt.datetime(2024, 2, 29, 1, 2, 3, 456789, tzinfo=UTC)
+    rows = [
+        {"id": 1, "s": {"at": moment, "d": Decimal("-1.500")}, "list": ["a", None], "map": {"k": dt.date(1969, 1, 1)}},
+        {"id": 2, "s": None, "list": None, "map": None, "again": {"at": None, "d": None}},
+        {"id": 3, "s": {"at": None, "d": None}, "list": [], "map": {}},
+    ]
+    table = pa.Table.from_pylist(rows, schema=arrow_schema_of(NESTED))
+    data = encoded(table, NESTED)
+    assert data == written_by_fastavro(NESTED, rows)
+    assert decode_records(data, 3, NESTED, table.schema).equals(table)
+
+
+def test_many_chunks_and_slices() -> None:
+    count = 40_000
+    table = pa.table(
+        {
+            "k": pa.array([f"key-{number}" for number in range(count)]),
+            "n": pa.array([number - 20_000 if number % 3 else None for number in range(count)], pa.int64()),
+            "b": pa.array([number % 7 == 0 for number in range(count)]),
+            "d": pa.array([Decimal(number) for number in range(count)], pa.decimal128(10, 0)),
+        }
+    ).slice(5, count - 9)
+    fields = [
+        {"name": "k", "type": "string"},
+        {"name": "n", "type": ["null", "long"]},
+        {"name": "b", "type": "boolean"},
+    ]
+    schema = {"type": "record", "name": "r", "fields": [*fields, {"name": "d", "type": fixed("f", 5, 10, 0)}]}
+    parts = list(encode_records(table, schema))
+    assert sum(part.count for part in parts) == count - 9
+    assert len(parts) > 1
+    assert all(part.ends[-1] == len(part.data) for part in parts)
+    data = b"".join(bytes(part.data) for part in parts)
+    assert data == written_by_fastavro(schema, table.to_pylist())
+    assert decode_records(memoryview(data), count - 9, schema, table.schema).equals(table)
+
+
+def test_resolution_to_another_schema() -> None:
+    fields = [("gone", "string"), ("i", "int"), ("l", ["null", "long"]), ("f", "float"), ("s", "string"), ("x", "int")]
+    schema = {"type": "record", "name": "r", "fields": [{"name": name, "type": kind} for name, kind in fields]}
+    rows = [{"gone": "g", "i": 1, "l": 2**60 + 1, "f": 0.5, "s": "é", "x": 3}] * 2
+    kinds = {"new": pa.list_(pa.string()), "x": pa.string(), "l": pa.float64(), "i": pa.int64(), "f": pa.float64()}
+    target = pa.schema([*kinds.items(), ("s", pa.binary())])
+    row = decode_records(written_by_fastavro(schema, rows), 2, schema, target)
+    assert row.schema == target
+    assert row.to_pylist()[0] == {"new": None, "x": "3", "l": float(2**60), "i": 1, "f": 0.5, "s": "é".encode()}
+    with pytest.raises(UnsupportedTableError, match="'s' is stored as string"):
+        decode_records(written_by_fastavro(schema, rows), 2, schema, pa.schema([("s", pa.int32())]))
+
+
+SMALL = {
+    "type": "record",
+    "name": "r",
+    "fields": [{"name": "a", "type": ["null", "string"]}, {"name": "b", "type": "long"}],
+}
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_damaged_bytes_never_pass_silently_beyond_the_buffer(nested: bool, data: st.DataObject) -> None:
+    schema = SMALL
+    if nested:
+        schema = {**SMALL, "fields": [*SMALL["fields"], {"name": "c", "type": {"type": "array", "items": "int"}}]}
+    rows: list[dict[str, Any]] = [{"a": "abc", "b": -1, "c": [1]}, {"a": None, "b": 2**40, "c": []}]
+    good = bytearray(written_by_fastavro(schema, rows))
+    at = data.draw(st.integers(0, len(good) - 1))
+    good[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, 3))
+    try:
+        table = decode_records(bytes(good[: len(good) - cut]), 2, schema, arrow_schema_of(schema))
+    except CorruptTableError:
+        return
+    assert table.num_rows == 2
+    assert cut == 0
+
+
+def test_bad_values_are_named() -> None:
+    with pytest.raises(BadRecordError, match="'b' has nulls"):
+        encoded(pa.table({"a": ["x"], "b": pa.array([None], pa.int64())}), SMALL)
+    with pytest.raises(BadRecordError, match="'b' does not fit"):
+        encoded(pa.table({"a": ["x"], "b": ["no number"]}), SMALL)
+    with pytest.raises(BadRecordError, match="'b' has nulls"):
+        encoded(pa.table({"a": ["x"]}), SMALL)
+
+
+@pytest.mark.parametrize(
+    ("number", "size"), [(0, 1), (127, 1), (128, 2), (-128, 1), (-129, 2), (2**63, 9), (-(2**63), 8)]
+)
+def test_decimals_in_bytes_are_as_short_as_those_of_java(number: int, size: int) -> None:
+    schema = {"type": "record", "name": "r", "fields": [{"name": "d", "type": in_bytes(38, 0)}]}
+    table = pa.table({"d": pa.array([Decimal(number)], pa.decimal128(38, 0))})
+    data = encoded(table, schema)
+    assert data[4:] == bytes([size * 2]) + number.to_bytes(size, "big", signed=True)
+    assert decode_records(data, 1, schema, arrow_schema_of(schema)).to_pylist() == table.to_pylist()
+
+
+def test_missing_columns_are_null_and_no_rows_no_bytes() -> None:
+    assert decode_records(encoded(pa.table({"b": [1]}), SMALL), 1, SMALL, arrow_schema_of(SMALL)).to_pylist() == [
+        {"a": None, "b": 1}
+    ]
+    assert encoded(pa.table({"b": pa.array([], pa.int64())}), SMALL) == b""
+    assert decode_records(b"", 0, SMALL, arrow_schema_of(SMALL)).num_rows == 0

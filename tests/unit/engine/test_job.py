@@ -1,0 +1,122 @@
+"""What a job's caller sees: the result, the one line of error, the exit code, and a clean end on SIGTERM."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.engine.job import run_job
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import CleanOptions, JobResult, JobState
+
+pytestmark = pytest.mark.unit
+
+RESULT = JobResult(action="clean", state=JobState.COMPLETED, instant="20240101000000000", files_in=3)
+
+
+def body(options: CleanOptions, progress: Progress) -> JobResult:
+    with progress.phase("delete"):
+        return RESULT
+
+
+def test_the_result_is_the_last_line_and_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "out" / "result.json"
+    assert run_job(body, CleanOptions, ["--base-path=/t", "--table-name=n", f"--result-file={target}"]) == 0
+    printed = capsys.readouterr()
+    result = JobResult.from_json(printed.out.splitlines()[-1])
+    assert result == JobResult.from_json(target.read_text())
+    assert (result.base_path, result.table, result.files_in, list(result.seconds_by_phase)) == (
+        "/t",
+        "n",
+        3,
+        ["delete"],
+    )
+    assert "clean: delete done in" in printed.err
+
+
+def test_bad_options_end_with_2_and_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_job(body, CleanOptions, ["--base-pth=/t"]) == 2
+    assert capsys.readouterr().err == "clean: error: --base-pth is no option of clean: did you mean --base-path?\n"
+
+
+def test_a_result_file_without_a_storage_is_refused_before_any_work(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_job(body, CleanOptions, ["--base-path=/t", "--result-file=nfs9://x/y"]) == 5
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "delete" not in printed.err
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_an_error_is_one_line_and_a_traceback_only_with_debug(debug: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(options: CleanOptions, progress: Progress) -> JobResult:
+        raise WriteConflictError("changed", todo="run it again")
+
+    assert run_job(fail, CleanOptions, ["--base-path=/t", *(["--debug"] if debug else [])]) == 3
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.endswith("clean: error: changed: run it again\n")
+    assert ("Traceback" in printed.err) is debug
+    assert debug or printed.err.count("\n") == 1
+
+
+def test_help_ends_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_job(body, CleanOptions, ["--help"]) == 0
+    assert "--base-path" in capsys.readouterr().out
+
+
+def test_signal_handlers_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    run_job(body, CleanOptions, ["--base-path=/t"])
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from spark_jobs.engine.job import run_job
+from spark_jobs.options import CleanOptions, JobResult
+
+def body(options, progress):
+    try:
+        with progress.phase("wait"):
+            print("ready", flush=True)
+            time.sleep(60)
+    finally:
+        Path(options.base_path).write_text("released")
+        {last}
+
+sys.exit(run_job(body, CleanOptions))
+"""
+
+
+@pytest.mark.parametrize("last", ["", "raise KeyError('the JVM is gone')"])
+def test_sigterm_runs_what_has_to_run_and_ends_with_143(last: str, tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(SCRIPT.format(last=last))
+    marker = tmp_path / "marker"
+    job = subprocess.Popen(
+        [sys.executable, str(script), f"--base-path={marker}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+    assert job.stdout is not None
+    assert job.stdout.readline() == "ready\n"
+    job.send_signal(signal.SIGTERM)
+    out, err = job.communicate(timeout=30)
+    assert job.returncode == 143
+    assert marker.read_text() == "released"
+    assert err.splitlines()[-1] == "clean: error: terminated by SIGTERM"
+    assert out == ""
+
+
+def test_the_result_file_is_whole_json(tmp_path: Path) -> None:
+    target = tmp_path / "result.json"
+    run_job(body, CleanOptions, ["--base-path=/t", f"--result-file={target}"])
+    assert json.loads(target.read_text())["state"] == "COMPLETED"
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
