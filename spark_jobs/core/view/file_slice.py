@@ -57,10 +57,15 @@ class FileSlice:
         return self.base_file is None and not self.log_files
 
     @property
+    def sizes(self) -> tuple[tuple[str, int], ...]:
+        """Relative path and bytes of each file of the slice."""
+        base = ((self.base_file.relative_path, self.base_file.size),) if self.base_file else ()
+        return base + tuple((log.relative_path, log.size) for log in self.log_files)
+
+    @property
     def paths(self) -> tuple[str, ...]:
         """Relative paths of all files of the slice."""
-        base = (self.base_file.relative_path,) if self.base_file else ()
-        return base + tuple(log.relative_path for log in self.log_files)
+        return tuple(path for path, _ in self.sizes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,12 @@
+"""Entry point: cleaning, in this process (spark-submit runs it, plain Python does too)."""
+
+from __future__ import annotations
+
+import sys
+
+from spark_jobs.engine.job import run_job
+from spark_jobs.options.clean import CleanOptions
+from spark_jobs.services.cleaning.job import run_cleaning
+
+if __name__ == "__main__":
+    sys.exit(run_job(run_cleaning, CleanOptions))

@@ -1,0 +1,76 @@
+"""The job ``hive_sync.py`` and the sync after a write: options in, result out. No JVM is involved."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.hive.client import ThriftMetastore
+from spark_jobs.hive.config import SyncConfig, unknown_sync_key_warnings
+from spark_jobs.hive.facts import facts_of
+from spark_jobs.hive.sync import sync, synced_until
+from spark_jobs.options import HiveSyncOptions, JobResult, JobState
+
+if TYPE_CHECKING:
+    from spark_jobs.engine.progress import Progress
+
+ACTION = "hive_sync"
+
+
+def hive_sync(options: HiveSyncOptions, progress: Progress) -> JobResult:
+    """The body of ``hive_sync.py``.
+
+    :raises TableNotFoundError, ConfigError, MetastoreUnreachableError, MetastoreError: see their docstrings.
+    """
+    return sync_table(HudiTable.open(options.base_path), options.hoodie_properties(), progress, dry_run=options.dry_run)
+
+
+def sync_table(
+    table: HudiTable, properties: Mapping[str, str], progress: Progress, *, dry_run: bool = False
+) -> JobResult:
+    """Sync an open table by the keys of Hive sync in ``properties``; see :class:`SyncConfig`.
+
+    With ``hoodie.datasource.hive_sync.ignore_exceptions`` a failure is a note in the log and the result's reason.
+    """
+    for warning in unknown_sync_key_warnings(properties):
+        progress.note(f"warning: {warning}")
+    config = SyncConfig.of(properties)
+    try:
+        return _sync_table(table, config, progress, dry_run)
+    except HudiError as error:
+        if not config.ignore_exceptions:
+            raise
+        progress.note(f"warning: not synced, and ignored as asked for: {error}")
+        return JobResult(
+            action=ACTION, state=JobState.NOTHING_TO_DO, reason=f"not synced: {error}", base_path=table.base_path
+        )
+
+
+def _sync_table(table: HudiTable, config: SyncConfig, progress: Progress, dry_run: bool) -> JobResult:
+    with ThriftMetastore.connect(config.metastore_uris) as metastore:
+        with progress.phase("plan"):
+            since = synced_until(config, metastore, table.config.name, table.config.is_merge_on_read)
+            facts = facts_of(table, since)
+        with progress.phase("sync") as phase:
+            outcome = sync(facts, config, metastore, dry_run=dry_run, after_event=phase.advance)
+    if dry_run:
+        state = JobState.DRY_RUN
+    else:
+        state = JobState.COMPLETED if outcome.plan.events else JobState.NOTHING_TO_DO
+    return JobResult(
+        action=ACTION,
+        state=state,
+        reason=outcome.reason or None,
+        base_path=table.base_path,
+        table=table.config.name,
+        plan=outcome.plan.describe() if dry_run else None,
+        extra={
+            "metastore": metastore.uri,
+            "database": config.database,
+            "synced_until": facts.last_instant,
+            **dataclasses.asdict(outcome.counts),
+        },
+    )

@@ -1,0 +1,184 @@
+"""Cleaning as ``clean.py`` runs it, in this process: no JVM starts for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import transition
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import CLEAN_METADATA, CLEANER_PLAN
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.clean import CleanOptions
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, plan_cleaning
+from spark_jobs.services.due import commits_since
+from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+
+ACTION = "clean"
+
+
+def run_cleaning(options: CleanOptions, progress: Progress) -> JobResult:
+    """Carry out a clean that was left pending, then plan and carry out a new one; all under the table lock."""
+    properties = options.effective().hoodie_properties()
+    for line in unknown_key_warnings(properties):
+        progress.note(f"warning: {line}")
+    table = HudiTable.open(options.base_path)
+    settings = table.transaction_settings(properties)
+    if options.dry_run:
+        plan = _plan(table, properties)
+        return _nothing(table, properties, plan) or _result(table, plan, None, progress)
+    for undone, by in roll_back_failed_writes(settings):
+        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+    with settings.new_lock():
+        table = table.refreshed()
+        for pending in table.timeline.pending({Action.CLEAN}):
+            progress.note(f"finishing clean {pending.timestamp}, which was left pending")
+            _carry_out(settings, table, pending, progress)
+            table = table.refreshed()
+        with progress.phase("plan"):
+            plan = _plan(table, properties)
+        reason = _nothing(table, properties, plan)
+        if reason is not None:
+            return reason
+        payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path))
+        requested = schedule(settings, Action.CLEAN, table.timeline, payload)
+        _carry_out(settings, table.refreshed(), requested, progress)
+        return _result(table, plan, requested.timestamp, progress)
+
+
+def _plan(table: HudiTable, properties: Mapping[str, str]) -> CleanPlan:
+    policy = keys.CLEAN_POLICY.of(properties)
+    by_commits = policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS
+    retained = (keys.CLEAN_COMMITS_RETAINED if by_commits else keys.CLEAN_FILE_VERSIONS_RETAINED).of(properties)
+    savepoints = table.timeline.completed(Action.SAVEPOINT)
+    return plan_cleaning(
+        table.view().all_groups(),
+        CleanSettings(policy=policy, retained=retained),
+        completed=table.timeline.completed_commits(),
+        pending=[one.timestamp for one in table.timeline.pending_writes()],
+        protected=_protected(table, savepoints),
+        savepoints=tuple(one.timestamp for one in savepoints),
+    )
+
+
+def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[str]:
+    """Names of files that savepoints and pending clusterings hold."""
+    names: set[str] = set()
+    for savepoint in savepoints:
+        payload = table.timeline.payload(savepoint, table.clock)
+        for partition in payload["partitionMetadata"].values():
+            names.update(partition["savepointDataFile"])
+    for group in table.view().all_groups():
+        if group.key in table.pending.clustering:
+            names.update(path.rsplit("/", 1)[-1] for path in group.slices[0].paths)
+    return frozenset(names)
+
+
+def _nothing(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -> JobResult | None:
+    """The reason not to clean, with its numbers; None where there is something to do."""
+    cleans = table.timeline.completed(Action.CLEAN)
+    last = table.timeline.payload(cleans[-1], table.clock)["lastCompletedCommitTimestamp"] if cleans else ""
+    since, needed = commits_since(table.timeline, last), keys.CLEAN_MAX_COMMITS.of(properties)
+    if len(since) < needed:
+        return nothing_to_do(
+            ACTION, table, f"{len(since)} commit(s) since the last clean, {needed} make it due ({keys.CLEAN_MAX_COMMITS.name})"
+        )
+    if plan.files:
+        return None
+    completed, retained = len(table.timeline.completed_commits()), plan.settings.retained
+    if plan.settings.policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS and plan.retain_from is None:
+        pending = table.timeline.pending_writes()
+        if completed > retained and pending:
+            return nothing_to_do(ACTION, table, f"the pending instant {pending[0]} keeps all file slices")
+        return nothing_to_do(
+            ACTION, table, f"{completed} completed commit(s), {retained} are retained ({keys.CLEAN_COMMITS_RETAINED.name})"
+        )
+    return nothing_to_do(ACTION, table, "no file group has a slice older than the retained ones")
+
+
+def _carry_out(settings: TransactionSettings, table: HudiTable, clean: Instant, progress: Progress) -> None:
+    """Delete what the plan on the timeline lists, then publish; files that are gone already count as deleted."""
+    started = settings.clock.monotonic()
+    data = table.timeline.read(clean.at(State.REQUESTED))
+    raw = table.timeline.payload(clean.at(State.REQUESTED), settings.clock)
+    inflight = clean
+    if clean.state is State.REQUESTED:
+        inflight = transition(table.timeline, clean, State.INFLIGHT, data)
+    paths = raw["filePathsToBeDeletedPerPartition"] or {}
+    empty = set(raw["partitionsToBeDeleted"] or [])
+    partitions: dict[str, Any] = {}
+    with progress.phase("delete", sum(len(files) for files in paths.values())) as phase:
+        for partition, files in paths.items():
+            names = [one["filePath"].rsplit("/", 1)[-1] for one in files]
+            for name in names:
+                table.storage.delete(join(table.base_path, join(partition, name)))
+                phase.advance()
+            partitions[partition] = _partition_metadata(partition, raw["policy"], names, partition in empty)
+            if partition in empty:
+                _remove_partition(table, partition)
+    retain = raw["earliestInstantToRetain"]
+    metadata = {
+        "startCleanTime": clean.timestamp,
+        "timeTakenInMillis": math.ceil((settings.clock.monotonic() - started) * 1000),
+        "totalFilesDeleted": sum(len(one["successDeleteFiles"]) for one in partitions.values()),
+        "earliestCommitToRetain": retain["timestamp"] if retain else "",
+        "lastCompletedCommitTimestamp": raw["lastCompletedCommitTimestamp"],
+        "partitionMetadata": partitions,
+        "version": 2,
+        "bootstrapPartitionMetadata": {},
+        "extraMetadata": {},
+    }
+    settings.metadata_writer.before_publish(table.storage, table.base_path, settings.clock)
+    transition(table.timeline, inflight, State.COMPLETED, encode_payload(CLEAN_METADATA, metadata))
+
+
+def _partition_metadata(partition: str, policy: str, names: list[str], is_empty: bool) -> dict[str, Any]:
+    return {
+        "partitionPath": partition,
+        "policy": policy,
+        "deletePathPatterns": names,
+        "successDeleteFiles": names,
+        "failedDeleteFiles": [],
+        "isPartitionDeleted": is_empty,
+    }
+
+
+def _remove_partition(table: HudiTable, partition: str) -> None:
+    """Remove the directory of a partition that was emptied, unless a write under way put something there."""
+    folder = join(table.base_path, partition)
+    left = [
+        status
+        for status in table.storage.list(folder)
+        if status.is_directory or parse_base_file_name(status.name) or parse_log_file_name(status.name)
+    ]
+    if not left and all(status.name in METAFILES for status in table.storage.list(folder)):
+        table.storage.delete_tree(folder)
+
+
+def _result(table: HudiTable, plan: CleanPlan, instant: str | None, progress: Progress) -> JobResult:
+    return JobResult(
+        action=ACTION,
+        state=JobState.COMPLETED if instant else JobState.DRY_RUN,
+        instant=instant,
+        base_path=table.base_path,
+        table=table.config.name,
+        files_in=plan.files,
+        bytes_in=plan.bytes,
+        plan=None if instant else plan.to_json(),
+        seconds_by_phase=dict(progress.seconds_by_phase),
+        extra={
+            "deleted_files": plan.files,
+            "deleted_bytes": plan.bytes,
+            "retain_from": plan.retain_from.timestamp if plan.retain_from else None,
+        },
+    )

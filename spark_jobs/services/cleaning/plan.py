@@ -1,0 +1,153 @@
+"""Which files no retained instant needs (Hudi: CleanPlanner); pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spark_jobs.core.config.write_keys import CleaningPolicy
+from spark_jobs.core.files.names import join
+from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.core.view.file_slice import FileGroup, FileSlice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanSettings:
+    """``retained`` commits or file slices, by the policy."""
+
+    policy: CleaningPolicy
+    retained: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanPlan:
+    """``deletions`` maps a partition to (file name, bytes); ``retain_from`` is the earliest instant whose slices all stay."""
+
+    settings: CleanSettings
+    retain_from: Instant | None
+    last_completed: str
+    deletions: Mapping[str, tuple[tuple[str, int], ...]]
+    empty_partitions: tuple[str, ...] = ()
+    savepoints: tuple[str, ...] = field(default=())
+
+    @property
+    def files(self) -> int:
+        return sum(len(names) for names in self.deletions.values())
+
+    @property
+    def bytes(self) -> int:
+        return sum(size for names in self.deletions.values() for _, size in names)
+
+    def to_avro(self, base_path: str) -> dict[str, Any]:
+        retain = self.retain_from
+        return {
+            "earliestInstantToRetain": None
+            if retain is None
+            else {"timestamp": retain.timestamp, "action": retain.action.value, "state": retain.state.value.upper()},
+            "lastCompletedCommitTimestamp": self.last_completed,
+            "policy": self.settings.policy.value,
+            "filesToBeDeletedPerPartition": {},
+            "version": 2,
+            "filePathsToBeDeletedPerPartition": {
+                partition: [
+                    {"filePath": join(base_path, join(partition, name)), "isBootstrapBaseFile": False} for name, _ in names
+                ]
+                for partition, names in self.deletions.items()
+            },
+            "partitionsToBeDeleted": list(self.empty_partitions),
+            "extraMetadata": {"savepointed_timestamps": ",".join(self.savepoints)} if self.savepoints else {},
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """For a person: the exact deletions."""
+        return {
+            "retain_from": self.retain_from.timestamp if self.retain_from else None,
+            "deletions": {partition: [name for name, _ in names] for partition, names in self.deletions.items()},
+            "empty_partitions": list(self.empty_partitions),
+        }
+
+
+def earliest_retained(completed: Sequence[Instant], pending: Iterable[str], retained: int) -> Instant | None:
+    """The instant from which on every file slice stays; None while there are no more than ``retained`` completed commits.
+
+    Never past a pending write: then the last commit completed before the earliest pending one.
+    """
+    if len(completed) <= retained:
+        return None
+    nth = completed[-retained]
+    earliest_pending = min(pending, default=None)
+    if earliest_pending is None or nth.timestamp <= earliest_pending:
+        return nth
+    before = [one for one in completed if one.timestamp < earliest_pending]
+    return before[-1] if before else None
+
+
+def plan_cleaning(
+    groups: Iterable[FileGroup],
+    settings: CleanSettings,
+    *,
+    completed: Sequence[Instant],
+    pending: Iterable[str],
+    protected: frozenset[str],
+    savepoints: tuple[str, ...] = (),
+) -> CleanPlan:
+    """Which files go.
+
+    :param groups: with all their slices, replaced ones too.
+    :param completed: completed commits, oldest first.
+    :param pending: times of pending writes and plans.
+    :param protected: names of files that a savepoint or a pending plan needs.
+    """
+    by_commits = settings.policy is CleaningPolicy.KEEP_LATEST_COMMITS
+    retain = earliest_retained(completed, pending, settings.retained) if by_commits else None
+    deletions: dict[str, list[tuple[str, int]]] = {}
+    kept: set[str] = set()
+    for group in groups:
+        doomed = _by_commits(group, retain) if by_commits else _by_versions(group, settings.retained)
+        gone = [
+            (path.rsplit("/", 1)[-1], size)
+            for one in doomed
+            if not protected.intersection(path.rsplit("/", 1)[-1] for path in one.paths)
+            for path, size in one.sizes
+        ]
+        deletions.setdefault(group.partition, []).extend(gone)
+        if len(gone) < sum(len(one.paths) for one in group.slices):
+            kept.add(group.partition)
+    chosen = {partition: tuple(sorted(names)) for partition, names in deletions.items() if names}
+    return CleanPlan(
+        settings=settings,
+        retain_from=retain,
+        last_completed=completed[-1].timestamp if completed else "",
+        deletions=chosen,
+        empty_partitions=tuple(sorted(partition for partition in chosen if partition and partition not in kept)),
+        savepoints=savepoints,
+    )
+
+
+def _by_commits(group: FileGroup, retain: Instant | None) -> list[FileSlice]:
+    """Slices older than the one that the earliest retained instant reads; of a group replaced before it, all."""
+    if retain is None:
+        return []
+    if group.replaced_at is not None and group.replaced_at < retain.timestamp:
+        return list(group.slices)
+    older = [one for one in group.slices if one.base_instant < retain.timestamp]
+    return _without_pending(group, [one for one in older[1:] if one is not group.slices[0]])
+
+
+def _by_versions(group: FileGroup, retained: int) -> list[FileSlice]:
+    if group.replaced_at is not None:
+        return list(group.slices)
+    keep = retained - 1 if group.pending_compaction else retained
+    return _without_pending(group, list(group.slices[max(keep, 1) :]))
+
+
+def _without_pending(group: FileGroup, doomed: list[FileSlice]) -> list[FileSlice]:
+    """A pending compaction reads the newest slice below its own instant: that one and all later ones stay."""
+    if group.pending_compaction is None:
+        return doomed
+    sources = [one.base_instant for one in group.slices if one.base_instant < group.pending_compaction]
+    oldest_needed = max(sources, default="")
+    return [one for one in doomed if one.base_instant < oldest_needed]
+
+

@@ -1,0 +1,182 @@
+"""Which base files are rewritten together (Hudi: SparkSizeBasedClusteringPlanStrategy); pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
+
+EXECUTION_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
+SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
+_MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusteringLimits:
+    """Bytes, but for ``max_groups``; ``single_groups`` keeps groups of one file slice."""
+
+    small_file_limit: int
+    target_file: int
+    group_bytes: int
+    max_groups: int
+    single_groups: bool
+    max_file_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringGroup:
+    """Slices of one partition that are read and written together."""
+
+    slices: tuple[FileSlice, ...]
+    output_groups: int
+
+    @property
+    def partition(self) -> str:
+        return self.slices[0].partition
+
+    @property
+    def bytes_in(self) -> int:
+        return sum(one.size for one in self.slices)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringPlan:
+    """Groups in the order of the plan, and the columns that the output is sorted by (none: not sorted)."""
+
+    groups: tuple[ClusteringGroup, ...]
+    sort_columns: tuple[str, ...]
+
+    @property
+    def slices(self) -> tuple[FileSlice, ...]:
+        return tuple(one for group in self.groups for one in group.slices)
+
+    def to_avro(self, base_path: str) -> dict[str, Any]:
+        params = {SORT_COLUMNS: ",".join(self.sort_columns)} if self.sort_columns else {}
+        return {
+            "operationType": "CLUSTER",
+            "clusteringPlan": {
+                "inputGroups": [
+                    {
+                        "slices": [_slice_to_avro(one, base_path) for one in group.slices],
+                        "metrics": _metrics(group),
+                        "numOutputFileGroups": group.output_groups,
+                        "extraMetadata": None,
+                        "version": 1,
+                    }
+                    for group in self.groups
+                ],
+                "strategy": {"strategyClassName": EXECUTION_STRATEGY, "strategyParams": params, "version": 1},
+                "extraMetadata": {},
+                "version": 1,
+                "preserveHoodieMetadata": True,
+            },
+            "extraMetadata": {},
+            "version": 1,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """For a person: the exact input."""
+        return {
+            "sort_columns": list(self.sort_columns),
+            "groups": [
+                {
+                    "partition": group.partition,
+                    "files": [path for one in group.slices for path in one.paths],
+                    "bytes": group.bytes_in,
+                    "output_groups": group.output_groups,
+                }
+                for group in self.groups
+            ],
+        }
+
+    @staticmethod
+    def from_avro(raw: Mapping[str, Any], sizes: Mapping[str, int]) -> ClusteringPlan:
+        """A plan on the timeline, ours or Hudi's; ``sizes`` in bytes by path relative to the base path."""
+        plan = raw["clusteringPlan"]
+        params = (plan.get("strategy") or {}).get("strategyParams") or {}
+        columns = tuple(name.strip() for name in params.get(SORT_COLUMNS, "").split(",") if name.strip())
+        groups = tuple(
+            ClusteringGroup(tuple(_slice_of(one, sizes) for one in group["slices"] or []), group["numOutputFileGroups"] or 1)
+            for group in plan["inputGroups"] or []
+        )
+        return ClusteringPlan(groups, columns)
+
+
+def plan_clustering(
+    slices: Iterable[FileSlice], busy: frozenset[tuple[str, str]], limits: ClusteringLimits, sort_columns: tuple[str, ...]
+) -> ClusteringPlan:
+    """Small slices of each partition, largest first, filled greedily into groups.
+
+    :param busy: (partition, file id) in pending plans.
+    """
+    candidates: dict[str, list[FileSlice]] = {}
+    for one in slices:
+        base_size = one.base_file.size if one.base_file else 0
+        if base_size < limits.small_file_limit and (one.partition, one.file_id) not in busy:
+            candidates.setdefault(one.partition, []).append(one)
+    groups: list[ClusteringGroup] = []
+    for partition in sorted(candidates):
+        for members in _fill(candidates[partition], limits):
+            if len(members) == 1 and not limits.single_groups:
+                continue
+            size = sum(_planned_size(one, limits) for one in members)
+            groups.append(ClusteringGroup(tuple(members), max(1, math.ceil(size / limits.target_file))))
+    return ClusteringPlan(tuple(groups[: limits.max_groups]), sort_columns)
+
+
+def _fill(slices: list[FileSlice], limits: ClusteringLimits) -> list[list[FileSlice]]:
+    groups: list[list[FileSlice]] = []
+    filled = 0
+    for one in sorted(slices, key=lambda one: (-_planned_size(one, limits), one.file_id)):
+        size = _planned_size(one, limits)
+        if not groups or filled + size > limits.group_bytes:
+            groups.append([])
+            filled = 0
+        groups[-1].append(one)
+        filled += size
+    return groups
+
+
+def _planned_size(one: FileSlice, limits: ClusteringLimits) -> int:
+    return one.base_file.size if one.base_file else limits.max_file_size
+
+
+def _metrics(group: ClusteringGroup) -> dict[str, float]:
+    read = float(group.bytes_in // _MEGABYTE)
+    write = float(sum(one.base_file.size if one.base_file else 0 for one in group.slices) // _MEGABYTE)
+    return {
+        "TOTAL_LOG_FILES": float(sum(len(one.log_files) for one in group.slices)),
+        "TOTAL_IO_READ_MB": read,
+        "TOTAL_LOG_FILES_SIZE": float(sum(one.log_size for one in group.slices)),
+        "TOTAL_IO_WRITE_MB": write,
+        "TOTAL_IO_MB": read + write,
+    }
+
+
+def _slice_to_avro(one: FileSlice, base_path: str) -> dict[str, Any]:
+    return {
+        "dataFilePath": join(base_path, one.base_file.relative_path) if one.base_file else "",
+        "deltaFilePaths": [join(base_path, log.relative_path) for log in one.log_files],
+        "fileId": one.file_id,
+        "partitionPath": one.partition,
+        "bootstrapFilePath": "",
+        "version": 1,
+    }
+
+
+def _slice_of(raw: Mapping[str, Any], sizes: Mapping[str, int]) -> FileSlice:
+    partition = raw["partitionPath"] or ""
+    base_name = parse_base_file_name((raw["dataFilePath"] or "").rsplit("/", 1)[-1])
+    names = [parse_log_file_name(path.rsplit("/", 1)[-1]) for path in raw["deltaFilePaths"] or []]
+    logs = [LogFile(partition, name, sizes.get(join(partition, str(name)), 0)) for name in names if name is not None]
+    return FileSlice(
+        partition=partition,
+        file_id=raw["fileId"],
+        base_instant=base_name.instant if base_name else logs[0].name.base_instant if logs else "",
+        base_file=BaseFile(partition, base_name, sizes.get(join(partition, str(base_name)), 0)) if base_name else None,
+        log_files=tuple(sorted(logs, key=lambda log: log.name.order)),
+    )

@@ -1,0 +1,56 @@
+"""One operation of a compaction: logs over base, a new base file out (Hudi: HoodieCompactor); runs in a worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from spark_jobs.core.files.log_reader import LogScan
+from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.handles.merge import merge_base_file
+from spark_jobs.core.merge.log_changes import fold_log
+from spark_jobs.core.read.slice_reader import SliceReader
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.view.file_slice import FileSlice
+
+
+@dataclass(frozen=True, slots=True)
+class Compactor:
+    """Merges slices one by one; pickles."""
+
+    context: WriteContext
+    reader: SliceReader
+
+    def __call__(self, file_slice: FileSlice, scope: TaskScope) -> list[WriteStat]:
+        """The write stat of the new base file; none where the logs left no record and there was no base file."""
+        scan = self.reader.scan_logs(file_slice, self._belongs)
+        changes = fold_log(scan, self.context.file_format.schema, self.context.ordering_field)
+        if file_slice.base_file is not None:
+            stat = merge_base_file(self.context, scope, file_slice.base_file, changes, event_time_deletes=False)
+            return [_with_log_counts(stat, scan)]
+        prefix, _, suffix = file_slice.file_id.rpartition("-")
+        context = replace(self.context, max_file_size=1 << 62)  # the slice keeps its one file id, whatever its size
+        handle = CreateHandle(context, scope, file_slice.partition, prefix, first=int(suffix), keep_meta=True)
+        try:
+            handle.write(changes.upserts())
+            return [_with_log_counts(stat, scan) for stat in handle.close()]
+        except BaseException:
+            handle.abort()
+            raise
+
+    def _belongs(self, instant: str) -> bool:
+        """Blocks of completed writes that are older than the compaction."""
+        return instant < self.context.instant and self.reader.visibility.is_completed(instant)
+
+
+def _with_log_counts(stat: WriteStat, scan: LogScan) -> WriteStat:
+    return replace(
+        stat,
+        total_log_records=scan.records,
+        total_log_files_compacted=scan.files,
+        total_log_size_compacted=scan.bytes,
+        total_updated_records_compacted=stat.num_update_writes,
+        total_log_blocks=scan.blocks,
+        total_corrupt_log_block=scan.corrupt_blocks,
+        total_rollback_blocks=scan.rollback_blocks,
+    )

@@ -1,0 +1,104 @@
+"""What every service that rewrites files shares: the table's own format, and a plan carried out under a heartbeat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from spark_jobs.core.config import write_keys
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.files.avro_schema import arrow_schema_of, with_meta_fields
+from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
+from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.merge.payload import payload_of
+from spark_jobs.core.schema.meta_fields import with_meta_fields as arrow_with_meta_fields
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Instant, State
+from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
+from spark_jobs.services.rollback.execute import roll_back
+from spark_jobs.services.rollback.failed_writes import is_alive
+
+
+
+def rewrite_context(
+    table: HudiTable, properties: Mapping[str, str], instant: str, *, max_file_size: int
+) -> WriteContext:
+    """How a service writes the table's base files: the table's schema and payload, the job's codec and bloom settings."""
+    bloom = BloomSettings(
+        kind=write_keys.BLOOM_TYPE.of(properties),
+        entries=write_keys.BLOOM_ENTRIES.of(properties),
+        fpp=write_keys.BLOOM_FPP.of(properties),
+        max_entries=write_keys.BLOOM_MAX_ENTRIES.of(properties),
+    )
+    return WriteContext(
+        storage=table.storage,
+        base_path=table.base_path,
+        instant=instant,
+        file_format=BaseFileFormat(
+            schema=arrow_with_meta_fields(arrow_schema_of(table.avro_schema)),
+            avro_schema=json.dumps(with_meta_fields(table.avro_schema)),
+            codec=write_keys.CODEC.of(properties).value,
+            dictionary=write_keys.DICTIONARY.of(properties),
+            bloom=bloom if write_keys.BLOOM_ENABLED.of(properties) else None,
+        ),
+        payload=payload_of(table.config.payload_class),
+        ordering_field=table.config.precombine_field or None,
+        max_file_size=max_file_size,
+    )
+
+
+def choose_plan(timeline: ActiveTimeline, plans: list[Instant], wanted: str | None, service: str) -> Instant | None:
+    """The plan to carry out: the one that was named, else the earliest; None where there is none.
+
+    :raises ConfigError: the one that was named is no pending plan (a completed one is None).
+    """
+    if wanted is None:
+        return plans[0] if plans else None
+    for plan in plans:
+        if plan.timestamp == wanted:
+            return plan
+    if any(one.is_completed for one in timeline.find(wanted)):
+        return None
+    pending = ", ".join(one.timestamp for one in plans) or "none"
+    raise ConfigError(f"--instant-time {wanted} is no {service} of this table", todo=f"pending ones are: {pending}")
+
+
+def claim(
+    settings: TransactionSettings, plan: Instant, tell: Callable[[str], None]
+) -> Transaction | None:
+    """Take a plan for execution; what a dead worker left of it is rolled back first.
+
+    Waits while another worker executes it.
+
+    :returns: None where another worker completed it meanwhile.
+    """
+    told = False
+    while True:
+        with settings.new_lock():
+            timeline = settings.load_timeline()
+            found = [one for one in timeline.find(plan.timestamp) if one.action is plan.action and not one.is_completed]
+            if not found:
+                return None
+            current = found[0]
+            if not is_alive(settings, current):
+                if current.state is State.INFLIGHT:
+                    undone = roll_back(settings, timeline, current, keep_plan=True)
+                    tell(f"rolled back {current.timestamp}, whose worker is gone (rollback {undone.timestamp})")
+                return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED))
+        if not told:
+            tell(f"another process executes {plan.timestamp}; waiting for it")
+            told = True
+        settings.clock.sleep(1.0)
+
+
+def refuse_on_other_type(table: HudiTable, service: str) -> None:
+    """
+    :raises ConfigError: compaction of a COPY_ON_WRITE table.
+    """
+    if not table.config.is_merge_on_read:
+        raise ConfigError(
+            f"table {table.config.name} is COPY_ON_WRITE, it has no logs for {service}", todo="use clustering to rewrite its files"
+        )
+
+
