@@ -139,7 +139,9 @@ class HudiTable:
         """The schema as of an instant (inclusive; None: now)."""
         found = self.known_avro_schema(until)
         if found is None:
-            raise ConfigError(f"table {self.config.name} has no schema yet", todo="write to it first", table=self.config.name)
+            raise ConfigError(
+                f"table {self.config.name} has no schema yet", todo="write to it first", table=self.config.name
+            )
         return found
 
     def known_avro_schema(self, until: str | None = None) -> dict[str, Any] | None:
@@ -167,7 +169,7 @@ class HudiTable:
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: Any = None,  # noqa: A002  (the name that readers of Arrow know)
+        filter: Any = None,
         as_of: str | None = None,
         begin: str | None = None,
         end: str | None = None,
@@ -215,7 +217,8 @@ class HudiTable:
                 expire_ms=write_keys.LOCK_EXPIRE.of(properties) * 60_000,
             ),
             heartbeat=HeartbeatSettings(
-                interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties), misses=write_keys.HEARTBEAT_MISSES.of(properties)
+                interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties),
+                misses=write_keys.HEARTBEAT_MISSES.of(properties),
             ),
             metadata_writer=metadata_writer or TakeOffMetadataWriter(),
         )

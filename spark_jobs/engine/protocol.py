@@ -20,5 +20,7 @@ class Engine(Protocol):
         work: Callable[[Item, TaskScope], Outcome],
         advance: Callable[[int], Any] = lambda steps: None,
     ) -> list[Outcome]:
-        """Outcomes in the order of the items; ``advance`` is told how many more are done. Items, work and outcomes pickle."""
+        """Outcomes in the order of the items; ``advance`` is told how many more are done. Items, work and outcomes
+        pickle.
+        """
         ...

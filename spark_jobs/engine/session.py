@@ -15,7 +15,8 @@ from spark_jobs.core.errors import ConfigError
 def job_session(job: str) -> Iterator[SparkSession]:
     """A session by the settings of spark-submit, stopped at the end.
 
-    :raises ConfigError: pyspark and pyspark-client are installed in different versions; they overwrite each other's files.
+    :raises ConfigError: pyspark and pyspark-client are installed in different versions; they overwrite each
+        other's files.
     """
     refuse_mixed_versions()
     spark = SparkSession.builder.appName(f"pyhudi {job}").getOrCreate()

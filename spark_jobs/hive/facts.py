@@ -19,11 +19,30 @@ AvroSchema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionChanges:
-    """The partitions that one completed instant wrote to, and those that it dropped (a ``delete_partition``)."""
+    """The partitions that one completed instant wrote to, and those that it dropped (a ``delete_partition``).
+
+    ``completed`` is when its file was written, in the form of an instant; empty if unknown.
+    """
 
     instant: str
+    completed: str = ""
     written: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncedUntil:
+    """How far a sync got: the newest instant, and when the newest completed file was written (empty if unknown).
+
+    Of writers at the same time, one with an older instant may end later: both bounds tell what a sync has not seen.
+    """
+
+    instant: str
+    completed: str = ""
+
+    def is_new(self, instant: str, completed: str) -> bool:
+        """True for an instant after (exclusive), or one that was completed at or after the last sync's newest."""
+        return instant > self.instant or bool(self.completed and completed and completed >= self.completed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +53,7 @@ class TableFacts:
     are on storage (``month=1``, ``2024/01/02``), none for a table without partition fields. ``last_instant`` is the
     newest completed instant, empty for a table without one; ``last_transition_time`` is when the newest file of a
     completed commit was written, in the form of an instant, empty if unknown. ``changes`` are those of all instants
-    after ``changes_after`` (exclusive) in their order, or None if not looked up: then all partitions are compared.
+    that are new to ``changes_after``, in their order, or None if not looked up: then all partitions are compared.
     """
 
     name: str
@@ -49,19 +68,19 @@ class TableFacts:
     last_instant: str = ""
     last_transition_time: str = ""
     changes: tuple[PartitionChanges, ...] | None = None
-    changes_after: str = ""
+    changes_after: SyncedUntil | None = None
 
 
-def facts_of(table: HudiTable, changes_after: str | None = None) -> TableFacts:
+def facts_of(table: HudiTable, changes_after: SyncedUntil | None = None) -> TableFacts:
     """Read what sync needs from an open table.
 
-    :param changes_after: an instant (exclusive) since which the partitions of each commit are looked up, for an
-        incremental sync; without it, or where what follows it is archived in part, ``changes`` stays None.
+    :param changes_after: since when the partitions of each commit are looked up, for an incremental sync; without it,
+        or where what follows it is archived in part, ``changes`` stays None.
     """
     timeline, config = table.timeline, table.config
     commits = timeline.completed_commits()
     moved = max((timeline.moved_ms[instant] for instant in commits), default=None)
-    since = changes_after if changes_after and commits and changes_after >= timeline.start else None
+    since = changes_after if changes_after and commits and changes_after.instant >= timeline.start else None
     return TableFacts(
         name=config.name,
         base_path=table.base_path,
@@ -74,8 +93,8 @@ def facts_of(table: HudiTable, changes_after: str | None = None) -> TableFacts:
         base_file_format=BASE_FILE_FORMAT.of(config.properties).value,
         last_instant=commits[-1].timestamp if commits else "",
         last_transition_time=_as_instant(moved, config.timezone) if moved is not None else "",
-        changes=None if since is None else tuple(_changes(table, one) for one in commits if one.timestamp > since),
-        changes_after=since or "",
+        changes=None if since is None else tuple(_changes(table, one) for one in commits if _is_new(table, one, since)),
+        changes_after=since,
     )
 
 
@@ -93,6 +112,14 @@ def _partitions_with_data(table: HudiTable, commits: Sequence[Instant]) -> tuple
     return tuple(path for path in table.partitions() if path not in gone)
 
 
+def _is_new(table: HudiTable, instant: Instant, since: SyncedUntil) -> bool:
+    return since.is_new(instant.timestamp, _completed(table, instant))
+
+
+def _completed(table: HudiTable, instant: Instant) -> str:
+    return _as_instant(table.timeline.moved_ms[instant], table.config.timezone)
+
+
 def _changes(table: HudiTable, instant: Instant) -> PartitionChanges:
     metadata = table.timeline.commit_metadata(instant, table.clock)
     replaced = metadata.replaced_file_ids or {}
@@ -100,6 +127,7 @@ def _changes(table: HudiTable, instant: Instant) -> PartitionChanges:
     written = {stat.partition_path for stat in metadata.write_stats} | (set() if drops else set(replaced))
     return PartitionChanges(
         instant=instant.timestamp,
+        completed=_completed(table, instant),
         written=tuple(sorted(written - set(replaced) if drops else written)),
         dropped=tuple(sorted(replaced)) if drops else (),
     )

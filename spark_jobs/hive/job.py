@@ -11,7 +11,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.config import SyncConfig, unknown_sync_key_warnings
 from spark_jobs.hive.facts import facts_of
-from spark_jobs.hive.sync import sync, synced_until
+from spark_jobs.hive.sync import all_synced_until, sync
 from spark_jobs.options import HiveSyncOptions, JobResult, JobState
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def sync_table(
 def _sync_table(table: HudiTable, config: SyncConfig, progress: Progress, dry_run: bool) -> JobResult:
     with ThriftMetastore.connect(config.metastore_uris) as metastore:
         with progress.phase("plan"):
-            since = synced_until(config, metastore, table.config.name, table.config.is_merge_on_read)
+            since = all_synced_until(config, metastore, table.config.name, table.config.is_merge_on_read)
             facts = facts_of(table, since)
         with progress.phase("sync") as phase:
             outcome = sync(facts, config, metastore, dry_run=dry_run, after_event=phase.advance)

@@ -19,9 +19,9 @@ from spark_jobs.hive.events import (
     SetProperties,
     UpdatePartitions,
 )
-from spark_jobs.hive.facts import TableFacts
+from spark_jobs.hive.facts import SyncedUntil, TableFacts
 from spark_jobs.hive.state import Column, MetastorePartition, MetastoreTable
-from spark_jobs.hive.target import LAST_INSTANT, Reading, is_hudi_table, partition_of, readings_of, sync_times, table_of
+from spark_jobs.hive.target import Reading, is_hudi_table, partition_of, readings_of, sync_times, synced_until, table_of
 
 _WIDENINGS = {("int", "bigint"), ("float", "double")}
 
@@ -224,23 +224,24 @@ def _partitions(facts: TableFacts, config: SyncConfig, reading: Reading, known: 
         yield DropPartitions(database=config.database, table=reading.name, partitions=batch)
 
 
-def _incremental_since(facts: TableFacts, config: SyncConfig, known: TableState | None) -> str | None:
-    """The instant after which (exclusive) changes count, or None where all partitions have to be compared."""
-    if known is None or facts.changes is None or not config.incremental:
+def _incremental_since(facts: TableFacts, config: SyncConfig, known: TableState | None) -> SyncedUntil | None:
+    """Since when changes count, or None where all partitions have to be compared."""
+    if known is None or facts.changes is None or facts.changes_after is None or not config.incremental:
         return None
-    since = known.table.parameters.get(LAST_INSTANT, "")
-    unknown = since < facts.changes_after
-    moved = not _same_place(known.table.location, facts.base_path)
-    return None if not since or unknown or moved else since
+    since = synced_until(known.table)
+    if since is None or not _same_place(known.table.location, facts.base_path):
+        return None
+    unknown = since.instant < facts.changes_after.instant or since.completed < facts.changes_after.completed
+    return None if unknown else since
 
 
 def _changed_since(
-    facts: TableFacts, config: SyncConfig, since: str
+    facts: TableFacts, config: SyncConfig, since: SyncedUntil
 ) -> tuple[dict[tuple[str, ...], MetastorePartition], dict[tuple[str, ...], MetastorePartition]]:
     stored: dict[tuple[str, ...], MetastorePartition] = {}
     dropped: dict[tuple[str, ...], MetastorePartition] = {}
     for change in facts.changes or ():
-        if change.instant <= since:
+        if not since.is_new(change.instant, change.completed):
             continue
         for path in change.dropped:
             partition = partition_of(facts, config, path)

@@ -17,9 +17,9 @@ from spark_jobs.hive.events import (
     SetProperties,
     UpdatePartitions,
 )
-from spark_jobs.hive.facts import TableFacts
+from spark_jobs.hive.facts import SyncedUntil, TableFacts
 from spark_jobs.hive.plan import MetastoreState, SyncPlan, TableState, plan_sync
-from spark_jobs.hive.target import LAST_INSTANT, readings_of
+from spark_jobs.hive.target import readings_of, synced_until
 
 _TRIES = 3
 
@@ -94,19 +94,19 @@ def read_state(facts: TableFacts, config: SyncConfig, metastore: Metastore) -> M
     return MetastoreState(database_exists=True, tables=tables)
 
 
-def synced_until(config: SyncConfig, metastore: Metastore, name: str, merge_on_read: bool) -> str | None:
-    """The oldest instant up to which all tables of a Hudi table are synced; None where one is missing or never was."""
+def all_synced_until(config: SyncConfig, metastore: Metastore, name: str, merge_on_read: bool) -> SyncedUntil | None:
+    """How far all tables of a Hudi table are synced; None where one is missing or was never synced to its end."""
     if not config.incremental or not metastore.database_exists(config.database):
         return None
     bare = TableFacts(name=name, base_path="", merge_on_read=merge_on_read, avro_schema={})
-    oldest = None
+    found = []
     for reading in readings_of(bare, config):
         table = metastore.table(config.database, reading.name)
-        instant = table.parameters.get(LAST_INSTANT) if table else None
-        if not instant:
+        until = synced_until(table) if table else None
+        if until is None:
             return None
-        oldest = instant if oldest is None else min(oldest, instant)
-    return oldest
+        found.append(until)
+    return SyncedUntil(instant=min(one.instant for one in found), completed=min(one.completed for one in found))
 
 
 def count(plan: SyncPlan) -> SyncCounts:

@@ -9,7 +9,7 @@ from typing import Any
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.hive.config import SyncConfig, TableStrategy
 from spark_jobs.hive.extractors import extractor_named, infer_extractor, unescape
-from spark_jobs.hive.facts import TableFacts
+from spark_jobs.hive.facts import SyncedUntil, TableFacts
 from spark_jobs.hive.formats import HUDI_INPUT_FORMATS, formats_of
 from spark_jobs.hive.state import Column, MetastorePartition, MetastoreTable
 from spark_jobs.hive.types import columns_of, fields_of, spark_schema_json
@@ -126,6 +126,12 @@ def partition_of(facts: TableFacts, config: SyncConfig, path: str) -> MetastoreP
 def sync_times(facts: TableFacts) -> dict[str, str]:
     """The parameters that say up to which instant a table is synced."""
     return {LAST_INSTANT: facts.last_instant, LAST_COMPLETION: facts.last_transition_time or facts.last_instant}
+
+
+def synced_until(table: MetastoreTable) -> SyncedUntil | None:
+    """What :func:`sync_times` noted at a table; None where it was never synced to its end."""
+    instant = table.parameters.get(LAST_INSTANT, "")
+    return SyncedUntil(instant=instant, completed=table.parameters.get(LAST_COMPLETION, "")) if instant else None
 
 
 def _qualified(path: str) -> str:

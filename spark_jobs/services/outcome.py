@@ -13,7 +13,12 @@ from spark_jobs.options.result import JobResult, JobState
 def nothing_to_do(action: str, table: HudiTable, reason: str, **extra: Any) -> JobResult:
     """``reason`` has the numbers that decided."""
     return JobResult(
-        action=action, state=JobState.NOTHING_TO_DO, reason=reason, base_path=table.base_path, table=table.config.name, extra=extra
+        action=action,
+        state=JobState.NOTHING_TO_DO,
+        reason=reason,
+        base_path=table.base_path,
+        table=table.config.name,
+        extra=extra,
     )
 
 

@@ -20,7 +20,6 @@ from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import is_alive
 
 
-
 def rewrite_context(
     table: HudiTable, properties: Mapping[str, str], instant: str, *, max_file_size: int
 ) -> WriteContext:
@@ -39,6 +38,7 @@ def rewrite_context(
             schema=arrow_with_meta_fields(arrow_schema_of(table.avro_schema)),
             avro_schema=json.dumps(with_meta_fields(table.avro_schema)),
             codec=write_keys.CODEC.of(properties).value,
+            codec_level=write_keys.ZSTD_LEVEL.of(properties),
             dictionary=write_keys.DICTIONARY.of(properties),
             bloom=bloom if write_keys.BLOOM_ENABLED.of(properties) else None,
         ),
@@ -64,9 +64,7 @@ def choose_plan(timeline: ActiveTimeline, plans: list[Instant], wanted: str | No
     raise ConfigError(f"--instant-time {wanted} is no {service} of this table", todo=f"pending ones are: {pending}")
 
 
-def claim(
-    settings: TransactionSettings, plan: Instant, tell: Callable[[str], None]
-) -> Transaction | None:
+def claim(settings: TransactionSettings, plan: Instant, tell: Callable[[str], None]) -> Transaction | None:
     """Take a plan for execution; what a dead worker left of it is rolled back first.
 
     Waits while another worker executes it.
@@ -98,7 +96,6 @@ def refuse_on_other_type(table: HudiTable, service: str) -> None:
     """
     if not table.config.is_merge_on_read:
         raise ConfigError(
-            f"table {table.config.name} is COPY_ON_WRITE, it has no logs for {service}", todo="use clustering to rewrite its files"
+            f"table {table.config.name} is COPY_ON_WRITE, it has no logs for {service}",
+            todo="use clustering to rewrite its files",
         )
-
-

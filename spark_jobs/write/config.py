@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.base_file import BloomSettings
 from spark_jobs.core.keygen.spec import KeySpec
@@ -60,7 +61,9 @@ def open_if_there(base_path: str) -> HudiTable | None:
     storage, path = locate(base_path)
     status = storage.stat(path)
     if status is not None and not status.is_directory:
-        raise UnsupportedTableError(f"{base_path} is a file", todo="give the folder of a table, or one that does not exist yet")
+        raise UnsupportedTableError(
+            f"{base_path} is a file", todo="give the folder of a table, or one that does not exist yet"
+        )
     try:
         return HudiTable.open(base_path)
     except TableNotFoundError:
@@ -76,7 +79,9 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
     properties = {**(table.config.properties if table else {}), **options.hoodie_properties()}
     operation = resolved.op or Operation.UPSERT
     if operation not in SUPPORTED:
-        raise ConfigError(f"--op {operation} is not supported by this release", todo="use one of " + ", ".join(SUPPORTED))
+        raise ConfigError(
+            f"--op {operation} is not supported by this release", todo="use one of " + ", ".join(SUPPORTED)
+        )
     own = table.config if table else None
     record_key = own.record_key_fields if own else resolved.record_key_fields
     partition = own.partition_fields if own else resolved.partition_path_fields
@@ -92,7 +97,7 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         _agree("--record-key-fields", ",".join(resolved.record_key_fields), ",".join(record_key), name)
         _agree("--partition-path-fields", ",".join(resolved.partition_path_fields), ",".join(partition), name)
         _agree("--precombine-field", resolved.precombine_field, own.precombine_field, name)
-        _refuse_features(table)
+        _refuse_features(own)
     payload_class = keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
     config = WriteConfig(
         options=resolved,
@@ -130,7 +135,9 @@ def bloom_settings(properties: Mapping[str, str]) -> BloomSettings | None:
     )
 
 
-def _key_spec(properties: Mapping[str, str], record_key: tuple[str, ...], partition: tuple[str, ...], stored: str) -> KeySpec:
+def _key_spec(
+    properties: Mapping[str, str], record_key: tuple[str, ...], partition: tuple[str, ...], stored: str
+) -> KeySpec:
     return KeySpec.of(
         record_key,
         partition,
@@ -143,13 +150,13 @@ def _key_spec(properties: Mapping[str, str], record_key: tuple[str, ...], partit
 def _agree(option: str, given: str | None, stored: str, table: str) -> None:
     if given and given != stored:
         raise ConfigError(
-            f"{option} {given} contradicts table {table}, which has {stored or 'none'}", todo="leave the option out or write to another path"
+            f"{option} {given} contradicts table {table}, which has {stored or 'none'}",
+            todo="leave the option out or write to another path",
         )
 
 
-def _refuse_features(table: HudiTable) -> None:
+def _refuse_features(config: TableConfig) -> None:
     """Tables with a feature whose neglect would harm their other users are not written to."""
-    config = table.config
     refused = {
         "hoodie.populate.meta.fields=false": not config.populate_meta_fields,
         "hoodie.table.cdc.enabled=true": config.properties.get("hoodie.table.cdc.enabled", "").lower() == "true",
@@ -163,5 +170,7 @@ def _refuse_features(table: HudiTable) -> None:
     for feature, present in refused.items():
         if present:
             raise UnsupportedTableError(
-                f"table {config.name} has {feature}, which this release does not write", todo="write to it with Hudi", table=config.name
+                f"table {config.name} has {feature}, which this release does not write",
+                todo="write to it with Hudi",
+                table=config.name,
             )

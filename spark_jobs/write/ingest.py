@@ -137,7 +137,12 @@ def _write_once(
 
 
 def _run(
-    spark: SparkSession, config: WriteConfig, table: HudiTable, rows: PreparedRows, transaction: Transaction, progress: Progress
+    spark: SparkSession,
+    config: WriteConfig,
+    table: HudiTable,
+    rows: PreparedRows,
+    transaction: Transaction,
+    progress: Progress,
 ) -> list[WriteStat]:
     context = _context(config, table, rows, transaction.time)
     if config.operation is Operation.BULK_INSERT:
@@ -157,6 +162,7 @@ def _context(config: WriteConfig, table: HudiTable, rows: PreparedRows, instant:
             schema=with_meta_fields(rows.arrow_schema),
             avro_schema=json.dumps(avro_with_meta_fields(rows.avro_schema)),
             codec=write_keys.CODEC.of(config.properties).value,
+            codec_level=write_keys.ZSTD_LEVEL.of(config.properties),
             dictionary=write_keys.DICTIONARY.of(config.properties),
             bloom=config.bloom,
         ),
@@ -202,7 +208,9 @@ def _publish(
 def _contended(metadata: CommitMetadata) -> frozenset[tuple[str, str]]:
     """File groups that were there before: new ones can't be anybody else's."""
     return frozenset(
-        (stat.partition_path, stat.file_id) for stat in metadata.write_stats if stat.prev_commit != "null" or stat.is_log_append
+        (stat.partition_path, stat.file_id)
+        for stat in metadata.write_stats
+        if stat.prev_commit != "null" or stat.is_log_append
     )
 
 

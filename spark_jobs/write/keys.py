@@ -33,7 +33,12 @@ def record_key(source: DataFrame, spec: KeySpec) -> Column:
         value = texts[fields[0]]
         return F.when(F.coalesce(value, F.lit("")) == "", _bad_key(fields)).otherwise(value)
     parts = [
-        F.concat(F.lit(f"{name}:"), F.coalesce(F.when(texts[name] == "", F.lit(EMPTY_PLACEHOLDER)).otherwise(texts[name]), F.lit(NULL_PLACEHOLDER)))
+        F.concat(
+            F.lit(f"{name}:"),
+            F.coalesce(
+                F.when(texts[name] == "", F.lit(EMPTY_PLACEHOLDER)).otherwise(texts[name]), F.lit(NULL_PLACEHOLDER)
+            ),
+        )
         for name in fields
     ]
     nothing = reduce(lambda left, right: left & right, [F.coalesce(texts[name], F.lit("")) == "" for name in fields])
@@ -49,7 +54,9 @@ def partition_path(source: DataFrame, spec: KeySpec) -> Column:
 def _bad_key(fields: tuple[str, ...]) -> Column:
     names = ", ".join(fields)
     return F.raise_error(
-        F.lit(f"spark_jobs.core.errors.BadRecordError: a record has no value in its key ({names}): fill it in the source")
+        F.lit(
+            f"spark_jobs.core.errors.BadRecordError: a record has no value in its key ({names}): fill it in the source"
+        )
     ).cast("string")
 
 
@@ -59,7 +66,10 @@ def _partition_part(source: DataFrame, name: str, spec: KeySpec) -> Column:
     filled = F.when(value == "", F.lit(DEFAULT_PARTITION)).otherwise(escaped)
     part = F.concat(F.lit(f"{name}="), filled) if spec.hive_style else filled
     outside = F.array_contains(F.split(part, "/"), "..") | F.array_contains(F.split(part, "/"), ".")
-    message = f"spark_jobs.core.errors.BadRecordError: a value of partition column {name} leads out of the table (it has . or .. as a path part)"
+    message = (
+        f"spark_jobs.core.errors.BadRecordError: a value of partition column {name} leads out of the table "
+        "(it has . or .. as a path part)"
+    )
     return F.when(outside, F.raise_error(F.lit(message)).cast("string")).otherwise(part)
 
 
@@ -77,7 +87,9 @@ def _text(source: DataFrame, name: str) -> Column:
     if isinstance(kind, TimestampNTZType):
         return F.unix_micros(F.to_utc_timestamp(column, F.current_timezone())).cast("string")
     if isinstance(kind, BinaryType):
-        raise ConfigError(f"column {name} is binary and can't be a key or partition column", todo="choose another", column=name)
+        raise ConfigError(
+            f"column {name} is binary and can't be a key or partition column", todo="choose another", column=name
+        )
     return column.cast("string")
 
 

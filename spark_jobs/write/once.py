@@ -33,7 +33,9 @@ def running_write(settings: TransactionSettings, timeline: ActiveTimeline, key: 
 def settle(
     settings: TransactionSettings, key: str, tell: Callable[[str], None]
 ) -> tuple[Instant, CommitMetadata] | None:
-    """Wait while another process writes under the key; the completed write if there is one, None if it is yet to be done."""
+    """Wait while another process writes under the key; the completed write if there is one, None if it is yet to be
+    done.
+    """
     told = ""
     while True:
         timeline = settings.load_timeline()

@@ -56,7 +56,9 @@ def small_files(slices: Iterable[FileSlice], settings: SizeSettings, *, merge_on
     found = [one for one in slices if one.base_file is not None and one.base_file.size < settings.small_file_limit]
     if not merge_on_read:
         return found
-    bare = sorted((one for one in found if not one.log_files), key=lambda one: one.base_file.size if one.base_file else 0)
+    bare = sorted(
+        (one for one in found if not one.log_files), key=lambda one: one.base_file.size if one.base_file else 0
+    )
     return bare[: settings.small_slices]
 
 

@@ -1,4 +1,7 @@
-"""How many records go where, counted before anything is written (Hudi: WorkloadProfile), and its form in the inflight file."""
+"""How many records go where, counted before anything is written.
+
+Hudi:  WorkloadProfile), and its form in the inflight file.
+"""
 
 from __future__ import annotations
 

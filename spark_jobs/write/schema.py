@@ -19,7 +19,9 @@ def source_schema(source: DataFrame) -> pa.Schema:
     return without_meta_fields(pa.schema([field.with_nullable(True) for field in found]))
 
 
-def writer_schema(table_schema: dict[str, Any] | None, source: pa.Schema, table: str) -> tuple[dict[str, Any], pa.Schema]:
+def writer_schema(
+    table_schema: dict[str, Any] | None, source: pa.Schema, table: str
+) -> tuple[dict[str, Any], pa.Schema]:
     """Avro and Arrow schema of a write, both without meta columns.
 
     Columns of the table come first, in its order; new ones of the source follow.

@@ -25,7 +25,11 @@ def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], o
         if "PATH_NOT_FOUND" in condition:
             raise StorageError(f"source {shown} does not exist", todo="check --source", source=shown) from error
         if "DATA_SOURCE_NOT_FOUND" in condition:
-            raise ConfigError(f"--source-format {source_format} is not known to Spark", todo="check its name, or add its package") from error
+            raise ConfigError(
+                f"--source-format {source_format} is not known to Spark", todo="check its name, or add its package"
+            ) from error
         if "UNABLE_TO_INFER_SCHEMA" in condition:
-            raise StorageError(f"source {shown} holds no {source_format} files with a schema", todo="check --source", source=shown) from error
+            raise StorageError(
+                f"source {shown} holds no {source_format} files with a schema", todo="check --source", source=shown
+            ) from error
         raise StorageError(f"source {shown} can't be read ({str(error).splitlines()[0]})", source=shown) from error

@@ -28,21 +28,29 @@ def tag(
     if not with_base or not incoming:
         return keyed.withColumn(BUCKET, F.lit(None).cast("int"))
     files = [
-        (str(one.base_file.name), one.partition, number) for number, one in with_base.items() if one.base_file is not None
+        (str(one.base_file.name), one.partition, number)
+        for number, one in with_base.items()
+        if one.base_file is not None
     ]
     numbers = spark.createDataFrame(files, f"file string, {PARTITION_PATH} string, {BUCKET} int")
     keys = keyed.select(RECORD_KEY, PARTITION_PATH)
     wanted = F.broadcast(keys) if incoming <= BROADCAST_ROWS else keys
     located = (
-        read_base_files(spark, [join(base_path, one.base_file.relative_path) for one in with_base.values() if one.base_file])
+        read_base_files(
+            spark, [join(base_path, one.base_file.relative_path) for one in with_base.values() if one.base_file]
+        )
         .join(F.broadcast(numbers), "file")
         .join(wanted, [RECORD_KEY, PARTITION_PATH], "left_semi")
         .select(RECORD_KEY, PARTITION_PATH, BUCKET)
     )
-    return keyed.join(F.broadcast(located) if incoming <= BROADCAST_ROWS else located, [RECORD_KEY, PARTITION_PATH], "left")
+    return keyed.join(
+        F.broadcast(located) if incoming <= BROADCAST_ROWS else located, [RECORD_KEY, PARTITION_PATH], "left"
+    )
 
 
 def read_base_files(spark: SparkSession, paths: list[str]) -> DataFrame:
     """Record key and file name of every row; paths are taken to the letter, never as patterns."""
-    reader = spark.read.schema(f"{RECORD_KEY} string").option("__globPaths__", "false").option("recursiveFileLookup", "true")
+    reader = (
+        spark.read.schema(f"{RECORD_KEY} string").option("__globPaths__", "false").option("recursiveFileLookup", "true")
+    )
     return reader.parquet(*paths).select(RECORD_KEY, F.col("_metadata.file_name").alias("file"))

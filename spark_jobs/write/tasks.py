@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -33,7 +34,11 @@ class RecordRules:
 
 
 def write_buckets(
-    batches: Iterator[pa.RecordBatch], context: WriteContext, scope: TaskScope, routes: Mapping[int, Route], rules: RecordRules
+    batches: Iterator[pa.RecordBatch],
+    context: WriteContext,
+    scope: TaskScope,
+    routes: Mapping[int, Route],
+    rules: RecordRules,
 ) -> Iterator[WriteStat]:
     """Write the records of one task, which come sorted by bucket; holds the records of one bucket at a time."""
     held: list[pa.RecordBatch] = []
@@ -55,7 +60,7 @@ def _cut(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     if not len(buckets):
         return
     starts = [0, *(np.flatnonzero(np.diff(buckets)) + 1).tolist(), len(buckets)]
-    for start, end in zip(starts[:-1], starts[1:], strict=True):
+    for start, end in pairwise(starts):
         yield int(buckets[start]), batch.slice(start, end - start)
 
 
@@ -84,7 +89,9 @@ def _write_bucket(
         kept = stamped.filter(pa.array(~deleted)) if deleted.any() else stamped
         return [concatenate_base_file(context, scope, route.base, kept)]
     # a delete operation removes whatever is stored, it has no ordering value to compare
-    return [merge_base_file(context, scope, route.base, Changes(stamped, deleted), event_time_deletes=not rules.all_deleted)]
+    return [
+        merge_base_file(context, scope, route.base, Changes(stamped, deleted), event_time_deletes=not rules.all_deleted)
+    ]
 
 
 def _records(rows: pa.Table, context: WriteContext) -> pa.Table:
@@ -98,7 +105,8 @@ def bulk_insert_batches(
 ) -> Iterator[WriteStat]:
     """Write a task's records straight to new file groups, one open file for each partition.
 
-    :param seed: a UUID of the driver; file-id prefixes are derived from it, the task's number and the partition, so that every
+    :param seed: a UUID of the driver; file-id prefixes are derived from it, the task's number and the partition,
+        so that every
         attempt of the task names the same file groups.
     """
     task_seed = uuid5(UUID(seed), str(scope.task))
@@ -112,7 +120,9 @@ def bulk_insert_batches(
             for partition, part in split_by_partition(rows):
                 handle = handles.get(partition)
                 if handle is None:
-                    handle = handles[partition] = CreateHandle(context, scope, partition, str(uuid5(task_seed, partition)))
+                    handle = handles[partition] = CreateHandle(
+                        context, scope, partition, str(uuid5(task_seed, partition))
+                    )
                 handle.write(part)
         for handle in handles.values():
             yield from handle.close()

@@ -26,7 +26,15 @@ from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.pack import InsertShare, average_record_size, by_partition, pack_inserts, small_files
 from spark_jobs.write.profile import WorkloadProfile, workload_metadata
-from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route, RoutingPlan, append_target, number_slices
+from spark_jobs.write.routes import (
+    AppendRoute,
+    CreateRoute,
+    MergeRoute,
+    Route,
+    RoutingPlan,
+    append_target,
+    number_slices,
+)
 from spark_jobs.write.tag import tag
 from spark_jobs.write.tasks import BUCKET, STAT_SCHEMA, RecordRules, as_batches, write_buckets
 
@@ -114,7 +122,9 @@ class UpsertJob:
         routes: dict[int, Route] = {}
         touched = set(profile.updates) | {number_of[(p, file_id or "")] for p, file_id in filled}
         for number in sorted(touched):
-            routes[number] = self._route_of(view, slices[number], fills=(slices[number].partition, slices[number].file_id) in filled)
+            routes[number] = self._route_of(
+                view, slices[number], fills=(slices[number].partition, slices[number].file_id) in filled
+            )
         spread: dict[str, list[tuple[int, int]]] = {}
         next_number = len(slices)
         for partition, some in shares.items():
@@ -134,7 +144,8 @@ class UpsertJob:
         clustering = self.table.pending.clustering.get(key)
         if clustering is not None:
             raise WriteConflictError(
-                f"file group {one.file_id} in partition {one.partition!r} is part of the pending clustering {clustering}",
+                f"file group {one.file_id} in partition {one.partition!r} "
+                f"is part of the pending clustering {clustering}",
                 todo="run the clustering to its end, then write again",
                 instant=clustering,
             )
@@ -143,7 +154,9 @@ class UpsertJob:
         assert one.base_file is not None
         return MergeRoute(one.base_file, concatenate=self.config.operation is Operation.INSERT)
 
-    def _write(self, tagged: DataFrame, plan: RoutingPlan, spread: Mapping[str, list[tuple[int, int]]]) -> list[WriteStat]:
+    def _write(
+        self, tagged: DataFrame, plan: RoutingPlan, spread: Mapping[str, list[tuple[int, int]]]
+    ) -> list[WriteStat]:
         if not plan.routes:
             return []
         routed = insert_buckets(self.spark, tagged, spread) if spread else tagged
@@ -160,7 +173,8 @@ class UpsertJob:
 
 
 def insert_buckets(spark: SparkSession, tagged: DataFrame, spread: Mapping[str, list[tuple[int, int]]]) -> DataFrame:
-    """``tagged`` with a bucket for every new record: by a hash of its key over the shares of its partition, so that every
+    """``tagged`` with a bucket for every new record: by a hash of its key over the shares of its partition, so that
+    every
     attempt of a task decides alike."""
     rows = []
     for partition, shares in spread.items():

@@ -33,5 +33,8 @@ def capabilities_of(version: int, table: str) -> FormatCapabilities:
     else:
         advice = "downgrade it with Hudi 1.x (`hudi-cli downgrade table --toVersion SIX`)"
     raise UnsupportedTableError(
-        f"{table} has table version {version}, this release reads and writes version 6", todo=advice, version=version, table=table
+        f"{table} has table version {version}, this release reads and writes version 6",
+        todo=advice,
+        version=version,
+        table=table,
     )

@@ -9,7 +9,6 @@ from typing import Generic, TypeVar
 
 from spark_jobs.core.errors import ConfigError
 
-
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
@@ -42,6 +41,10 @@ class Key(Generic[T]):
             except ValueError as error:
                 raise ConfigError(f"{name}={text} is not valid", todo=str(error), key=name, value=text) from None
         return self.default
+
+
+NO_NAMES: tuple[str, ...] = ()
+"""The default of keys that hold names."""
 
 
 def text(value: str) -> str:

@@ -8,13 +8,20 @@ from collections.abc import Iterable
 from spark_jobs.core.config import table_keys, write_keys
 from spark_jobs.core.config.key import Key
 
-OTHERS_PREFIXES = ("hoodie.datasource.hive_sync.", "hoodie.meta.sync.", "hoodie.datasource.meta.sync.", "hoodie.keygen.timebased.")
+OTHERS_PREFIXES = (
+    "hoodie.datasource.hive_sync.",
+    "hoodie.meta.sync.",
+    "hoodie.datasource.meta.sync.",
+    "hoodie.keygen.timebased.",
+)
 """Keys below these prefixes are read elsewhere (Hive sync, time-based keys)."""
 
 
 def declared() -> tuple[Key[object], ...]:
     """All declared keys, those of the table first."""
-    return tuple(value for module in (table_keys, write_keys) for value in vars(module).values() if isinstance(value, Key))
+    return tuple(
+        value for module in (table_keys, write_keys) for value in vars(module).values() if isinstance(value, Key)
+    )
 
 
 def unknown_key_warnings(keys: Iterable[str]) -> list[str]:

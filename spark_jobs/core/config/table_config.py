@@ -117,17 +117,23 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
                 return TableConfig(properties)
         if not found and storage.stat(folder) is None:
             raise TableNotFoundError(
-                f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)", todo="check the path", path=base_path
+                f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)",
+                todo="check the path",
+                path=base_path,
             )
         if found and attempt < _TRIES - 1 and storage.stat(f"{folder}/{BACKUP}") is None:
             break  # no update is under way: waiting can't mend it
         clock.sleep(0.2)
     if not reason:
         raise TableNotFoundError(
-            f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)", todo="check the path", path=base_path
+            f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)",
+            todo="check the path",
+            path=base_path,
         )
     raise CorruptTableError(
-        f"{folder}/{PROPERTIES} is corrupt ({reason})", todo="restore it from a backup or correct it by hand", path=folder
+        f"{folder}/{PROPERTIES} is corrupt ({reason})",
+        todo="restore it from a backup or correct it by hand",
+        path=folder,
     )
 
 
@@ -144,7 +150,15 @@ def create_table_config(storage: Storage, base_path: str, properties: Mapping[st
     """Write the first ``hoodie.properties`` and the folders of a new table (Hudi: HoodieTableMetaClient.initTable)."""
     meta = f"{base_path}/{META_FOLDER}"
     archive = keys.ARCHIVE_FOLDER.of(properties)
-    for folder in ("", "/.schema", f"/{archive}", "/.temp", "/.aux", "/.aux/.bootstrap/.partitions", "/.aux/.bootstrap/.fileids"):
+    for folder in (
+        "",
+        "/.schema",
+        f"/{archive}",
+        "/.temp",
+        "/.aux",
+        "/.aux/.bootstrap/.partitions",
+        "/.aux/.bootstrap/.fileids",
+    ):
         storage.make_directory(meta + folder)
     complete = {**properties, keys.CHECKSUM.name: table_checksum(properties)}
     storage.create(f"{meta}/{PROPERTIES}", _text(complete, "Properties saved on", clock))
@@ -154,7 +168,10 @@ def create_table_config(storage: Storage, base_path: str, properties: Mapping[st
 def update_table_config(
     storage: Storage, base_path: str, changes: Mapping[str, str], clock: Clock, remove: Iterable[str] = ()
 ) -> TableConfig:
-    """Change properties in Hudi's order: recover, back up, replace, check, drop the backup. The caller holds the table lock."""
+    """Change properties in Hudi's order: recover, back up, replace, check, drop the backup.
+
+    The caller holds the table lock.
+    """
     main, backup = f"{base_path}/{META_FOLDER}/{PROPERTIES}", f"{base_path}/{META_FOLDER}/{BACKUP}"
     current = read_table_config(storage, base_path, clock)
     if storage.stat(backup) is not None:
@@ -166,7 +183,9 @@ def update_table_config(
     storage.replace(main, _text(changed, "Updated at", clock))
     stored = parse_properties(storage.read(main))
     if stored != changed:
-        raise CorruptTableError(f"{main} does not hold what was just written", todo=f"compare it with {backup}", path=main)
+        raise CorruptTableError(
+            f"{main} does not hold what was just written", todo=f"compare it with {backup}", path=main
+        )
     storage.delete(backup)
     return TableConfig(changed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from spark_jobs.core.config.key import Key, boolean, choice, integer, names, text
+from spark_jobs.core.config.key import NO_NAMES, Key, boolean, choice, integer, names, text
 
 
 class TableType(StrEnum):
@@ -30,7 +30,10 @@ DEFAULT_MERGER_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 NAME = Key(name="hoodie.table.name", parse=text, default="", doc="Name of the table.")
 DATABASE = Key(name="hoodie.database.name", parse=text, default="", doc="Database of the table; part of the checksum.")
 TYPE = Key(
-    name="hoodie.table.type", parse=choice(TableType), default=TableType.COPY_ON_WRITE, doc="COPY_ON_WRITE or MERGE_ON_READ."
+    name="hoodie.table.type",
+    parse=choice(TableType),
+    default=TableType.COPY_ON_WRITE,
+    doc="COPY_ON_WRITE or MERGE_ON_READ.",
 )
 VERSION = Key(name="hoodie.table.version", parse=integer(), default=0, doc="Version of the table format.")
 LAYOUT_VERSION = Key(
@@ -41,10 +44,10 @@ PRECOMBINE_FIELD = Key(
     name="hoodie.table.precombine.field", parse=text, default="", doc="Column that decides between records of one key."
 )
 PARTITION_FIELDS = Key(
-    name="hoodie.table.partition.fields", parse=names, default=(), doc="Partition columns; none: not partitioned."
+    name="hoodie.table.partition.fields", parse=names, default=NO_NAMES, doc="Partition columns; none: not partitioned."
 )
 RECORD_KEY_FIELDS = Key(
-    name="hoodie.table.recordkey.fields", parse=names, default=(), doc="Columns whose values make the record key."
+    name="hoodie.table.recordkey.fields", parse=names, default=NO_NAMES, doc="Columns whose values make the record key."
 )
 CREATE_SCHEMA = Key(name="hoodie.table.create.schema", parse=text, default="", doc="Avro schema given at creation.")
 BASE_FILE_FORMAT = Key(
@@ -55,26 +58,46 @@ BASE_FILE_FORMAT = Key(
     aliases=("hoodie.table.ro.file.format",),
 )
 PAYLOAD_CLASS = Key(
-    name="hoodie.compaction.payload.class", parse=text, default=OVERWRITE_WITH_LATEST, doc="Merge semantics, by Hudi's class name."
+    name="hoodie.compaction.payload.class",
+    parse=text,
+    default=OVERWRITE_WITH_LATEST,
+    doc="Merge semantics, by Hudi's class name.",
 )
 MERGER_STRATEGY = Key(
-    name="hoodie.compaction.record.merger.strategy", parse=text, default=DEFAULT_MERGER_STRATEGY, doc="Id of the record merger."
+    name="hoodie.compaction.record.merger.strategy",
+    parse=text,
+    default=DEFAULT_MERGER_STRATEGY,
+    doc="Id of the record merger.",
 )
-ARCHIVE_FOLDER = Key(name="hoodie.archivelog.folder", parse=text, default="archived", doc="Folder of the archived timeline.")
+ARCHIVE_FOLDER = Key(
+    name="hoodie.archivelog.folder", parse=text, default="archived", doc="Folder of the archived timeline."
+)
 POPULATE_META_FIELDS = Key(
-    name="hoodie.populate.meta.fields", parse=boolean, default=True, doc="False: virtual keys, the meta columns stay empty."
+    name="hoodie.populate.meta.fields",
+    parse=boolean,
+    default=True,
+    doc="False: virtual keys, the meta columns stay empty.",
 )
 KEY_GENERATOR_CLASS = Key(
-    name="hoodie.table.keygenerator.class", parse=text, default="", doc="How key and partition path are made, by Hudi's class name."
+    name="hoodie.table.keygenerator.class",
+    parse=text,
+    default="",
+    doc="How key and partition path are made, by Hudi's class name.",
 )
 TIMEZONE = Key(
-    name="hoodie.table.timeline.timezone", parse=choice(TimelineZone), default=TimelineZone.LOCAL, doc="Zone of instants."
+    name="hoodie.table.timeline.timezone",
+    parse=choice(TimelineZone),
+    default=TimelineZone.LOCAL,
+    doc="Zone of instants.",
 )
 METAFILE_BASE_FORMAT = Key(
     name="hoodie.partition.metafile.use.base.format", parse=boolean, default=False, doc="Partition metafile as Parquet."
 )
 DROP_PARTITION_COLUMNS = Key(
-    name="hoodie.datasource.write.drop.partition.columns", parse=boolean, default=False, doc="Partition columns are not stored."
+    name="hoodie.datasource.write.drop.partition.columns",
+    parse=boolean,
+    default=False,
+    doc="Partition columns are not stored.",
 )
 HIVE_STYLE = Key(
     name="hoodie.datasource.write.hive_style_partitioning",
@@ -89,10 +112,18 @@ URL_ENCODE = Key(
     doc="Partition values are escaped as in URLs.",
 )
 CDC_ENABLED = Key(name="hoodie.table.cdc.enabled", parse=boolean, default=False, doc="Change data files are written.")
-BOOTSTRAP_BASE_PATH = Key(name="hoodie.bootstrap.base.path", parse=text, default="", doc="Where a bootstrapped table's rows are.")
+BOOTSTRAP_BASE_PATH = Key(
+    name="hoodie.bootstrap.base.path", parse=text, default="", doc="Where a bootstrapped table's rows are."
+)
 METADATA_PARTITIONS = Key(
-    name="hoodie.table.metadata.partitions", parse=names, default=(), doc="Finished partitions of the metadata table."
+    name="hoodie.table.metadata.partitions",
+    parse=names,
+    default=NO_NAMES,
+    doc="Finished partitions of the metadata table.",
 )
 METADATA_PARTITIONS_INFLIGHT = Key(
-    name="hoodie.table.metadata.partitions.inflight", parse=names, default=(), doc="Partitions of the metadata table being built."
+    name="hoodie.table.metadata.partitions.inflight",
+    parse=names,
+    default=NO_NAMES,
+    doc="Partitions of the metadata table being built.",
 )

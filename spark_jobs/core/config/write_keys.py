@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from spark_jobs.core.config.key import Key, boolean, choice, integer, names, real, text
+from spark_jobs.core.config.key import NO_NAMES, Key, boolean, choice, integer, names, real, text
 
 
 class Codec(StrEnum):
@@ -34,10 +34,22 @@ class MarkersType(StrEnum):
 
 
 CODEC = Key(
-    name="hoodie.parquet.compression.codec", parse=choice(Codec), default=Codec.ZSTD, doc="Codec of base files (Hudi's own default is gzip)."
+    name="hoodie.parquet.compression.codec",
+    parse=choice(Codec),
+    default=Codec.ZSTD,
+    doc="Codec of base files (Hudi's own default is gzip).",
+)
+ZSTD_LEVEL = Key(
+    name="parquet.compression.codec.zstd.level",
+    parse=integer(1),
+    default=3,
+    doc="Level of zstd, by the name that Parquet's Java writer has for it.",
 )
 MAX_FILE_SIZE = Key(
-    name="hoodie.parquet.max.file.size", parse=integer(1), default=125829120, doc="Bytes that a base file should not pass."
+    name="hoodie.parquet.max.file.size",
+    parse=integer(1),
+    default=125829120,
+    doc="Bytes that a base file should not pass.",
 )
 SMALL_FILE_LIMIT = Key(
     name="hoodie.parquet.small.file.limit",
@@ -45,15 +57,26 @@ SMALL_FILE_LIMIT = Key(
     default=104857600,
     doc="Base files below so many bytes take inserts; 0 turns it off.",
 )
-DICTIONARY = Key(name="hoodie.parquet.dictionary.enabled", parse=boolean, default=True, doc="Dictionary encoding in base files.")
+DICTIONARY = Key(
+    name="hoodie.parquet.dictionary.enabled", parse=boolean, default=True, doc="Dictionary encoding in base files."
+)
 RECORD_SIZE_ESTIMATE = Key(
-    name="hoodie.copyonwrite.record.size.estimate", parse=integer(1), default=1024, doc="Bytes of a record, until commits tell."
+    name="hoodie.copyonwrite.record.size.estimate",
+    parse=integer(1),
+    default=1024,
+    doc="Bytes of a record, until commits tell.",
 )
 INSERT_SPLIT_SIZE = Key(
-    name="hoodie.copyonwrite.insert.split.size", parse=integer(1), default=500000, doc="Records of a new file group without auto split."
+    name="hoodie.copyonwrite.insert.split.size",
+    parse=integer(1),
+    default=500000,
+    doc="Records of a new file group without auto split.",
 )
 INSERT_AUTO_SPLIT = Key(
-    name="hoodie.copyonwrite.insert.auto.split", parse=boolean, default=True, doc="Size new file groups by the average record."
+    name="hoodie.copyonwrite.insert.auto.split",
+    parse=boolean,
+    default=True,
+    doc="Size new file groups by the average record.",
 )
 SIZE_ESTIMATION_THRESHOLD = Key(
     name="hoodie.record.size.estimation.threshold",
@@ -71,21 +94,34 @@ BLOOM_ENABLED = Key(
     name="hoodie.parquet.bloom.filter.enabled", parse=boolean, default=True, doc="Base files carry a bloom filter."
 )
 BLOOM_TYPE = Key(name="hoodie.bloom.index.filter.type", parse=text, default="DYNAMIC_V0", doc="SIMPLE or DYNAMIC_V0.")
-BLOOM_ENTRIES = Key(name="hoodie.index.bloom.num_entries", parse=integer(1), default=60000, doc="Keys a bloom filter is sized for.")
+BLOOM_ENTRIES = Key(
+    name="hoodie.index.bloom.num_entries", parse=integer(1), default=60000, doc="Keys a bloom filter is sized for."
+)
 BLOOM_FPP = Key(name="hoodie.index.bloom.fpp", parse=real, default=1e-9, doc="False positive rate of a bloom filter.")
 BLOOM_MAX_ENTRIES = Key(
-    name="hoodie.bloom.index.filter.dynamic.max.entries", parse=integer(1), default=100000, doc="Keys a dynamic filter grows to."
+    name="hoodie.bloom.index.filter.dynamic.max.entries",
+    parse=integer(1),
+    default=100000,
+    doc="Keys a dynamic filter grows to.",
 )
 COMBINE_BEFORE_UPSERT = Key(
-    name="hoodie.combine.before.upsert", parse=boolean, default=True, doc="One record for each key of an upsert's input."
+    name="hoodie.combine.before.upsert",
+    parse=boolean,
+    default=True,
+    doc="One record for each key of an upsert's input.",
 )
 COMBINE_BEFORE_INSERT = Key(
-    name="hoodie.combine.before.insert", parse=boolean, default=False, doc="One record for each key of an insert's input."
+    name="hoodie.combine.before.insert",
+    parse=boolean,
+    default=False,
+    doc="One record for each key of an insert's input.",
 )
 COMBINE_BEFORE_DELETE = Key(
     name="hoodie.combine.before.delete", parse=boolean, default=True, doc="One record for each key of a delete's input."
 )
-INDEX_TYPE = Key(name="hoodie.index.type", parse=choice(IndexType), default=IndexType.SIMPLE, doc="How stored records are found.")
+INDEX_TYPE = Key(
+    name="hoodie.index.type", parse=choice(IndexType), default=IndexType.SIMPLE, doc="How stored records are found."
+)
 PAYLOAD_CLASS = Key(
     name="hoodie.datasource.write.payload.class",
     parse=text,
@@ -94,19 +130,30 @@ PAYLOAD_CLASS = Key(
     aliases=("hoodie.compaction.payload.class",),
 )
 KEY_GENERATOR_CLASS = Key(
-    name="hoodie.datasource.write.keygenerator.class", parse=text, default="", doc="Key generator, by Hudi's class name."
+    name="hoodie.datasource.write.keygenerator.class",
+    parse=text,
+    default="",
+    doc="Key generator, by Hudi's class name.",
 )
 RECORD_KEY_FIELD = Key(
-    name="hoodie.datasource.write.recordkey.field", parse=names, default=(), doc="Columns whose values make the record key."
+    name="hoodie.datasource.write.recordkey.field",
+    parse=names,
+    default=NO_NAMES,
+    doc="Columns whose values make the record key.",
 )
 PARTITION_PATH_FIELD = Key(
-    name="hoodie.datasource.write.partitionpath.field", parse=names, default=(), doc="Partition columns."
+    name="hoodie.datasource.write.partitionpath.field", parse=names, default=NO_NAMES, doc="Partition columns."
 )
 PRECOMBINE_FIELD = Key(
-    name="hoodie.datasource.write.precombine.field", parse=text, default="", doc="Column that decides between records of one key."
+    name="hoodie.datasource.write.precombine.field",
+    parse=text,
+    default="",
+    doc="Column that decides between records of one key.",
 )
 OPERATION = Key(name="hoodie.datasource.write.operation", parse=text, default="", doc="What a write does.")
-WRITE_TABLE_TYPE = Key(name="hoodie.datasource.write.table.type", parse=text, default="", doc="COPY_ON_WRITE or MERGE_ON_READ.")
+WRITE_TABLE_TYPE = Key(
+    name="hoodie.datasource.write.table.type", parse=text, default="", doc="COPY_ON_WRITE or MERGE_ON_READ."
+)
 UPSERT_PARALLELISM = Key(
     name="hoodie.upsert.shuffle.parallelism", parse=integer(), default=0, doc="Tasks of an upsert; 0: by the input."
 )
@@ -114,7 +161,10 @@ INSERT_PARALLELISM = Key(
     name="hoodie.insert.shuffle.parallelism", parse=integer(), default=0, doc="Tasks of an insert; 0: by the input."
 )
 BULK_INSERT_PARALLELISM = Key(
-    name="hoodie.bulkinsert.shuffle.parallelism", parse=integer(), default=0, doc="Tasks of a bulk insert; 0: by the input."
+    name="hoodie.bulkinsert.shuffle.parallelism",
+    parse=integer(),
+    default=0,
+    doc="Tasks of a bulk insert; 0: by the input.",
 )
 DELETE_PARALLELISM = Key(
     name="hoodie.delete.shuffle.parallelism", parse=integer(), default=0, doc="Tasks of a delete; 0: by the input."
@@ -123,16 +173,28 @@ MARKERS_TYPE = Key(
     name="hoodie.write.markers.type", parse=choice(MarkersType), default=MarkersType.DIRECT, doc="How markers are kept."
 )
 HEARTBEAT_INTERVAL = Key(
-    name="hoodie.client.heartbeat.interval_in_ms", parse=integer(1), default=60000, doc="Milliseconds between heartbeats."
+    name="hoodie.client.heartbeat.interval_in_ms",
+    parse=integer(1),
+    default=60000,
+    doc="Milliseconds between heartbeats.",
 )
 HEARTBEAT_MISSES = Key(
-    name="hoodie.client.heartbeat.tolerable.misses", parse=integer(), default=2, doc="Missed heartbeats until a writer counts as gone."
+    name="hoodie.client.heartbeat.tolerable.misses",
+    parse=integer(),
+    default=2,
+    doc="Missed heartbeats until a writer counts as gone.",
 )
 LOCK_WAIT = Key(
-    name="hoodie.write.lock.wait_time_ms", parse=integer(), default=60000, doc="Milliseconds to wait for the table lock."
+    name="hoodie.write.lock.wait_time_ms",
+    parse=integer(),
+    default=60000,
+    doc="Milliseconds to wait for the table lock.",
 )
 LOCK_PATH = Key(
-    name="hoodie.write.lock.filesystem.path", parse=text, default="", doc="Directory of the lock file; empty: `.hoodie`."
+    name="hoodie.write.lock.filesystem.path",
+    parse=text,
+    default="",
+    doc="Directory of the lock file; empty: `.hoodie`.",
 )
 LOCK_EXPIRE = Key(
     name="hoodie.write.lock.filesystem.expire",
@@ -141,7 +203,10 @@ LOCK_EXPIRE = Key(
     doc="Minutes after which a lock of an unknown owner is taken over; 0: never.",
 )
 COMPACT_MAX_DELTA_COMMITS = Key(
-    name="hoodie.compact.inline.max.delta.commits", parse=integer(1), default=5, doc="Delta commits that make compaction due."
+    name="hoodie.compact.inline.max.delta.commits",
+    parse=integer(1),
+    default=5,
+    doc="Delta commits that make compaction due.",
 )
 COMPACT_TRIGGER = Key(
     name="hoodie.compact.inline.trigger.strategy",
@@ -150,10 +215,16 @@ COMPACT_TRIGGER = Key(
     doc="What makes compaction due.",
 )
 COMPACT_TARGET_IO = Key(
-    name="hoodie.compaction.target.io", parse=integer(1), default=512000, doc="Megabytes that one compaction may read and write."
+    name="hoodie.compaction.target.io",
+    parse=integer(1),
+    default=512000,
+    doc="Megabytes that one compaction may read and write.",
 )
 COMPACT_LOG_SIZE_THRESHOLD = Key(
-    name="hoodie.compaction.logfile.size.threshold", parse=integer(), default=0, doc="Bytes of logs that make a slice worth compacting."
+    name="hoodie.compaction.logfile.size.threshold",
+    parse=integer(),
+    default=0,
+    doc="Bytes of logs that make a slice worth compacting.",
 )
 CLUSTER_MAX_COMMITS = Key(
     name="hoodie.clustering.async.max.commits",
@@ -163,7 +234,10 @@ CLUSTER_MAX_COMMITS = Key(
     aliases=("hoodie.clustering.inline.max.commits",),
 )
 CLUSTER_SORT_COLUMNS = Key(
-    name="hoodie.clustering.plan.strategy.sort.columns", parse=names, default=(), doc="Columns that clustered files are sorted by."
+    name="hoodie.clustering.plan.strategy.sort.columns",
+    parse=names,
+    default=NO_NAMES,
+    doc="Columns that clustered files are sorted by.",
 )
 CLUSTER_SMALL_FILE_LIMIT = Key(
     name="hoodie.clustering.plan.strategy.small.file.limit",
@@ -172,10 +246,16 @@ CLUSTER_SMALL_FILE_LIMIT = Key(
     doc="Base files below so many bytes are clustered.",
 )
 CLUSTER_TARGET_FILE = Key(
-    name="hoodie.clustering.plan.strategy.target.file.max.bytes", parse=integer(1), default=1073741824, doc="Bytes of a clustered file."
+    name="hoodie.clustering.plan.strategy.target.file.max.bytes",
+    parse=integer(1),
+    default=1073741824,
+    doc="Bytes of a clustered file.",
 )
 CLUSTER_GROUP_BYTES = Key(
-    name="hoodie.clustering.plan.strategy.max.bytes.per.group", parse=integer(1), default=2147483648, doc="Bytes read by one group."
+    name="hoodie.clustering.plan.strategy.max.bytes.per.group",
+    parse=integer(1),
+    default=2147483648,
+    doc="Bytes read by one group.",
 )
 CLUSTER_MAX_GROUPS = Key(
     name="hoodie.clustering.plan.strategy.max.num.groups", parse=integer(1), default=30, doc="Groups of one plan."
@@ -208,8 +288,14 @@ CLEAN_FILE_VERSIONS_RETAINED = Key(
     aliases=("hoodie.clean.fileversions.retained",),
 )
 CLEAN_MAX_COMMITS = Key(
-    name="hoodie.clean.max.commits", parse=integer(1), default=1, doc="Commits since the last clean that make cleaning due."
+    name="hoodie.clean.max.commits",
+    parse=integer(1),
+    default=1,
+    doc="Commits since the last clean that make cleaning due.",
 )
 METADATA_ENABLE = Key(
-    name="hoodie.metadata.enable", parse=boolean, default=False, doc="Keep the metadata table (this release takes a listed one off)."
+    name="hoodie.metadata.enable",
+    parse=boolean,
+    default=False,
+    doc="Keep the metadata table (this release takes a listed one off).",
 )

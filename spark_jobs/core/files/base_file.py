@@ -42,11 +42,14 @@ class BloomSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseFileFormat:
-    """What all base files of one write share; ``avro_schema`` is the JSON text with the meta columns in it."""
+    """What all base files of one write share; ``avro_schema`` is the JSON text with the meta columns in it,
+    ``codec_level`` is for zstd.
+    """
 
     schema: pa.Schema
     avro_schema: str
     codec: str
+    codec_level: int | None
     dictionary: bool
     bloom: BloomSettings | None
 
@@ -54,7 +57,8 @@ class BaseFileFormat:
 class BaseFileWriter:
     """Writes one base file (Hudi: HoodieAvroParquetWriter).
 
-    ``seed`` starts the key range and the bloom filter from those of an older version of the file group, so that a merge adds its
+    ``seed`` starts the key range and the bloom filter from those of an older version of the file group, so that a
+    merge adds its
     new keys alone; both may then be wider than the rows, which their readers allow.
     """
 
@@ -72,7 +76,8 @@ class BaseFileWriter:
         self._writer = pq.ParquetWriter(
             self._sink,
             file_format.schema,
-            compression=None if file_format.codec == "uncompressed" else file_format.codec,
+            compression="none" if file_format.codec == "uncompressed" else file_format.codec,
+            compression_level=file_format.codec_level if file_format.codec == "zstd" else None,
             use_dictionary=dictionary,
             store_schema=False,
         )
@@ -98,7 +103,7 @@ class BaseFileWriter:
     @property
     def size_so_far(self) -> int:
         """Bytes that left for storage, and an estimate of those still buffered."""
-        flushed = self._sink.tell()
+        flushed = int(self._sink.tell())
         done = self.rows - self._rows_in_group
         return flushed + (self._rows_in_group * (flushed // done) if done else 0)
 

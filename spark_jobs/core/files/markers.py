@@ -15,7 +15,9 @@ def marker_folder(base_path: str, instant: str) -> str:
     return f"{base_path}/{MARKER_FOLDER}/{instant}"
 
 
-def create_marker(storage: Storage, base_path: str, instant: str, partition: str, file_name: str, kind: MarkerType) -> None:
+def create_marker(
+    storage: Storage, base_path: str, instant: str, partition: str, file_name: str, kind: MarkerType
+) -> None:
     """A direct marker.
 
     :raises AlreadyExistsError: this attempt made the file before.

@@ -17,7 +17,8 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 class AppendTarget:
     """The slice that a log file goes to.
 
-    ``base_instant`` is that of a pending compaction where there is one; ``log_names`` are the slice's logs so far, ``next_version``
+    ``base_instant`` is that of a pending compaction where there is one; ``log_names`` are the slice's logs so far,
+    ``next_version``
     one more than the highest on storage.
     """
 

@@ -1,4 +1,7 @@
-"""How a table makes record keys and partition paths: which columns, which style (Hudi: KeyGenerator and its factory)."""
+"""How a table makes record keys and partition paths: which columns, which style.
+
+Hudi: KeyGenerator and its factory.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,9 @@ class KeySpec:
         short = name.rsplit(".", 1)[-1].replace("AvroKeyGenerator", "KeyGenerator")
         if short not in _SUPPORTED:
             raise UnsupportedTableError(
-                f"key generator {name} is not supported", todo="use one of " + ", ".join(sorted(_SUPPORTED)), key_generator=name
+                f"key generator {name} is not supported",
+                todo="use one of " + ", ".join(sorted(_SUPPORTED)),
+                key_generator=name,
             )
         return KeySpec(
             record_key_fields=record_key_fields,

@@ -18,7 +18,8 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 def fold_log(scan: LogScan, schema: pa.Schema, ordering: str | None) -> Changes:
     """What the logs say of each key, newest word last.
 
-    A record yields only to a record or delete of equal or greater ordering value; a delete without one (the integer 0), or with one
+    A record yields only to a record or delete of equal or greater ordering value; a delete without one (the integer
+    0), or with one
     of another type, always wins over what came before; any record wins over an earlier delete.
     """
     if not scan.entries:
@@ -63,9 +64,12 @@ def _delete_orderings(entry: LogData | LogDeletes, kind: pa.DataType) -> list[An
 def _delete_rows(event: LogDeletes, schema: pa.Schema) -> pa.Table:
     count = len(event.keys)
     known = {RECORD_KEY: event.keys, PARTITION_PATH: event.partitions}
-    columns = [known.get(field.name, None) for field in schema]
+    columns = [known.get(field.name) for field in schema]
     return pa.Table.from_arrays(
-        [pa.nulls(count, field.type) if column is None else column for column, field in zip(columns, schema, strict=True)],
+        [
+            pa.nulls(count, field.type) if column is None else column
+            for column, field in zip(columns, schema, strict=True)
+        ],
         schema=schema,
     )
 

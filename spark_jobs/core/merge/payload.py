@@ -26,4 +26,6 @@ def payload_of(class_name: str) -> Payload:
         if payload.value == class_name:
             return payload
     known = ", ".join(payload.value.rsplit(".", 1)[-1] for payload in Payload)
-    raise UnsupportedTableError(f"payload class {class_name} is not supported", todo=f"use one of {known}", payload=class_name)
+    raise UnsupportedTableError(
+        f"payload class {class_name} is not supported", todo=f"use one of {known}", payload=class_name
+    )

@@ -26,7 +26,8 @@ class MergedBatch:
 class BaseMerge:
     """Merges one base file's batches with its changes, then hands out what was new.
 
-    :param event_time_deletes: whether a delete yields to a stored row of greater ordering value (an upsert into a base file does,
+    :param event_time_deletes: whether a delete yields to a stored row of greater ordering value (an upsert into a
+        base file does,
         a delete block does not).
     """
 
@@ -64,7 +65,9 @@ class BaseMerge:
         """Records whose keys no base row had: inserts."""
         return self._rows.filter(pa.array(~self._seen & ~self._deleted))
 
-    def _replace(self, batch: pa.RecordBatch, change: npt.NDArray[np.bool_], position: npt.NDArray[np.int32]) -> pa.RecordBatch:
+    def _replace(
+        self, batch: pa.RecordBatch, change: npt.NDArray[np.bool_], position: npt.NDArray[np.int32]
+    ) -> pa.RecordBatch:
         mask, wanted = pa.array(change), pa.array(position[change])
         arrays = []
         for stored, incoming in zip(batch.columns, self._columns, strict=True):

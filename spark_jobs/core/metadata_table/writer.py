@@ -19,7 +19,8 @@ class MetadataWriter(Protocol):
 class TakeOffMetadataWriter:
     """Takes a listed metadata table off, so that no reader looks for the new files in it and misses them.
 
-    The names leave ``hoodie.properties`` first: from then on nobody trusts the directory, which goes next. Hudi builds the table
+    The names leave ``hoodie.properties`` first: from then on nobody trusts the directory, which goes next. Hudi builds
+    the table
     anew from a listing at its next write.
     """
 

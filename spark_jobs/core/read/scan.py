@@ -76,7 +76,8 @@ class Scan:
         """
         if not self.config.populate_meta_fields:
             raise UnsupportedTableError(
-                f"table {self.config.name} keeps no meta columns (hoodie.populate.meta.fields=false), which this release does not read"
+                f"table {self.config.name} keeps no meta columns (hoodie.populate.meta.fields=false), "
+                "which this release does not read"
             )
         return SliceReader(
             storage=self.storage,
@@ -94,7 +95,11 @@ class Scan:
         by_key = {(base.partition, base.name.file_id): base for base in self.view.latest_base_files()}
         return [
             FileSlice(
-                partition=base.partition, file_id=base.name.file_id, base_instant=base.name.instant, base_file=base, log_files=()
+                partition=base.partition,
+                file_id=base.name.file_id,
+                base_instant=base.name.instant,
+                base_file=base,
+                log_files=(),
             )
             for base in by_key.values()
         ]
@@ -123,6 +128,10 @@ class Scan:
         if self.query is not Query.INCREMENTAL:
             return self.condition
         visible = self.view.visibility
-        times = pa.array(sorted(one for one in visible.completed if one > (self.begin or "") and (self.end is None or one <= self.end)))
+        times = pa.array(
+            sorted(
+                one for one in visible.completed if one > (self.begin or "") and (self.end is None or one <= self.end)
+            )
+        )
         in_range = pc.field(COMMIT_TIME).isin(times)
         return in_range if self.condition is None else in_range & self.condition

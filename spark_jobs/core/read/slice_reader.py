@@ -52,7 +52,9 @@ class SliceReader:
             yield from self._read_base(file_slice, schema)
             return
         helpers = [RECORD_KEY, COMMIT_TIME] + ([self.ordering_field] if self.ordering_field else [])
-        inner = pa.schema([self.schema.field(name) for name in [*wanted, *[one for one in helpers if one not in wanted]]])
+        inner = pa.schema(
+            [self.schema.field(name) for name in [*wanted, *[one for one in helpers if one not in wanted]]]
+        )
         changes = fold_log(self.scan_logs(file_slice), self.schema, self.ordering_field)
         if inner.names != self.schema.names:
             changes = type(changes)(changes.rows.select(inner.names), changes.deleted)

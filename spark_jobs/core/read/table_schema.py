@@ -19,8 +19,12 @@ from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS
 from spark_jobs.core.view.file_slice import BaseFile
 
 
-def committed_schema(timeline: ActiveTimeline, config: TableConfig, clock: Clock, until: str | None = None) -> dict[str, Any] | None:
-    """Avro schema without meta columns, of the newest write that has one, else the one given at creation; None where neither has."""
+def committed_schema(
+    timeline: ActiveTimeline, config: TableConfig, clock: Clock, until: str | None = None
+) -> dict[str, Any] | None:
+    """Avro schema without meta columns, of the newest write that has one, else the one given at creation; None where
+    neither has.
+    """
     for instant in reversed(timeline.completed_commits()):
         if until is not None and instant.timestamp > until:
             continue
@@ -31,7 +35,9 @@ def committed_schema(timeline: ActiveTimeline, config: TableConfig, clock: Clock
 
 
 def schema_of_file(storage: Storage, base_path: str, base: BaseFile, table: str) -> dict[str, Any]:
-    """Avro schema without meta columns, from the footer of a base file, or from its Parquet schema where the footer has none."""
+    """Avro schema without meta columns, from the footer of a base file, or from its Parquet schema where the footer
+    has none.
+    """
     file = open_base_file(storage, f"{base_path}/{base.relative_path}")
     text = (file.metadata.metadata or {}).get(AVRO_SCHEMA_FOOTER.encode())
     if text is not None:

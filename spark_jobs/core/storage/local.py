@@ -145,7 +145,9 @@ def _write_temporary(path: str, data: bytes) -> str:
 
 
 def _drop_checksum_file(path: str) -> None:
-    """Hadoop's local file system checks a file against ``.<name>.crc`` where there is one: a stale one would break its readers."""
+    """Hadoop's local file system checks a file against ``.<name>.crc`` where there is one: a stale one would break its
+    readers.
+    """
     directory, name = os.path.split(path)
     Path(directory, f".{name}.crc").unlink(missing_ok=True)
 

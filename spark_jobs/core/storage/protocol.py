@@ -38,7 +38,8 @@ class Capabilities:
 
 
 class Storage(Protocol):
-    """Calls take whole paths. What is missing raises ``FileNotFoundError``-like :class:`StorageError` unless it says otherwise.
+    """Calls take whole paths. What is missing raises ``FileNotFoundError``-like :class:`StorageError` unless it says
+    otherwise.
 
     An implementation pickles by value: executors get their own copy.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError
@@ -13,6 +13,7 @@ from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, parse_instant
 
+T = TypeVar("T")
 _TRIES = 5
 
 
@@ -90,7 +91,8 @@ class ActiveTimeline:
     def commit_metadata(self, instant: Instant, clock: Clock) -> CommitMetadata:
         """The metadata of a commit-like instant.
 
-        Hudi 0.15 does not publish completed files atomically on a local disk: one that is empty or cut is read again for a
+        Hudi 0.15 does not publish completed files atomically on a local disk: one that is empty or cut is read again
+        for a
         second before it counts as corrupt.
         """
         return self._patient(instant, clock, lambda data: CommitMetadata.decode(data, instant.file_name))
@@ -99,7 +101,7 @@ class ActiveTimeline:
         """The Avro record of a plan or result."""
         return self._patient(instant, clock, lambda data: decode_payload(data, instant.file_name))
 
-    def _patient(self, instant: Instant, clock: Clock, decode: Callable[[bytes], Any]) -> Any:
+    def _patient(self, instant: Instant, clock: Clock, decode: Callable[[bytes], T]) -> T:
         for attempt in range(_TRIES):
             data = self.read(instant)
             try:
@@ -119,7 +121,9 @@ def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: b
     :raises AlreadyExistsError: another process made the same step.
     """
     if timeline.storage.stat(timeline.path(instant)) is None:
-        raise CorruptTableError(f"{instant.file_name} is gone, {instant} can't become {state.value}", instant=instant.timestamp)
+        raise CorruptTableError(
+            f"{instant.file_name} is gone, {instant} can't become {state.value}", instant=instant.timestamp
+        )
     moved = instant.at(state)
     timeline.storage.create(timeline.path(moved), data)
     return moved

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import fastavro
@@ -24,6 +24,10 @@ def decode_payload(data: bytes, name: str) -> dict[str, Any]:
     :raises CorruptTableError: no such file, or no record in it.
     """
     try:
-        return next(iter(fastavro.reader(io.BytesIO(data))))  # type: ignore[return-value]
+        records: Iterator[Any] = fastavro.reader(io.BytesIO(data))
+        record = next(records)
     except (StopIteration, ValueError, EOFError, IndexError, TypeError) as error:
         raise CorruptTableError(f"{name} is not an Avro container file with a record ({error})", name=name) from error
+    if not isinstance(record, dict):
+        raise CorruptTableError(f"{name} holds a {type(record).__name__} where an Avro record belongs", name=name)
+    return record

@@ -42,18 +42,14 @@ UNION_STRING = {"type": ["null", STRING]}
 
 CLEANER_PLAN = record(
     "HoodieCleanerPlan",
-    earliestInstantToRetain=optional(
-        record("HoodieActionInstant", timestamp=STRING, action=STRING, state=STRING)
-    ),
+    earliestInstantToRetain=optional(record("HoodieActionInstant", timestamp=STRING, action=STRING, state=STRING)),
     lastCompletedCommitTimestamp={"type": STRING, "default": ""},
     policy=STRING,
     filesToBeDeletedPerPartition=optional(string_map(array(STRING))),
     version=version(1),
     filePathsToBeDeletedPerPartition=optional(
         string_map(
-            array(
-                record("HoodieCleanFileInfo", filePath=NULLABLE_STRING, isBootstrapBaseFile=optional("boolean"))
-            )
+            array(record("HoodieCleanFileInfo", filePath=NULLABLE_STRING, isBootstrapBaseFile=optional("boolean")))
         )
     ),
     partitionsToBeDeleted=optional(array(STRING)),

@@ -1,4 +1,7 @@
-"""Optimistic concurrency: did another writer change the same file groups (Hudi: SimpleConcurrentFileWritesConflictResolutionStrategy)."""
+"""Optimistic concurrency: did another writer change the same file groups.
+
+Hudi: SimpleConcurrentFileWritesConflictResolutionStrategy.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ FileGroupKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a writer saw when it began: the newest completed write (exclusive bound of what it must look at) and what was pending."""
+    """What a writer saw when it began: the newest completed write (exclusive bound of what it must look at) and what
+    was pending.
+    """
 
     last_completed: str
     pending: frozenset[str]

@@ -1,4 +1,7 @@
-"""The table lock: a file that is created if absent (Hudi: FileSystemBasedLockProvider), with an owner who can be found dead."""
+"""The table lock: a file that is created if absent, with an owner who can be found dead.
+
+Hudi: FileSystemBasedLockProvider.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ from spark_jobs.core.transaction.owner import parse_owner, this_process
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockSettings:
-    """``wait_ms`` until the writer gives up; ``expire_ms`` after which a lock is taken over whoever holds it (0: never)."""
+    """``wait_ms`` until the writer gives up; ``expire_ms`` after which a lock is taken over whoever holds it (0:
+    never).
+    """
 
     path: str
     wait_ms: int
@@ -38,7 +43,9 @@ class TableLock:
         self.acquire()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.release()
 
     def acquire(self) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """``host`` tells apart hosts, boots and process namespaces; ``started`` is the process's start in clock ticks since boot."""
+    """``host`` tells apart hosts, boots and process namespaces; ``started`` is the process's start in clock ticks
+    since boot.
+    """
 
     host: str
     pid: int
@@ -44,7 +46,9 @@ def this_process() -> Owner:
 
 
 def parse_owner(data: bytes) -> tuple[Owner, dict[str, Any]] | None:
-    """Owner and whole object of a lock or heartbeat file; None for a file that this project did not write (Hudi's are empty)."""
+    """Owner and whole object of a lock or heartbeat file; None for a file that this project did not write (Hudi's are
+    empty).
+    """
     try:
         raw = json.loads(data)
         return Owner.from_json(raw["owner"]), raw

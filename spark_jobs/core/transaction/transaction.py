@@ -12,7 +12,7 @@ from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.metadata_table.writer import MetadataWriter
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
@@ -47,7 +47,9 @@ class TransactionSettings:
 class Transaction:
     """One instant on its way. Make it with :func:`begin` or :func:`resume`."""
 
-    def __init__(self, settings: TransactionSettings, instant: Instant, baseline: Baseline, heartbeat: Heartbeat) -> None:
+    def __init__(
+        self, settings: TransactionSettings, instant: Instant, baseline: Baseline, heartbeat: Heartbeat
+    ) -> None:
         self.settings = settings
         self.instant = instant
         self._baseline = baseline
@@ -74,7 +76,9 @@ class Transaction:
             self._check_rights(timeline)
             if touched:
                 self._check_conflicts(timeline, touched)
-            self.settings.metadata_writer.before_publish(self.settings.storage, self.settings.base_path, self.settings.clock)
+            self.settings.metadata_writer.before_publish(
+                self.settings.storage, self.settings.base_path, self.settings.clock
+            )
             if not lock.is_held() or self._heartbeat.lapsed():
                 raise self._lost("its lock or heartbeat lapsed")
             try:
@@ -98,23 +102,25 @@ class Transaction:
 
     def _lost(self, why: str) -> WriteConflictError:
         return WriteConflictError(
-            f"instant {self.time} may not be published, {why}", todo="run it again; nothing of it is visible", instant=self.time
+            f"instant {self.time} may not be published, {why}",
+            todo="run it again; nothing of it is visible",
+            instant=self.time,
         )
 
     def _check_conflicts(self, timeline: ActiveTimeline, touched: frozenset[FileGroupKey]) -> None:
-        groups: Callable[[Instant], frozenset[FileGroupKey]] = lambda other: touched_groups(timeline, other, self.settings.clock)
         found = find_conflict(
             candidates(timeline, self.instant, self._baseline),
             self.instant,
             touched,
-            groups,
+            lambda other: touched_groups(timeline, other, self.settings.clock),
             lambda other: _is_compaction(timeline, other, self.settings.clock),
         )
         if found is not None:
             other, common = found
             partition, file_id = min(common)
             raise WriteConflictError(
-                f"instant {self.time} and {other} both changed {len(common)} file group(s), such as {file_id} in partition {partition!r}",
+                f"instant {self.time} and {other} both changed {len(common)} file group(s), "
+                f"such as {file_id} in partition {partition!r}",
                 todo="run it again",
                 instant=self.time,
                 other=other.timestamp,
@@ -167,7 +173,10 @@ def begin(
 
 
 def resume(settings: TransactionSettings, instant: Instant) -> Transaction:
-    """Go on with a plan that stands requested on the timeline. The caller holds the table lock and saw no live heartbeat of it."""
+    """Go on with a plan that stands requested on the timeline.
+
+    The caller holds the table lock and saw no live heartbeat of it.
+    """
     timeline = settings.load_timeline()
     return Transaction(settings, instant, Baseline.of(timeline), _start_heartbeat(settings, instant.timestamp, None))
 

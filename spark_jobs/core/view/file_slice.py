@@ -70,7 +70,9 @@ class FileSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileGroup:
-    """All slices of one file id in a partition, newest first; ``pending_compaction`` is the instant of a plan that has it."""
+    """All slices of one file id in a partition, newest first; ``pending_compaction`` is the instant of a plan that has
+    it.
+    """
 
     partition: str
     file_id: str

@@ -40,7 +40,9 @@ class FileSystemView:
         """Groups not replaced at the reader's moment."""
         until = self.visibility.until
         return tuple(
-            group for group in self.groups if group.replaced_at is None or (until is not None and group.replaced_at > until)
+            group
+            for group in self.groups
+            if group.replaced_at is None or (until is not None and group.replaced_at > until)
         )
 
     def latest_slices(self) -> tuple[FileSlice, ...]:
@@ -50,13 +52,16 @@ class FileSystemView:
     def latest_base_files(self) -> tuple[BaseFile, ...]:
         """The newest base file of each live group, for read-optimized queries and key look-ups."""
         found = (
-            next((one.base_file for one in group.slices if one.base_file is not None), None) for group in self.live_groups()
+            next((one.base_file for one in group.slices if one.base_file is not None), None)
+            for group in self.live_groups()
         )
         return tuple(base for base in found if base is not None)
 
 
 def merged_slice(group: FileGroup) -> FileSlice | None:
-    """What a reader merges: below a pending compaction the slice before it, then the logs written since it was planned."""
+    """What a reader merges: below a pending compaction the slice before it, then the logs written since it was
+    planned.
+    """
     slices = [one for one in group.slices if not one.is_empty]
     if not slices:
         return None
@@ -72,7 +77,8 @@ def build_view(
 ) -> FileSystemView:
     """Group a listing of (partition, file) into slices.
 
-    Files of instants that are not completed, and base files of pending compactions or clusterings, are not seen; files with
+    Files of instants that are not completed, and base files of pending compactions or clusterings, are not seen; files
+    with
     other names are passed over.
     """
     bases: dict[GroupKey, dict[str, BaseFile]] = {}
@@ -81,7 +87,9 @@ def build_view(
     for partition, status in files:
         base_name = parse_base_file_name(status.name)
         if base_name is not None:
-            bases.setdefault((partition, base_name.file_id), {})[base_name.instant] = BaseFile(partition, base_name, status.size)
+            bases.setdefault((partition, base_name.file_id), {})[base_name.instant] = BaseFile(
+                partition, base_name, status.size
+            )
             continue
         log_name = parse_log_file_name(status.name)
         if log_name is None:

@@ -19,9 +19,9 @@ def read_pending_services(timeline: ActiveTimeline, clock: Clock) -> PendingServ
             for partition, file_ids in (metadata.replaced_file_ids or {}).items():
                 replaced.update({(partition, file_id): instant.timestamp for file_id in file_ids})
         elif instant.action is Action.COMPACTION:
-            compaction.update({key: instant.timestamp for key in compaction_groups(timeline, instant, clock)})
+            compaction.update(dict.fromkeys(compaction_groups(timeline, instant, clock), instant.timestamp))
         elif instant.action is Action.REPLACE_COMMIT:
-            clustering.update({key: instant.timestamp for key in replaced_by_plan(timeline, instant, clock)})
+            clustering.update(dict.fromkeys(replaced_by_plan(timeline, instant, clock), instant.timestamp))
     return PendingServices(compaction=compaction, clustering=clustering, replaced=replaced)
 
 

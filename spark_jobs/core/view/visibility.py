@@ -10,7 +10,8 @@ from spark_jobs.core.timeline.instant import COMMITS
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """``completed`` holds the completed write instants, ``start`` the first instant not archived, ``until`` the newest that the
+    """``completed`` holds the completed write instants, ``start`` the first instant not archived, ``until`` the newest
+    that the
     reader may see (inclusive; None: all)."""
 
     completed: frozenset[str]

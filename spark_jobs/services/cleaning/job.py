@@ -91,7 +91,9 @@ def _nothing(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -
     since, needed = commits_since(table.timeline, last), keys.CLEAN_MAX_COMMITS.of(properties)
     if len(since) < needed:
         return nothing_to_do(
-            ACTION, table, f"{len(since)} commit(s) since the last clean, {needed} make it due ({keys.CLEAN_MAX_COMMITS.name})"
+            ACTION,
+            table,
+            f"{len(since)} commit(s) since the last clean, {needed} make it due ({keys.CLEAN_MAX_COMMITS.name})",
         )
     if plan.files:
         return None
@@ -101,7 +103,9 @@ def _nothing(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -
         if completed > retained and pending:
             return nothing_to_do(ACTION, table, f"the pending instant {pending[0]} keeps all file slices")
         return nothing_to_do(
-            ACTION, table, f"{completed} completed commit(s), {retained} are retained ({keys.CLEAN_COMMITS_RETAINED.name})"
+            ACTION,
+            table,
+            f"{completed} completed commit(s), {retained} are retained ({keys.CLEAN_COMMITS_RETAINED.name})",
         )
     return nothing_to_do(ACTION, table, "no file group has a slice older than the retained ones")
 

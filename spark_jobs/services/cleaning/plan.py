@@ -22,7 +22,9 @@ class CleanSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanPlan:
-    """``deletions`` maps a partition to (file name, bytes); ``retain_from`` is the earliest instant whose slices all stay."""
+    """``deletions`` maps a partition to (file name, bytes); ``retain_from`` is the earliest instant whose slices all
+    stay.
+    """
 
     settings: CleanSettings
     retain_from: Instant | None
@@ -51,7 +53,8 @@ class CleanPlan:
             "version": 2,
             "filePathsToBeDeletedPerPartition": {
                 partition: [
-                    {"filePath": join(base_path, join(partition, name)), "isBootstrapBaseFile": False} for name, _ in names
+                    {"filePath": join(base_path, join(partition, name)), "isBootstrapBaseFile": False}
+                    for name, _ in names
                 ]
                 for partition, names in self.deletions.items()
             },
@@ -69,7 +72,8 @@ class CleanPlan:
 
 
 def earliest_retained(completed: Sequence[Instant], pending: Iterable[str], retained: int) -> Instant | None:
-    """The instant from which on every file slice stays; None while there are no more than ``retained`` completed commits.
+    """The instant from which on every file slice stays; None while there are no more than ``retained`` completed
+    commits.
 
     Never past a pending write: then the last commit completed before the earliest pending one.
     """
@@ -149,5 +153,3 @@ def _without_pending(group: FileGroup, doomed: list[FileSlice]) -> list[FileSlic
     sources = [one.base_instant for one in group.slices if one.base_instant < group.pending_compaction]
     oldest_needed = max(sources, default="")
     return [one for one in doomed if one.base_instant < oldest_needed]
-
-

@@ -19,7 +19,10 @@ ROWS_PER_WRITE = 128 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clusterer:
-    """Rewrites groups; pickles. ``seed`` is a UUID of the driver, from which the file ids of every attempt are derived."""
+    """Rewrites groups; pickles.
+
+    ``seed`` is a UUID of the driver, from which the file ids of every attempt are derived.
+    """
 
     context: WriteContext
     reader: SliceReader

@@ -93,13 +93,17 @@ def _schedule(
         due, needed = commits_since(table.timeline, _last_clustering(table)), keys.CLUSTER_MAX_COMMITS.of(properties)
         if len(due) < needed:
             return nothing_to_do(
-                ACTION, table, f"{len(due)} commit(s) since the last clustering, {needed} make it due ({keys.CLUSTER_MAX_COMMITS.name})"
+                ACTION,
+                table,
+                f"{len(due)} commit(s) since the last clustering, {needed} make it due "
+                f"({keys.CLUSTER_MAX_COMMITS.name})",
             )
         columns = keys.CLUSTER_SORT_COLUMNS.of(properties)
         unknown = [name for name in columns if name not in table.schema.names]
         if unknown:
             raise ConfigError(
-                f"sort column {unknown[0]} is not in table {table.config.name}", todo="its columns are " + ", ".join(table.schema.names)
+                f"sort column {unknown[0]} is not in table {table.config.name}",
+                todo="its columns are " + ", ".join(table.schema.names),
             )
         busy = frozenset({**table.pending.compaction, **table.pending.clustering})
         view = table.view()
@@ -108,7 +112,8 @@ def _schedule(
             return nothing_to_do(
                 ACTION,
                 table,
-                f"none of {len(view.latest_slices())} file slices is below {keys.CLUSTER_SMALL_FILE_LIMIT.of(properties)} bytes outside pending plans",
+                f"none of {len(view.latest_slices())} file slices is below "
+                f"{keys.CLUSTER_SMALL_FILE_LIMIT.of(properties)} bytes outside pending plans",
             )
         if dry_run:
             return _planned(table, plan, None, dry_run=True)
@@ -147,7 +152,11 @@ def _execute(
 ) -> JobResult:
     wanted = choose_plan(table.timeline, _plans(table), options.instant_time, "pending clustering")
     if wanted is None:
-        named = f"clustering {options.instant_time} is completed already" if options.instant_time else "no clustering is planned"
+        named = (
+            f"clustering {options.instant_time} is completed already"
+            if options.instant_time
+            else "no clustering is planned"
+        )
         return nothing_to_do(ACTION, table, named)
     if options.dry_run:
         return _planned(table, _read_plan(table, wanted), wanted.timestamp, dry_run=True)

@@ -100,14 +100,19 @@ class ClusteringPlan:
         params = (plan.get("strategy") or {}).get("strategyParams") or {}
         columns = tuple(name.strip() for name in params.get(SORT_COLUMNS, "").split(",") if name.strip())
         groups = tuple(
-            ClusteringGroup(tuple(_slice_of(one, sizes) for one in group["slices"] or []), group["numOutputFileGroups"] or 1)
+            ClusteringGroup(
+                tuple(_slice_of(one, sizes) for one in group["slices"] or []), group["numOutputFileGroups"] or 1
+            )
             for group in plan["inputGroups"] or []
         )
         return ClusteringPlan(groups, columns)
 
 
 def plan_clustering(
-    slices: Iterable[FileSlice], busy: frozenset[tuple[str, str]], limits: ClusteringLimits, sort_columns: tuple[str, ...]
+    slices: Iterable[FileSlice],
+    busy: frozenset[tuple[str, str]],
+    limits: ClusteringLimits,
+    sort_columns: tuple[str, ...],
 ) -> ClusteringPlan:
     """Small slices of each partition, largest first, filled greedily into groups.
 

@@ -79,7 +79,8 @@ def _schedule(
             return nothing_to_do(
                 ACTION,
                 table,
-                f"{len(due)} delta commit(s) since the last compaction, {needed} make it due ({keys.COMPACT_MAX_DELTA_COMMITS.name})",
+                f"{len(due)} delta commit(s) since the last compaction, {needed} make it due "
+                f"({keys.COMPACT_MAX_DELTA_COMMITS.name})",
             )
         busy = frozenset({**table.pending.compaction, **table.pending.clustering})
         view = table.view()
@@ -87,7 +88,10 @@ def _schedule(
         plan = plan_compaction(view.latest_slices(), busy, limits)
         if not plan.slices:
             return nothing_to_do(
-                ACTION, table, f"none of {len(view.latest_slices())} file slices has logs of at least {limits.log_size} bytes outside pending plans"
+                ACTION,
+                table,
+                f"none of {len(view.latest_slices())} file slices has logs of at least {limits.log_size} bytes "
+                "outside pending plans",
             )
         if dry_run:
             return _planned(table, plan, None, dry_run=True)
@@ -134,7 +138,11 @@ def _execute(
         table.timeline, pending_plans(table.timeline, Action.COMPACTION), options.instant_time, "pending compaction"
     )
     if wanted is None:
-        named = f"compaction {options.instant_time} is completed already" if options.instant_time else "no compaction is planned"
+        named = (
+            f"compaction {options.instant_time} is completed already"
+            if options.instant_time
+            else "no compaction is planned"
+        )
         return nothing_to_do(ACTION, table, named)
     if options.dry_run:
         return _planned(table, _read_plan(table, wanted), wanted.timestamp, dry_run=True)
@@ -147,7 +155,9 @@ def _execute(
         transaction.to_inflight()
         plan = _read_plan(table, wanted)
         with progress.phase("merge", len(plan.slices)) as phase:
-            outcomes = engine.run_each(plan.slices, _compactor(table.refreshed(), properties, wanted.timestamp), phase.advance)
+            outcomes = engine.run_each(
+                plan.slices, _compactor(table.refreshed(), properties, wanted.timestamp), phase.advance
+            )
         with progress.phase("publish"):
             stats = [stat for some in outcomes for stat in some]
             return _publish(table, transaction, plan, stats, progress)
@@ -184,6 +194,11 @@ def _publish(
     )
     instant = transaction.publish(metadata.encode())
     return written(
-        ACTION, table, instant.timestamp, stats, files_in=plan.files_in, bytes_in=plan.bytes_in,
+        ACTION,
+        table,
+        instant.timestamp,
+        stats,
+        files_in=plan.files_in,
+        bytes_in=plan.bytes_in,
         seconds_by_phase=dict(progress.seconds_by_phase),
     )

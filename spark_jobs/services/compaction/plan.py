@@ -14,7 +14,9 @@ _MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CompactionLimits:
-    """``target_io`` in megabytes read and written, ``log_size`` in bytes of logs that make a slice worth it (inclusive)."""
+    """``target_io`` in megabytes read and written, ``log_size`` in bytes of logs that make a slice worth it
+    (inclusive).
+    """
 
     target_io: int
     log_size: int
@@ -59,7 +61,8 @@ class CompactionPlan:
         """For a person: the exact input."""
         return {
             "operations": [
-                {"partition": one.partition, "file_id": one.file_id, "files": list(one.paths), "bytes": one.size} for one in self.slices
+                {"partition": one.partition, "file_id": one.file_id, "files": list(one.paths), "bytes": one.size}
+                for one in self.slices
             ]
         }
 

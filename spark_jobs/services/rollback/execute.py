@@ -1,4 +1,7 @@
-"""Carrying a rollback out, so that a second run after a crash ends in the same state (Hudi: BaseRollbackActionExecutor)."""
+"""Carrying a rollback out, so that a second run after a crash ends in the same state.
+
+Hudi:  BaseRollbackActionExecutor.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,9 @@ def roll_back(
     """
     plan = RollbackPlan(target, _requests(settings, target))
     time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
-    requested = request(timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan.to_avro(settings.base_path)))
+    requested = request(
+        timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan.to_avro(settings.base_path))
+    )
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
     return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan)
 
@@ -97,7 +102,10 @@ def _execute(
     _remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
     took = int((settings.clock.monotonic() - started) * 1000)
     done = transition(
-        timeline, rollback, State.COMPLETED, encode_payload(ROLLBACK_METADATA, _metadata(rollback, plan, outcomes, took))
+        timeline,
+        rollback,
+        State.COMPLETED,
+        encode_payload(ROLLBACK_METADATA, _metadata(rollback, plan, outcomes, took)),
     )
     for instant in (plan.instant.timestamp, rollback.timestamp):
         delete_markers(settings.storage, settings.base_path, instant)
@@ -128,7 +136,9 @@ def _write_command_block(
     """Add a log file to the slice whose only block takes the target's blocks back; its path and length."""
     folder = join(settings.base_path, one.partition).rstrip("/")
     logs = [parse_log_file_name(status.name) for status in settings.storage.list(folder)]
-    versions = [log.version for log in logs if log and (log.file_id, log.base_instant) == (one.file_id, one.base_instant)]
+    versions = [
+        log.version for log in logs if log and (log.file_id, log.base_instant) == (one.file_id, one.base_instant)
+    ]
     name = LogFileName(one.file_id, one.base_instant, max(versions, default=0) + 1, UNKNOWN_WRITE_TOKEN)
     # a marker of an earlier run of this rollback, which came no further, serves this one too
     with suppress(AlreadyExistsError):

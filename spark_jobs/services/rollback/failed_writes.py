@@ -29,9 +29,7 @@ def abandoned_writes(settings: TransactionSettings, timeline: ActiveTimeline) ->
 
 def is_alive(settings: TransactionSettings, instant: Instant) -> bool:
     """Whether a writer still works at a pending instant."""
-    return read_pulse(
-        settings.storage, settings.base_path, instant.timestamp, settings.heartbeat, settings.clock
-    ).alive
+    return read_pulse(settings.storage, settings.base_path, instant.timestamp, settings.heartbeat, settings.clock).alive
 
 
 def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, str]]:
@@ -54,7 +52,9 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
 
 
 def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) -> None:
-    """Undo an instant of this very process after an error; where that fails too (a full disk), the next writer does it."""
+    """Undo an instant of this very process after an error; where that fails too (a full disk), the next writer does
+    it.
+    """
     try:
         with settings.new_lock():
             timeline = settings.load_timeline()

@@ -13,7 +13,9 @@ from spark_jobs.core.timeline.instant import Action, Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackRequest:
-    """Files of one partition to delete (relative names), or log files whose blocks a command block takes back (name -> length)."""
+    """Files of one partition to delete (relative names), or log files whose blocks a command block takes back (name ->
+    length).
+    """
 
     partition: str
     file_id: str
@@ -37,7 +39,9 @@ class RollbackPlan:
                     "partitionPath": one.partition,
                     "fileId": one.file_id,
                     "latestBaseInstant": one.base_instant,
-                    "filesToBeDeleted": ["/".join(filter(None, (base_path, one.partition, name))) for name in one.delete],
+                    "filesToBeDeleted": [
+                        "/".join(filter(None, (base_path, one.partition, name))) for name in one.delete
+                    ],
                     "logBlocksToBeDeleted": dict(one.cancel),
                 }
                 for one in self.requests

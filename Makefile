@@ -1,0 +1,88 @@
+# Two commands matter: `make demo` and `make test`. Every target makes what it needs; `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.ONESHELL:
+MAKEFLAGS += --no-print-directory
+
+PYHUDI_ENV ?= .cache/env
+DIRECTORY ?= demo-data
+
+# Sets up a recipe's shell: the environment with one extra, and Java; both are quick when they are there already.
+define ENTER
+environment=$$(scripts/environment.sh $(1))
+export PATH="$$environment/bin:$$PATH" PYTHONUNBUFFERED=1
+export PYSPARK_PYTHON="$$environment/bin/python" PYSPARK_DRIVER_PYTHON="$$environment/bin/python"
+endef
+define WITH_JAVA
+JAVA_HOME=$$(scripts/java.sh)
+export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
+endef
+export PYHUDI_ENV
+
+.PHONY: help demo test lint format docs unit spark provider interop faults bench wheel clean
+
+help: ## Show this list
+	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+	@echo "Variables: PYHUDI_ENV (the environment's folder), PYHUDI_PYTHON (a Python >= 3.11), DIRECTORY (of the demo),"
+	@echo "           ARGS (passed on to pyhudi-demo, pytest or the benchmark), JAVA_HOME (a Java >= 17)."
+
+demo: ## Run the whole life of two tables of flights from Airflow (DIRECTORY=demo-data)
+	@$(call ENTER,demo)
+	$(WITH_JAVA)
+	exec pyhudi-demo --directory "$(DIRECTORY)" $(ARGS)
+
+test: ## Run all checks and tests: lint, unit, provider, spark, faults, interop; stops at the first that fails
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec scripts/run_tests.sh lint unit provider spark $(if $(wildcard tests/faults/test_*.py),faults) interop
+
+lint: ## Run ruff, mypy --strict, the import rules and the check of docs/
+	@$(call ENTER,dev)
+	exec scripts/run_tests.sh lint
+
+format: ## Format the code with ruff
+	@$(call ENTER,dev)
+	ruff format . && ruff check --fix .
+
+docs: ## Write the tables of options and keys in docs/ from the code
+	@$(call ENTER,dev)
+	python scripts/reference_docs.py
+
+unit: ## Run the tests that need neither Spark nor Airflow's database (seconds)
+	@$(call ENTER,dev)
+	exec scripts/run_tests.sh unit
+
+spark: ## Run the tests that start Spark
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec scripts/run_tests.sh spark
+
+provider: ## Run the tests that need an initialised Airflow
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec scripts/run_tests.sh provider
+
+interop: ## Run the tests beside real Hudi 0.15.0, in an environment of its own with Spark 3.5
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec scripts/run_tests.sh interop
+
+faults: ## Run the tests that kill processes and fail storage calls
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec scripts/run_tests.sh faults
+
+bench: ## Compare with real Hudi 0.15.0 on TPC-H lineitem (about half an hour)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	python scripts/real_hudi_env.py >/dev/null
+	exec python benchmarks/lineitem.py $(ARGS)
+
+wheel: ## Build the wheel into dist/
+	@$(call ENTER,dev)
+	exec python -m build --wheel
+
+clean: ## Remove environments, caches and the demo's folder
+	rm -rf .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist demo-data

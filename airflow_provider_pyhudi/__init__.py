@@ -1,0 +1,50 @@
+"""Apache Hudi tables as Airflow tasks. Names are imported when they are first used, so that DAGs parse quickly."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_provider_pyhudi.assets.table import hudi_asset
+    from airflow_provider_pyhudi.hooks.hudi import HudiHook
+    from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
+    from airflow_provider_pyhudi.operators.clean import HudiCleanOperator
+    from airflow_provider_pyhudi.operators.clustering import HudiClusteringOperator
+    from airflow_provider_pyhudi.operators.compaction import HudiCompactionOperator
+    from airflow_provider_pyhudi.operators.hive_sync import HudiHiveSyncOperator
+    from airflow_provider_pyhudi.operators.ingest import HudiIngestOperator
+    from airflow_provider_pyhudi.sensors.commit import HudiCommitSensor
+    from airflow_provider_pyhudi.triggers.commit import HudiCommitTrigger
+
+_HOMES = {
+    "HudiCleanOperator": "operators.clean",
+    "HudiClusteringOperator": "operators.clustering",
+    "HudiCommitSensor": "sensors.commit",
+    "HudiCommitTrigger": "triggers.commit",
+    "HudiCompactionOperator": "operators.compaction",
+    "HudiHiveSyncOperator": "operators.hive_sync",
+    "HudiHook": "hooks.hudi",
+    "HudiIngestOperator": "operators.ingest",
+    "HudiSparkSubmitHook": "hooks.submit",
+    "hudi_asset": "assets.table",
+}
+
+__all__ = [
+    "HudiCleanOperator",
+    "HudiClusteringOperator",
+    "HudiCommitSensor",
+    "HudiCommitTrigger",
+    "HudiCompactionOperator",
+    "HudiHiveSyncOperator",
+    "HudiHook",
+    "HudiIngestOperator",
+    "HudiSparkSubmitHook",
+    "hudi_asset",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

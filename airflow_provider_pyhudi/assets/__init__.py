@@ -1,0 +1,1 @@
+"""Assets: a Hudi table as what tasks produce and wait for."""

@@ -1,0 +1,1 @@
+"""Hooks: the connection type `hudi`, and spark-submit."""

@@ -1,0 +1,87 @@
+"""The connection type ``hudi``: where tables are, how jobs are configured, and a look at a table without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseHook
+
+if TYPE_CHECKING:
+    from spark_jobs.core.table import HudiTable
+
+
+def completed_commits(base_path: str, after_instant: str | None, actions: Collection[str] | None) -> list[str]:
+    """Instants of the completed writes after ``after_instant`` (exclusive), oldest first; none while there is no table.
+
+    :param actions: only those of ``commit``, ``deltacommit`` and ``replacecommit``; all without it.
+    :raises StorageError: the table is there but can't be read.
+    """
+    from spark_jobs.core.errors import TableNotFoundError
+    from spark_jobs.core.table import HudiTable
+
+    try:
+        commits = HudiTable.open(base_path).timeline.completed_commits()
+    except TableNotFoundError:
+        return []
+    return [
+        commit.timestamp
+        for commit in commits
+        if (not after_instant or commit.timestamp > after_instant) and (not actions or commit.action in actions)
+    ]
+
+
+class HudiHook(BaseHook):
+    """Settings of a connection of type ``hudi``, all in its extra: ``base_path``, ``spark_conn_id``, ``hoodie_conf``.
+
+    :param hudi_conn_id: the connection.
+    """
+
+    conn_name_attr = "hudi_conn_id"
+    default_conn_name = "hudi_default"
+    conn_type = "hudi"
+    hook_name = "Apache Hudi"
+
+    def __init__(self, hudi_conn_id: str = default_conn_name, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.hudi_conn_id = hudi_conn_id
+
+    def get_conn(self) -> dict[str, Any]:
+        """The extra of the connection."""
+        return dict(self.get_connection(self.hudi_conn_id).extra_dejson)
+
+    @property
+    def spark_conn_id(self) -> str | None:
+        return self.get_conn().get("spark_conn_id") or None
+
+    @property
+    def hoodie_conf(self) -> dict[str, str]:
+        return {str(key): str(value) for key, value in (self.get_conn().get("hoodie_conf") or {}).items()}
+
+    def base_path_of(self, path: str) -> str:
+        """An absolute path or URL as it is; a relative one joined to the connection's ``base_path``."""
+        root = str(self.get_conn().get("base_path") or "")
+        if not root or path.startswith("/") or "://" in path:
+            return path
+        return f"{root.rstrip('/')}/{path}" if path else root
+
+    def open_table(self, path: str = "") -> HudiTable:
+        """Open a table without Spark.
+
+        :raises StorageError: there is no table, or it can't be read.
+        """
+        from spark_jobs.core.table import HudiTable
+
+        return HudiTable.open(self.base_path_of(path))
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Whether the base path can be listed."""
+        from spark_jobs.core.errors import HudiError
+        from spark_jobs.core.storage import locate
+
+        try:
+            storage, path = locate(self.base_path_of(""))
+            found = storage.list(path)
+        except HudiError as error:
+            return False, str(error)
+        return True, f"{path} has {len(found)} entries"

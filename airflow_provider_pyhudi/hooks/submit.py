@@ -1,0 +1,189 @@
+"""spark-submit for this provider's jobs: a local master by default, a clean kill, the job's own line as the error."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import psutil
+from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
+from airflow.sdk import Connection
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+
+LOCAL_MASTER = "local[*]"
+BAD_OPTIONS = 2
+_ERROR_LINE = re.compile(r"^(\w+): error: (.*)$")
+_SECONDS_BETWEEN_LOOKS = 0.1
+
+
+class HudiSparkSubmitHook(SparkSubmitHook):
+    """The Spark provider's hook, but for four things.
+
+    - Without a Spark connection of that name the master is ``local[*]`` (or ``spark.master`` of ``conf``), never yarn.
+    - spark-submit comes from ``spark_binary``, else from SPARK_HOME, else from the installed PySpark, else from PATH.
+    - It runs in a process group of its own. :meth:`on_kill` sends SIGTERM to the group, so that the driver's Python
+      releases what it holds, and SIGKILL to what is left of it after ``kill_grace_seconds``. Should Airflow end the
+      task's own process before that, the job goes on and ends by itself.
+    - A job's one line of error is the exception's message; one about bad options (exit code 2) is not retried.
+
+    :param job: name of the job in messages.
+    :param kill_grace_seconds: seconds between SIGTERM and SIGKILL.
+    """
+
+    def __init__(self, *, job: str = "job", kill_grace_seconds: float = 30.0, **kwargs: Any) -> None:
+        self.job = job
+        self.kill_grace_seconds = kill_grace_seconds
+        self._error_line: str | None = None
+        self._killed = False
+        super().__init__(**kwargs)
+
+    @classmethod
+    def get_connection(cls, conn_id: str) -> Connection:
+        """The connection of that name, or one to the local master where there is none."""
+        try:
+            return super().get_connection(conn_id)
+        except AirflowNotFoundException:
+            return Connection(conn_id=conn_id, conn_type="spark", host=LOCAL_MASTER)
+
+    def _resolve_connection(self) -> dict[str, Any]:
+        resolved: dict[str, Any] = super()._resolve_connection()
+        if resolved["master"] == LOCAL_MASTER:
+            resolved["master"] = self._conf.get("spark.master", LOCAL_MASTER)
+        return resolved
+
+    @property
+    def driver_is_remote(self) -> bool:
+        """Whether the job runs on another machine than spark-submit."""
+        return bool(self._connection["deploy_mode"] == "cluster")
+
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:
+        """Run spark-submit to its end, its whole output in the task's log.
+
+        :raises AirflowFailException: the job refused its options.
+        :raises AirflowException: it failed otherwise, or was killed.
+        """
+        if self._killed:
+            raise AirflowException(f"{self.job} was killed before it began")
+        self._env_vars = {**self._environment(), **(self._env_vars or {})} or None
+        try:
+            driver_id: str | None = super().submit(
+                application, process_group=0, stdin=subprocess.DEVNULL, errors="replace", **kwargs
+            )
+        except FileNotFoundError as error:
+            raise AirflowFailException(
+                f"{error.filename} can't be run: install pyspark beside Airflow, set SPARK_HOME, or give spark_binary"
+            ) from None
+        except AirflowException:
+            if self._killed:
+                raise AirflowException(f"{self.job} was killed") from None
+            code = self._submit_sp.returncode if self._submit_sp else None
+            if self._error_line is None:
+                raise
+            kind = AirflowFailException if code == BAD_OPTIONS else AirflowException
+            raise kind(f"{self.job} failed with exit code {code}: {self._error_line}") from None
+        except BaseException:
+            self.on_kill()
+            raise
+        return driver_id
+
+    def on_kill(self) -> None:
+        """End the job: SIGTERM, then SIGKILL after the grace period; in a cluster as the Spark provider does."""
+        self._killed = True
+        if not self.driver_is_remote:
+            self._end_group()
+        super().on_kill()
+
+    def _get_spark_binary_path(self) -> list[str]:
+        binary = self._connection["spark_binary"]
+        return [binary if binary != DEFAULT_SPARK_BINARY else self._find_spark_submit()]
+
+    def _find_spark_submit(self) -> str:
+        home = (self._env_vars or {}).get("SPARK_HOME") or os.environ.get("SPARK_HOME") or _pyspark_home()
+        if home:
+            return str(Path(home, "bin", DEFAULT_SPARK_BINARY))
+        return shutil.which(DEFAULT_SPARK_BINARY) or DEFAULT_SPARK_BINARY
+
+    def _environment(self) -> dict[str, str]:
+        """What a local master needs so that driver and workers are this Python with this PySpark."""
+        if not self._connection["master"].startswith("local"):
+            return {}
+        found = {name: sys.executable for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON") if name not in os.environ}
+        home = _pyspark_home()
+        if home and "SPARK_HOME" not in os.environ and self._connection["spark_binary"] == DEFAULT_SPARK_BINARY:
+            found["SPARK_HOME"] = home
+        return found
+
+    def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
+        super()._process_spark_submit_log(self._noting_errors(itr))
+
+    def _noting_errors(self, lines: Iterator[Any]) -> Iterator[Any]:
+        for line in lines:
+            self._note_error(line)
+            yield line
+
+    def _note_error(self, line: str) -> None:
+        if (match := _ERROR_LINE.match(line.strip())) and match[1] == self.job:
+            self._error_line = match[2]
+
+    def _end_group(self) -> None:
+        process = self._submit_sp
+        if process is None or not _alive(process.pid):
+            return
+        self.log.info("Sending SIGTERM to process group %s", process.pid)
+        _signal_group(process.pid, signal.SIGTERM)
+        if self._gone_within(process, self.kill_grace_seconds):
+            return
+        self.log.warning("Sending SIGKILL to process group %s after %s s", process.pid, self.kill_grace_seconds)
+        _signal_group(process.pid, signal.SIGKILL)
+
+    def _gone_within(self, process: Any, seconds: float) -> bool:
+        """Wait for the group's end, reading what it says: a full pipe would keep the driver from ending."""
+        from spark_jobs.core.clock import SYSTEM_CLOCK
+
+        deadline = SYSTEM_CLOCK.monotonic() + seconds
+        output = [process.stdout.fileno()] if process.stdout and not process.stdout.closed else []
+        while _alive(process.pid):
+            if SYSTEM_CLOCK.monotonic() > deadline:
+                return False
+            readable, _, _ = select.select(output, [], [], _SECONDS_BETWEEN_LOOKS)
+            if readable:
+                text = os.read(output[0], 65536).decode(errors="replace")
+                output = output if text else []
+                for line in text.splitlines():
+                    self._note_error(line)
+                    self.log.info(line)
+        return True
+
+
+def _pyspark_home() -> str | None:
+    """The folder of the installed PySpark, which is a whole SPARK_HOME; found without importing it."""
+    spec = find_spec("pyspark")
+    home = Path(spec.origin).parent if spec and spec.origin else None
+    return str(home) if home and (home / "bin" / DEFAULT_SPARK_BINARY).is_file() else None
+
+
+def _alive(group: int) -> bool:
+    """Whether any process of the group still runs; a zombie does not."""
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                return True
+        except (ProcessLookupError, psutil.Error):  # it ended while we looked
+            continue
+    return False
+
+
+def _signal_group(group: int, number: int) -> None:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:  # it ended by itself
+        return

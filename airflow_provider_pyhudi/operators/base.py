@@ -1,0 +1,236 @@
+"""What all operators do: options to words, spark-submit, the result file to XCom."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
+
+from airflow.sdk import Asset, BaseOperator, Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+
+from airflow_provider_pyhudi.hooks.hudi import HudiHook
+from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
+from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
+
+DEFAULT_SPARK_CONN_ID = "spark_default"
+_ATTRIBUTES = {"dry_run": "job_dry_run"}
+"""Options whose attribute of an operator has another name, because Airflow's own operators use it."""
+
+
+class HudiJobOperator(BaseOperator):
+    """Submit one job of this project and hand its result on.
+
+    The arguments up to ``debug`` are those of :class:`~spark_jobs.options.JobOptions`, and those from ``conf`` to
+    ``env_vars`` are spark-submit's. The result (:class:`~spark_jobs.options.JobResult` as a dictionary) is the return
+    value, and each of its fields an XCom of its own, so that ``schedule.output["instant"]`` is the instant alone.
+
+    :param hudi_conn_id: a connection of type ``hudi``: relative base paths are joined to its own, and its
+        ``hoodie_conf`` holds where the task gives no value of its own.
+    :param spark_conn_id: a connection of type ``spark``; ``spark_default`` without it, and ``local[*]`` where there is
+        no such connection.
+    :param spark_binary: path of spark-submit, if it is not to be found by SPARK_HOME or the installed PySpark.
+    :param application: path or URL of the job's file, if it is not to be the installed one.
+    :param submit_arguments: further arguments of the Spark provider's ``SparkSubmitHook``.
+    :param kill_grace_seconds: seconds that a killed job has to end by itself.
+    :param skip_on_nothing_to_do: whether the task is skipped, not done, when there was nothing to do.
+    """
+
+    options_type: ClassVar[type[JobOptions]] = JobOptions
+    template_fields: Sequence[str] = (
+        "base_path",
+        "table_name",
+        "props",
+        "hoodie_conf",
+        "job_dry_run",
+        "result_file",
+        "conf",
+        "packages",
+        "jars",
+        "files",
+        "py_files",
+        "env_vars",
+        "application",
+        "name",
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = {"hoodie_conf": "json", "conf": "json", "env_vars": "json"}
+    ui_color = "#d5ecf7"
+
+    def __init__(
+        self,
+        *,
+        base_path: str,
+        table_name: str | None = None,
+        props: str | None = None,
+        hoodie_conf: Mapping[str, Any] | None = None,
+        dry_run: bool | str = False,
+        result_file: str | None = None,
+        debug: bool = False,
+        conf: dict[str, Any] | None = None,
+        packages: str | None = None,
+        jars: str | None = None,
+        files: str | None = None,
+        py_files: str | None = None,
+        driver_memory: str | None = None,
+        executor_memory: str | None = None,
+        executor_cores: int | None = None,
+        num_executors: int | None = None,
+        deploy_mode: str | None = None,
+        env_vars: dict[str, str] | None = None,
+        name: str | None = None,
+        hudi_conn_id: str | None = None,
+        spark_conn_id: str | None = None,
+        spark_binary: str | None = None,
+        application: str | None = None,
+        submit_arguments: dict[str, Any] | None = None,
+        kill_grace_seconds: float = 30.0,
+        skip_on_nothing_to_do: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("multiple_outputs", kwargs.get("do_xcom_push", True))
+        super().__init__(**kwargs)
+        self.base_path = base_path
+        self.table_name = table_name
+        self.props = props
+        self.hoodie_conf = hoodie_conf
+        self.job_dry_run = dry_run
+        self.result_file = result_file
+        self.debug = debug
+        self.conf = conf
+        self.packages = packages
+        self.jars = jars
+        self.files = files
+        self.py_files = py_files
+        self.driver_memory = driver_memory
+        self.executor_memory = executor_memory
+        self.executor_cores = executor_cores
+        self.num_executors = num_executors
+        self.deploy_mode = deploy_mode
+        self.env_vars = env_vars
+        self.name = name
+        self.hudi_conn_id = hudi_conn_id
+        self.spark_conn_id = spark_conn_id
+        self.spark_binary = spark_binary
+        self.application = application
+        self.submit_arguments = submit_arguments
+        self.kill_grace_seconds = kill_grace_seconds
+        self.skip_on_nothing_to_do = skip_on_nothing_to_do
+        self._hook: HudiSparkSubmitHook | None = None
+        self._killed = False
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Run the job.
+
+        :raises AirflowFailException: its options are not valid; a retry would change nothing.
+        :raises AirflowException: it failed or was killed.
+        :raises AirflowSkipException: there was nothing to do, and that is to be a skip.
+        """
+        with tempfile.TemporaryDirectory(prefix="pyhudi-") as folder:
+            try:
+                options = self.build_options(context)
+                options = dataclasses.replace(options, result_file=options.result_file or f"{folder}/result.json")
+                application = self.application or _installed(options.job)
+            except OptionsError as error:
+                raise AirflowFailException(f"{self.options_type.job}: {error}") from None
+            self._hook = self._submit_hook(options, context)
+            if self._hook.driver_is_remote and not self.result_file:
+                raise AirflowFailException("deploy_mode cluster needs result_file: give a URL that both sides reach")
+            if self._killed:
+                raise AirflowException(f"{options.job} was killed before it began")
+            self._hook.submit(application)
+            result = _read_result(str(options.result_file))
+        self._tell(result, context)
+        return result.to_dict()
+
+    def on_kill(self) -> None:
+        """End the job with the task."""
+        self._killed = True
+        if self._hook is not None:
+            self._hook.on_kill()
+
+    def build_options(self, context: Context) -> JobOptions:
+        """The job's options from the rendered arguments.
+
+        :raises OptionsError: one is not valid.
+        """
+        names = [field.name for field in dataclasses.fields(self.options_type)]
+        values = {name: getattr(self, _ATTRIBUTES.get(name, name)) for name in names}
+        hudi = self._hudi_hook
+        if hudi:
+            values["base_path"] = hudi.base_path_of(self.base_path)
+            values["hoodie_conf"] = {**hudi.hoodie_conf, **dict(self.hoodie_conf or {})}
+        values.update(self.job_values(context))
+        return self.options_type(**values)
+
+    def job_values(self, context: Context) -> dict[str, Any]:
+        """Values of options that this kind of job does not take as they were given."""
+        return {}
+
+    @cached_property
+    def _hudi_hook(self) -> HudiHook | None:
+        return HudiHook(self.hudi_conn_id) if self.hudi_conn_id else None
+
+    def _submit_hook(self, options: JobOptions, context: Context) -> HudiSparkSubmitHook:
+        spark_conn_id = self.spark_conn_id or (self._hudi_hook.spark_conn_id if self._hudi_hook else None)
+        return HudiSparkSubmitHook(
+            job=options.job,
+            kill_grace_seconds=self.kill_grace_seconds,
+            conn_id=spark_conn_id or DEFAULT_SPARK_CONN_ID,
+            application_args=options.to_args(),
+            conf=self.conf,
+            packages=self.packages,
+            jars=self.jars,
+            files=self.files,
+            py_files=self.py_files,
+            driver_memory=self.driver_memory,
+            executor_memory=self.executor_memory,
+            executor_cores=self.executor_cores,
+            num_executors=self.num_executors,
+            deploy_mode=self.deploy_mode,
+            env_vars=self.env_vars,
+            name=self.name or f"{context['ti'].dag_id}.{context['ti'].task_id}",
+            spark_binary=self.spark_binary,
+            **(self.submit_arguments or {}),
+        )
+
+    def _tell(self, result: JobResult, context: Context) -> None:
+        self.log.info("%s %s at instant %s", result.action, result.state, result.instant)
+        if result.state is JobState.NOTHING_TO_DO:
+            self.log.info("Nothing to do: %s", result.reason)
+            if self.skip_on_nothing_to_do:
+                raise AirflowSkipException(f"Nothing to do: {result.reason}")
+        if result.state is JobState.COMPLETED:
+            for outlet in self.outlets:
+                if isinstance(outlet, Asset):
+                    context["outlet_events"][outlet].extra.update(
+                        {"instant": result.instant, "action": result.action, "records_out": result.records_out}
+                    )
+
+
+def given_instant(instant: str | None) -> str | None:
+    """None for what a template makes of the instant of a task that had nothing to do."""
+    return None if instant in (None, "", "None") else instant
+
+
+def _installed(job: str) -> str:
+    spec = find_spec("spark_jobs")
+    folder = next(iter(spec.submodule_search_locations or []), None) if spec else None
+    path = Path(folder or ".", f"{job}.py")
+    if not path.is_file():
+        raise OptionsError(f"{path} is missing: install airflow-provider-pyhudi beside Airflow, or give application")
+    return str(path)
+
+
+def _read_result(location: str) -> JobResult:
+    from spark_jobs.core.errors import HudiError
+    from spark_jobs.core.storage import locate
+
+    try:
+        storage, path = locate(location)
+        return JobResult.from_json(storage.read(path).decode())
+    except (HudiError, OptionsError) as error:
+        raise AirflowException(f"the job ended well but left no result: {error}") from None

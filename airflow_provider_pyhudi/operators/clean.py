@@ -1,0 +1,14 @@
+"""File slices that no retained commit needs, deleted."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from airflow_provider_pyhudi.operators.base import HudiJobOperator
+from spark_jobs.options import CleanOptions, JobOptions
+
+
+class HudiCleanOperator(HudiJobOperator):
+    """Delete old file slices; the policy and what it retains stand in ``hoodie.cleaner.*``."""
+
+    options_type: ClassVar[type[JobOptions]] = CleanOptions

@@ -1,0 +1,66 @@
+"""Rows from a source into a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from airflow.sdk import Context
+
+from airflow_provider_pyhudi.operators.base import HudiJobOperator
+from spark_jobs.options import IngestOptions, JobOptions
+
+
+class HudiIngestOperator(HudiJobOperator):
+    """Write the rows of a source; a retry of a write that finished adds nothing.
+
+    The arguments are those of :class:`~spark_jobs.options.IngestOptions`, then those of :class:`HudiJobOperator`.
+
+    :param idempotency_key: the write's name; ``<dag_id>/<task_id>/<run_id>/<map_index>`` without it, the same on every
+        try. Give an empty text to have no name: then a retry after a lost answer may write twice.
+    """
+
+    options_type: ClassVar[type[JobOptions]] = IngestOptions
+    template_fields: Sequence[str] = (
+        *HudiJobOperator.template_fields,
+        "source_format",
+        "source",
+        "source_options",
+        "table_type",
+        "op",
+        "record_key_fields",
+        "partition_path_fields",
+        "precombine_field",
+        "idempotency_key",
+    )
+
+    def __init__(
+        self,
+        *,
+        source_format: str | None = None,
+        source: str | Sequence[str] = (),
+        source_options: Mapping[str, Any] | None = None,
+        table_type: str | None = None,
+        op: str | None = None,
+        record_key_fields: str | Sequence[str] = (),
+        partition_path_fields: str | Sequence[str] = (),
+        precombine_field: str | None = None,
+        idempotency_key: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.source_format = source_format
+        self.source = source
+        self.source_options = source_options
+        self.table_type = table_type
+        self.op = op
+        self.record_key_fields = record_key_fields
+        self.partition_path_fields = partition_path_fields
+        self.precombine_field = precombine_field
+        self.idempotency_key = idempotency_key
+
+    def job_values(self, context: Context) -> dict[str, Any]:
+        if self.idempotency_key is not None:
+            return {"idempotency_key": self.idempotency_key or None}
+        ti = context["ti"]
+        return {"idempotency_key": f"{ti.dag_id}/{ti.task_id}/{ti.run_id}/{ti.map_index}"}

@@ -1,0 +1,62 @@
+"""This project's jobs as the serving end of ``tests.interop.lines``: one warm Spark session, like ``hudi_server``'s."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.spark import SparkEngine
+from spark_jobs.options.choices import Operation, TableType
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.service import CompactionOptions
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.write.ingest import ingest
+from tests.interop.lines import serve
+
+
+class OurServer:
+    """The commands; their arguments are those of ``HudiServer`` where both have them."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._engine = SparkEngine(spark)
+
+    def ping(self) -> str:
+        """Spark's version."""
+        return self._spark.version
+
+    def write(
+        self, *, path: str, source: str, operation: str, options: Mapping[str, str], mode: str = "append"
+    ) -> dict[str, Any]:
+        """Write the Parquet file or directory ``source``; the job's result."""
+        return ingest(
+            self._spark,
+            IngestOptions(
+                base_path=path,
+                source_format="parquet",
+                source=(source,),
+                op=Operation(operation),
+                table_type=TableType(options["hoodie.datasource.write.table.type"]),
+                hoodie_conf=tuple(options.items()),
+            ),
+        ).to_dict()
+
+    def compact(self, *, path: str, options: Mapping[str, str]) -> dict[str, Any]:
+        """Schedule and execute a compaction; the job's result."""
+        given = CompactionOptions(base_path=path, hoodie_conf=tuple(options.items()))
+        return run_compaction(self._engine, given, Progress("compact")).to_dict()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--answers", type=int, required=True, help="descriptor that answers go to")
+    options = parser.parse_args()
+    serve(OurServer(SparkSession.builder.appName("ours").getOrCreate()), options.answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""``pyhudi-demo``: run the flights DAG with a new Airflow in a folder of its own, and tell what happened.
+
+Nothing is reset when the folder is there already: finished writes are recognised by their idempotency keys, and what an
+interrupted run left is rolled back or taken up by the tasks themselves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+import psutil
+
+from dags_examples.demo import report
+from dags_examples.demo.instants import read_bars
+from dags_examples.demo.progress import follow, last_error, state_in
+from dags_examples.demo.settings import METASTORE_VARIABLE, Places, configured_metastore, environment
+from dags_examples.demo.timeline_svg import draw
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.errors import HudiError
+from spark_jobs.hive.embedded import start_metastore, stop_metastore
+
+DAG_ID = "flights_demo"
+TABLES = ("flights", "flights_mor")
+_STOP_SECONDS = 20
+
+
+class DemoError(Exception):
+    """Why the demo can't run or did not succeed, in one line."""
+
+
+class Stopped(Exception):
+    """SIGINT or SIGTERM arrived."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None, clock: Clock = SYSTEM_CLOCK) -> int:
+    parser = _Parser(prog="pyhudi-demo", description="Run the whole life of two tables of flights from Airflow.")
+    parser.add_argument("--directory", default="demo-data", help="folder for everything the demo writes (%(default)s)")
+    parser.add_argument(
+        "--metastore-uris",
+        help="a running Hive metastore, such as thrift://host:9083; without it, the Airflow connection "
+        "metastore_default from the environment, else the demo starts one",
+    )
+    parser.add_argument(
+        "--keep-metastore", action="store_true", help="leave the demo's own metastore running at the end"
+    )
+    options = parser.parse_args(arguments)
+    places = Places(directory=Path(options.directory).expanduser().resolve())
+    again = f"pyhudi-demo --directory {shlex.quote(str(places.directory))}"
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    try:
+        with _only_run(places):
+            try:
+                own = _run(places, options.metastore_uris, clock)
+                if own and options.keep_metastore:
+                    print(f"The metastore at {own} stays; its files are in {places.metastore}")
+            finally:
+                if not options.keep_metastore:
+                    stop_metastore(places.metastore)
+    except Stopped:
+        print(f"\nStopped. What was done stays; to go on: {again}", file=sys.stderr)
+        return 130
+    except (DemoError, HudiError, OSError, ValueError) as error:
+        print(f"pyhudi-demo: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run(places: Places, metastore_uris: str | None, clock: Clock) -> str | None:
+    """Run the DAG and print the report; the return value is the URI of the demo's own metastore, if it started one."""
+    began = clock.monotonic()
+    _need_java()
+    print(f"Flights demo in {places.directory}")
+    uris = metastore_uris or os.environ.get(METASTORE_VARIABLE) or configured_metastore(os.environ)
+    own = None
+    if uris is None:
+        with _step("Hive metastore", clock):
+            own = uris = start_metastore(places.metastore).uri
+    variables = environment(places, uris, os.environ)
+    with _step("Airflow's database", clock):
+        _airflow(["db", "migrate"], variables, places.logs / "airflow-db.log")
+    places.results.unlink(missing_ok=True)
+    code, failed = _dag(places, variables, clock)
+    if code != 0 or failed:
+        log = places.logs / f"{DAG_ID}.log"
+        where = f"task {', '.join(failed)} failed" if failed else f"airflow ended with {code}"
+        raise DemoError(f"{where}; {_last_words(log)}see {log}, then run the demo again to go on")
+    _tell(places, uris, own is not None)
+    print(f"Done in {clock.monotonic() - began:.0f} s.")
+    return own
+
+
+def _dag(places: Places, variables: Mapping[str, str], clock: Clock) -> tuple[int, tuple[str, ...]]:
+    """``airflow dags test``, followed task by task: its exit code and the tasks that failed."""
+    dag_file = Path(__file__).resolve().parent.parent / f"{DAG_ID}.py"
+    command = [sys.executable, "-m", "airflow", "dags", "test", DAG_ID, "--dagfile-path", str(dag_file)]
+    print(f"The DAG {DAG_ID} ({dag_file}):")
+    # The child stays in this process group, so that whoever kills the group leaves nothing behind.
+    with open(places.logs / f"{DAG_ID}.log", "w", encoding="utf-8") as log:
+        child = subprocess.Popen(
+            command,
+            env=dict(variables),
+            cwd=places.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        assert child.stdout is not None
+        try:
+            failed = follow(child.stdout, log, sys.stdout, clock, state_in(places.airflow_database, DAG_ID))
+            return child.wait(), failed
+        except BaseException:
+            _end(child, clock)
+            raise
+
+
+def _end(child: subprocess.Popen[str], clock: Clock) -> None:
+    """SIGTERM to all that Airflow started, SIGKILL to Airflow, and to what is left after a while.
+
+    Airflow is held first: it would take the end of a job for a failed task, and start the next one.
+    """
+    try:
+        airflow = psutil.Process(child.pid)
+        airflow.suspend()
+        jobs = airflow.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return
+    for job in jobs:
+        _signal(job, signal.SIGTERM)
+    deadline = clock.monotonic() + _STOP_SECONDS
+    while any(map(_alive, jobs)) and clock.monotonic() < deadline:
+        clock.sleep(0.1)
+    for process in (airflow, *filter(_alive, jobs)):
+        _signal(process, signal.SIGKILL)
+    child.wait()
+
+
+def _alive(process: psutil.Process) -> bool:
+    """A zombie has ended, though in a container without an init nobody may ever bury it."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _signal(process: psutil.Process, number: signal.Signals) -> None:
+    try:
+        process.send_signal(number)
+    except psutil.NoSuchProcess:
+        return
+
+
+def _airflow(arguments: Sequence[str], variables: Mapping[str, str], log: Path) -> None:
+    with open(log, "w", encoding="utf-8") as output:
+        code = subprocess.run(
+            [sys.executable, "-m", "airflow", *arguments],
+            env=dict(variables),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            check=False,
+        ).returncode
+    if code != 0:
+        raise DemoError(f"airflow {' '.join(arguments)} ended with {code}; {_last_words(log)}see {log}")
+
+
+def _tell(places: Places, metastore_uris: str, own: bool) -> None:
+    """The table of what ran, the picture, and where everything is."""
+    results = json.loads(places.results.read_text())
+    verification = json.loads(places.verification.read_text())
+    lanes = {name: read_bars(str(places.tables / name)) for name in TABLES}
+    places.picture.write_text(draw(lanes), encoding="utf-8")
+    print("\nWhat ran:\n")
+    print(report.table(results))
+    print("\nSpark over the tables and DuckDB over the original data agree:")
+    for table, rows in verification["answers_compared"].items():
+        print(f"  {table}: {verification['questions']} questions, {rows} rows of answers")
+    print("\nWhere it is:")
+    for name in TABLES:
+        print(f"  table      {places.tables / name}")
+    print(f"  timelines  {places.picture}")
+    print(f"  logs       {places.logs}")
+    print(f"  airflow    {places.airflow_database} (AIRFLOW_HOME={places.airflow_home})")
+    print(f"  metastore  {metastore_uris}" + (f", its database in {places.metastore}" if own else ""))
+
+
+@contextmanager
+def _step(title: str, clock: Clock) -> Iterator[None]:
+    began = clock.monotonic()
+    print(f"{title:<26} ", end="", flush=True)
+    try:
+        yield
+    except BaseException:
+        print("failed", flush=True)
+        raise
+    print(f"{clock.monotonic() - began:6.1f} s  ready", flush=True)
+
+
+@contextmanager
+def _only_run(places: Places) -> Iterator[None]:
+    """Make the folder, and refuse a second run in it at the same time."""
+    for folder in (places.directory, places.airflow_home, places.logs, places.tables):
+        folder.mkdir(parents=True, exist_ok=True)
+    with open(places.directory / ".lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DemoError(
+                f"{places.directory} is in use by another run: wait for it, or give another --directory"
+            ) from None
+        yield
+
+
+def _need_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    where = f"below JAVA_HOME={home}" if home else "on PATH"
+    todo = "install a Java 17 runtime (Debian, Ubuntu: openjdk-17-jre-headless)"
+    java = shutil.which("java", path=str(Path(home, "bin")) if home else None)
+    if java is None:
+        raise DemoError(f"no java {where}: {todo}")
+    told = subprocess.run([java, "-XshowSettings:properties", "-version"], capture_output=True, text=True, check=False)
+    version = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", told.stderr)
+    if version is None or int(version[1]) < 17:
+        found = f"Java {version[1]}" if version else "no working Java"
+        raise DemoError(f"{java} is {found}: {todo}")
+
+
+def _last_words(log: Path) -> str:
+    found = last_error(log)
+    return f"{found}; " if found else ""
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    for other in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(other, signal.SIG_IGN)
+    raise Stopped
+
+
+if __name__ == "__main__":
+    sys.exit(main())

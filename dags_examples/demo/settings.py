@@ -1,0 +1,95 @@
+"""Where a run of the demo keeps its things, and the variables that Airflow and the DAG are started with."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+DIRECTORY_VARIABLE = "FLIGHTS_DEMO_DIRECTORY"
+METASTORE_VARIABLE = "FLIGHTS_DEMO_METASTORE"
+CONNECTION_VARIABLE = "AIRFLOW_CONN_METASTORE_DEFAULT"
+"""Airflow's own name for its default Hive metastore connection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Everything that a run writes, below one directory."""
+
+    directory: Path
+
+    @property
+    def airflow_home(self) -> Path:
+        return self.directory / "airflow"
+
+    @property
+    def airflow_database(self) -> Path:
+        return self.airflow_home / "airflow.db"
+
+    @property
+    def logs(self) -> Path:
+        return self.directory / "logs"
+
+    @property
+    def metastore(self) -> Path:
+        return self.directory / "metastore"
+
+    @property
+    def tables(self) -> Path:
+        return self.directory / "tables"
+
+    @property
+    def results(self) -> Path:
+        return self.directory / "results.json"
+
+    @property
+    def verification(self) -> Path:
+        return self.directory / "verification.json"
+
+    @property
+    def picture(self) -> Path:
+        return self.directory / "timeline.svg"
+
+
+def environment(places: Places, metastore_uris: str, inherited: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the Airflow processes: SQLite and logs below the directory, and these DAGs alone."""
+    binaries = str(Path(sys.executable).parent)
+    return {
+        **inherited,
+        "PATH": os.pathsep.join([binaries, inherited.get("PATH", os.defpath)]),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONUNBUFFERED": "1",
+        "NO_COLOR": "1",
+        "AIRFLOW_HOME": str(places.airflow_home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(Path(__file__).resolve().parent.parent),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{places.airflow_database}",
+        "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(places.logs / "tasks"),
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        DIRECTORY_VARIABLE: str(places.directory),
+        METASTORE_VARIABLE: metastore_uris,
+    }
+
+
+def configured_metastore(variables: Mapping[str, str]) -> str | None:
+    """The Thrift URI of an Airflow connection ``metastore_default`` that the environment carries, or None.
+
+    :raises ValueError: the connection names no host.
+    """
+    text = variables.get(CONNECTION_VARIABLE, "").strip()
+    if not text:
+        return None
+    if text.startswith("{"):
+        found = json.loads(text)
+        host, port = found.get("host"), found.get("port")
+    else:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    if not host:
+        raise ValueError(f"{CONNECTION_VARIABLE}={text} names no host: give hive_metastore://host:port")
+    return f"thrift://{host}:{port or 9083}"

@@ -1,0 +1,87 @@
+"""Write the tables of options and keys in docs/ from the declarations in the code; ``--check`` only compares.
+
+A table stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; NAME is a class of ``spark_jobs.options`` or
+``keys:table_keys`` and ``keys:write_keys`` for the ``hoodie.*`` keys of ``spark_jobs.core.config``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from enum import Enum
+from pathlib import Path
+
+from spark_jobs import options
+from spark_jobs.core.config import table_keys, write_keys
+from spark_jobs.core.config.key import Key
+from spark_jobs.options.flags import flags_of
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+_SECTION = re.compile(r"(<!-- begin (?P<name>\S+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)
+_KEYS = {"keys:table_keys": table_keys, "keys:write_keys": write_keys}
+
+
+def table(name: str) -> str:
+    """The Markdown table of a section.
+
+    :raises AttributeError: there is no such class of options.
+    """
+    return _keys_table(name) if name in _KEYS else _options_table(name)
+
+
+def _options_table(name: str) -> str:
+    kind = getattr(options, name)
+    inherited = flags_of(options.JobOptions) if kind is not options.JobOptions else {}
+    rows = ["| Option | Field of an operator | Keys | Meaning |", "|---|---|---|---|"]
+    for field, flag in flags_of(kind).items():
+        if field not in inherited:
+            keys = ", ".join(f"`{key}`" for key in flag.keys)
+            words = ", ".join(f"`{word}`" for word in flag.names)
+            choices = f" One of {', '.join(f'`{one.value}`' for one in flag.choices)}." if flag.choices else ""
+            rows.append(f"| {words} | `{field}` | {keys} | {flag.help}{choices} |")
+    return "\n".join(rows) + "\n"
+
+
+def _keys_table(name: str) -> str:
+    rows = ["| Key | Default | Meaning |", "|---|---|---|"]
+    for key in vars(_KEYS[name]).values():
+        if isinstance(key, Key):
+            rows.append(f"| `{key.name}` | {_default(key.default)} | {key.doc} |")
+    return "\n".join(rows) + "\n"
+
+
+def _default(value: object) -> str:
+    if value in ("", ()):
+        return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, Enum):
+        return f"`{value.value}`"
+    return f"`{','.join(map(str, value)) if isinstance(value, tuple) else value}`"
+
+
+def rendered(text: str) -> str:
+    """A page with all its sections as the code has them now."""
+    return _SECTION.sub(lambda found: f"{found[1]}{table(found['name'])}{found[3]}", text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing; fail where a page is out of date")
+    check = parser.parse_args().check
+    stale = []
+    for page in sorted(DOCS.glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        wanted = rendered(text)
+        if wanted != text:
+            stale.append(page.name)
+            if not check:
+                page.write_text(wanted, encoding="utf-8")
+    if stale:
+        print(f"docs out of date: {', '.join(stale)}: run make docs" if check else f"written: {', '.join(stale)}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""A table as a DataFrame: Spark's own Parquet scan for slices without logs, merged slices by Arrow beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.files.names import join
+from spark_jobs.core.read.scan import Scan
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.spark import tune_for_arrow
+
+QUERY_TYPE = "hoodie.datasource.query.type"
+AS_OF = "as.of.instant"
+
+
+def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
+    """The rows of a table, the five meta columns first.
+
+    :param options: Hudi's own read options: ``hoodie.datasource.query.type`` (snapshot, the default, or
+        read_optimized) and
+        ``as.of.instant`` (an instant, inclusive).
+    :raises ConfigError: a query type that this function does not have.
+    """
+    query = options.get(QUERY_TYPE, "snapshot")
+    if query not in ("snapshot", "read_optimized"):
+        raise ConfigError(f"{QUERY_TYPE}={query} is not valid here", todo="give snapshot or read_optimized")
+    tune_for_arrow(spark)
+    scan = HudiTable.open(path).scan(query=query, as_of=options.get(AS_OF))
+    schema = from_arrow_schema(scan.schema, prefer_timestamp_ntz=True)
+    slices = scan.slices()
+    bare = [one for one in slices if not one.log_files]
+    merged = [one for one in slices if one.log_files]
+    parts = []
+    if bare:
+        parts.append(_parquet(spark, scan, bare, schema))
+    if merged:
+        parts.append(_merge(spark, scan, merged, schema))
+    return reduce(DataFrame.union, parts) if parts else spark.createDataFrame([], schema)
+
+
+def _parquet(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: StructType) -> DataFrame:
+    paths = [join(scan.base_path, one.base_file.relative_path) for one in slices if one.base_file is not None]
+    # paths are taken to the letter, and columns from the files alone, whatever the folders are called
+    reader = spark.read.schema(schema).option("__globPaths__", "false").option("recursiveFileLookup", "true")
+    return reader.parquet(*paths)
+
+
+def _merge(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: StructType) -> DataFrame:
+    reader = scan.reader()
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from reader.read(slices[number])
+
+    return spark.range(0, len(slices), 1, len(slices)).mapInArrow(run, schema)

@@ -1,0 +1,179 @@
+"""Real Hudi and we write the same table in turn; after every single action both must read the rows of the oracle.
+
+Hudi runs at its defaults, so it makes a metadata table, and would not see a file that its metadata table does not list
+(invariants 9 and 13 of the design).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.interop.flights import KEY, PARTITION, PRECOMBINE, Oracle, assert_same, by_key, delayed, flights, sample
+from tests.interop.hudi_rs import read_by_hudi_rs
+from tests.interop.our_reader import read, slices
+from tests.interop.ours import COMPACT_AT_ONCE, Ours
+from tests.interop.real_hudi import RealHudi
+
+ROUNDS = 3
+
+SliceFiles = dict[str, list[tuple[str, str | None, tuple[str, ...]]]]
+"""Partitions with slices, each slice as (file id, base file, log files)."""
+
+
+@dataclass(kw_only=True)
+class Shared:
+    """One table, whoever writes it, and what it must hold."""
+
+    path: Path
+    table_type: str
+    hudi: RealHudi
+    ours: Ours
+    rows: pa.Table = field(default_factory=flights)
+    oracle: Oracle = field(default_factory=Oracle)
+
+    @property
+    def merge_on_read(self) -> bool:
+        return self.table_type == "MERGE_ON_READ"
+
+    @property
+    def hudi_options(self) -> Mapping[str, str]:
+        return {
+            "hoodie.table.name": self.path.name,
+            "hoodie.datasource.write.table.type": self.table_type,
+            "hoodie.datasource.write.recordkey.field": ",".join(KEY),
+            "hoodie.datasource.write.partitionpath.field": PARTITION,
+            "hoodie.datasource.write.precombine.field": PRECOMBINE,
+        }
+
+    def by_us(self, rows: pa.Table, operation: str) -> None:
+        self.ours.write(self.path, rows, operation, table_type=self.table_type)
+        self._expect(rows, operation)
+        self.check(f"after our {operation}")
+
+    def by_hudi(self, rows: pa.Table, operation: str) -> None:
+        self.hudi.write(self.path, rows, operation, self.hudi_options)
+        self._expect(rows, operation)
+        self.check(f"after Hudi's {operation}")
+
+    def check(self, when: str) -> None:
+        """All rows of all readers, and the files that they come from.
+
+        Read-optimized rows are compared between the readers: what they hold depends on which groups got log files.
+        """
+        assert_same(by_key(read(self.path)), self.oracle.rows, f"we, {when}")
+        assert_same(by_key(self.hudi.read(self.path)), self.oracle.rows, f"Hudi, {when}")
+        optimized = by_key(self.hudi.read(self.path, "read_optimized"))
+        assert_same(by_key(read(self.path, "read_optimized")), optimized, f"we, read optimized, {when}")
+        if not self.merge_on_read:
+            assert_same(optimized, self.oracle.rows, f"Hudi, read optimized, {when}")
+        assert_same(by_key(read_by_hudi_rs(self.path)), self.oracle.rows, f"hudi-rs, {when}")
+        assert self.files(metadata=True) == self.files(metadata=False), f"Hudi's metadata table hides files {when}"
+        assert self.files(metadata=True) == _file_names(slices(self.path)), f"we see other files {when}"
+
+    def files(self, *, metadata: bool) -> SliceFiles:
+        return _file_names(self.hudi.slices(self.path, metadata=metadata))
+
+    def read_optimized_is_all(self, when: str) -> None:
+        """After a compaction the base files alone hold every row."""
+        assert_same(by_key(read(self.path, "read_optimized")), self.oracle.rows, f"we, read optimized, {when}")
+
+    def _expect(self, rows: pa.Table, operation: str) -> None:
+        if operation == "delete":
+            self.oracle.delete(rows)
+        else:
+            self.oracle.upsert(rows)
+
+
+@pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path, real_hudi: RealHudi, ours: Ours) -> Shared:
+    return Shared(path=tmp_path / "flights", table_type=request.param, hudi=real_hudi, ours=ours)
+
+
+def test_hudi_reads_what_we_write(shared: Shared) -> None:
+    """Invariant 13: bulk insert, upsert with new keys, insert, delete, and the services, all by us."""
+    held_back = 500
+    shared.by_us(shared.rows.slice(held_back), "bulk_insert")
+    shared.by_us(delayed(sample(shared.rows, 0, 4), 1), "upsert")
+    shared.by_us(sample(shared.rows, 3, 40), "delete")
+    if shared.merge_on_read:
+        shared.ours.compact(shared.path)
+        shared.check("after our compaction")
+        shared.read_optimized_is_all("after our compaction")
+        shared.by_us(delayed(sample(shared.rows, 1, 6), 2), "upsert")
+    else:
+        shared.ours.cluster(shared.path, "carrier", "tailnum")
+        shared.check("after our clustering")
+        shared.by_us(delayed(sample(shared.rows, 1, 6), 2), "upsert")
+    shared.ours.clean(shared.path)
+    shared.check("after our cleaning")
+
+
+def test_we_read_what_hudi_writes(shared: Shared) -> None:
+    """The other direction, with the same steps."""
+    shared.by_hudi(shared.rows.slice(500), "bulk_insert")
+    shared.by_hudi(delayed(sample(shared.rows, 0, 4), 1), "upsert")
+    shared.by_hudi(sample(shared.rows, 3, 40), "delete")
+    if shared.merge_on_read:
+        shared.hudi.compact(shared.path, options=COMPACT_AT_ONCE)
+        shared.check("after Hudi's compaction")
+        shared.read_optimized_is_all("after Hudi's compaction")
+        shared.by_hudi(delayed(sample(shared.rows, 1, 6), 2), "upsert")
+    else:
+        shared.hudi.cluster(shared.path, order="carrier,tailnum")
+        shared.check("after Hudi's clustering")
+        shared.by_hudi(delayed(sample(shared.rows, 1, 6), 2), "upsert")
+    shared.hudi.clean(shared.path, options={"hoodie.cleaner.commits.retained": "1"})
+    shared.check("after Hudi's cleaning")
+
+
+@pytest.mark.parametrize("first", ["ours", "hudi"])
+def test_three_rounds_in_turn(shared: Shared, first: str) -> None:
+    """Each round: Hudi upserts, deletes, compacts, cleans; then we do."""
+    by_first = shared.by_us if first == "ours" else shared.by_hudi
+    by_first(shared.rows.slice(900), "bulk_insert")
+    for number in range(ROUNDS):
+        revision = 2 * number + 1
+        shared.by_hudi(delayed(sample(shared.rows, number, 7), revision), "upsert")
+        shared.by_hudi(sample(shared.rows, 10 + number, 90), "delete")
+        if shared.merge_on_read:
+            shared.hudi.compact(shared.path, options=COMPACT_AT_ONCE)
+            shared.check(f"after Hudi's compaction {number}")
+        shared.hudi.clean(shared.path, options={"hoodie.cleaner.commits.retained": "2"})
+        shared.check(f"after Hudi's cleaning {number}")
+        shared.by_us(delayed(sample(shared.rows, number + 3, 7), revision + 1), "upsert")
+        shared.by_us(sample(shared.rows, 20 + number, 90), "delete")
+        if shared.merge_on_read:
+            shared.ours.compact(shared.path)
+            shared.check(f"after our compaction {number}")
+            shared.read_optimized_is_all(f"after our compaction {number}")
+        shared.ours.clean(shared.path, retained=2)
+        shared.check(f"after our cleaning {number}")
+    actions = {each["action"] for each in shared.hudi.show_commits(shared.path)}
+    assert "clean" in actions
+    assert all(each["state"] == "COMPLETED" for each in shared.hudi.show_commits(shared.path))
+
+
+def test_incremental_rows_are_the_same(shared: Shared) -> None:
+    """Both give the rows of the commits after the first one, ours and Hudi's."""
+    shared.by_us(shared.rows.slice(900), "bulk_insert")
+    first = shared.hudi.show_commits(shared.path)[-1]["instant"]
+    shared.by_hudi(delayed(sample(shared.rows, 1, 9), 1), "upsert")
+    changed = delayed(sample(shared.rows, 2, 9), 2)
+    shared.by_us(changed, "upsert")
+    expected = {key: row for key, row in shared.oracle.rows.items() if row[PRECOMBINE] > 0 or key in by_key(changed)}
+    found = by_key(shared.hudi.read(shared.path, "incremental", begin=first))
+    assert_same(found, expected, "Hudi, incremental")
+
+
+def _file_names(found: dict[str, list[dict[str, Any]]]) -> SliceFiles:
+    return {
+        partition: [(one["file_id"], one["base"], tuple(one["logs"])) for one in listed]
+        for partition, listed in sorted(found.items())
+        if listed
+    }
