@@ -23,6 +23,7 @@ BATCH_ROWS: Final = 65_536
 ZSTD_LEVEL: Final = 3
 """What Parquet's Java writer takes for zstd; pyarrow's own default is 1."""
 SPARK_SETTINGS: Final = {
+    "spark.ui.showConsoleProgress": "false",
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

@@ -24,9 +24,8 @@ AS_OF = "as.of.instant"
 def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
     """The rows of a table, the five meta columns first.
 
-    :param options: Hudi's own read options: ``hoodie.datasource.query.type`` (snapshot, the default, or
-        read_optimized) and
-        ``as.of.instant`` (an instant, inclusive).
+    :param options: Hudi's own read options: ``hoodie.datasource.query.type`` (snapshot, the default, or read_optimized)
+        and ``as.of.instant`` (an instant, inclusive).
     :raises ConfigError: a query type that this function does not have.
     """
     query = options.get(QUERY_TYPE, "snapshot")

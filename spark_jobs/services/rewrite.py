@@ -23,7 +23,7 @@ from spark_jobs.services.rollback.failed_writes import is_alive
 def rewrite_context(
     table: HudiTable, properties: Mapping[str, str], instant: str, *, max_file_size: int
 ) -> WriteContext:
-    """How a service writes the table's base files: the table's schema and payload, the job's codec and bloom settings."""
+    """How a service writes base files: the table's schema and payload, the job's codec and bloom settings."""
     bloom = BloomSettings(
         kind=write_keys.BLOOM_TYPE.of(properties),
         entries=write_keys.BLOOM_ENTRIES.of(properties),

@@ -48,7 +48,7 @@ class WorkloadProfile:
 def workload_metadata(
     operation: str, slices: Mapping[int, FileSlice], profile: WorkloadProfile, shares: Mapping[str, list[InsertShare]]
 ) -> CommitMetadata:
-    """The profile as Hudi keeps it in the inflight file: for each partition its inserts, then its touched file groups."""
+    """The profile as Hudi keeps it in the inflight file: for each partition its inserts, then the groups it touches."""
     stats = []
     for partition in sorted(profile.partitions()):
         stats.append(

@@ -105,9 +105,8 @@ def bulk_insert_batches(
 ) -> Iterator[WriteStat]:
     """Write a task's records straight to new file groups, one open file for each partition.
 
-    :param seed: a UUID of the driver; file-id prefixes are derived from it, the task's number and the partition,
-        so that every
-        attempt of the task names the same file groups.
+    :param seed: a UUID of the driver; file-id prefixes are derived from it, the task's number and the partition, so
+        that every attempt of the task names the same file groups.
     """
     task_seed = uuid5(UUID(seed), str(scope.task))
     handles: dict[str, CreateHandle] = {}

@@ -174,8 +174,8 @@ class UpsertJob:
 
 def insert_buckets(spark: SparkSession, tagged: DataFrame, spread: Mapping[str, list[tuple[int, int]]]) -> DataFrame:
     """``tagged`` with a bucket for every new record: by a hash of its key over the shares of its partition, so that
-    every
-    attempt of a task decides alike."""
+    every attempt of a task decides alike.
+    """
     rows = []
     for partition, shares in spread.items():
         bounds = [sum(records for _, records in shares[: end + 1]) for end in range(len(shares))]

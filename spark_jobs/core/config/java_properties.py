@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from spark_jobs.core.errors import CorruptTableError
 
+_FOUR_DIGITS = re.compile("[0-9a-fA-F]{4}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _UNESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
 
@@ -69,15 +71,14 @@ def _unescape(text: str) -> str:
         after = text[position + 1]
         if after == "u":
             digits = text[position + 2 : position + 6]
-            try:
-                out.append(chr(int(digits, 16)))
-            except ValueError:
-                raise CorruptTableError(f"malformed \\u escape {digits!r} in a properties file") from None
+            if _FOUR_DIGITS.fullmatch(digits) is None:
+                raise CorruptTableError(f"malformed \\u escape {digits!r} in a properties file")
+            out.append(chr(int(digits, 16)))
             position += 6
         else:
             out.append(_ESCAPES.get(after, after))
             position += 2
-    return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16")
+    return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _escape(text: str, *, is_key: bool) -> str:

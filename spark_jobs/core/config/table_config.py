@@ -1,4 +1,4 @@
-"""``hoodie.properties``: read with its checksum and backup, updated so that a crash at any point leaves one good copy."""
+"""``hoodie.properties``: read with its checksum and backup, updated so that a crash at any point leaves a good copy."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from spark_jobs.core.files.bloom import BloomFilter
-from spark_jobs.core.schema.meta_fields import COMMIT_SEQNO, RECORD_KEY
+from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from spark_jobs.core.storage import Storage
 
 BLOOM_FOOTER = "org.apache.hudi.bloomfilter"
@@ -23,6 +23,8 @@ AVRO_SCHEMA_FOOTER = "parquet.avro.schema"
 
 ROWS_PER_ROW_GROUP = 256 * 1024
 ROWS_PER_BATCH = 64 * 1024
+_SAMPLE_ROWS = 4096
+_REPEATING = 0.5
 _FIRST_BYTE_OF_FOUR = 0xEE
 """From this lead byte on, the order of UTF-8 bytes and Java's order of UTF-16 units can differ."""
 
@@ -57,9 +59,8 @@ class BaseFileFormat:
 class BaseFileWriter:
     """Writes one base file (Hudi: HoodieAvroParquetWriter).
 
-    ``seed`` starts the key range and the bloom filter from those of an older version of the file group, so that a
-    merge adds its
-    new keys alone; both may then be wider than the rows, which their readers allow.
+    ``seed`` starts the key range and the bloom filter from those of an older version of the file group, so that a merge
+    adds its new keys alone; both may then be wider than the rows, which their readers allow.
     """
 
     def __init__(
@@ -69,18 +70,7 @@ class BaseFileWriter:
         self._range = seed.key_range if seed else None
         self._bloom = (seed.bloom if seed else None) or (file_format.bloom.new_filter() if file_format.bloom else None)
         self._sink = storage.open_output(path)
-        plain = {RECORD_KEY, COMMIT_SEQNO}
-        dictionary = (
-            [name for name in file_format.schema.names if name not in plain] if file_format.dictionary else False
-        )
-        self._writer = pq.ParquetWriter(
-            self._sink,
-            file_format.schema,
-            compression="none" if file_format.codec == "uncompressed" else file_format.codec,
-            compression_level=file_format.codec_level if file_format.codec == "zstd" else None,
-            use_dictionary=dictionary,
-            store_schema=False,
-        )
+        self._writer: pq.ParquetWriter | None = None
         self.rows = 0
         self._rows_in_group = 0
 
@@ -96,6 +86,8 @@ class BaseFileWriter:
             self._range = _widen(self._range, keys)
             if self._bloom is not None:
                 self._bloom.add(keys)
+        if self._writer is None:
+            self._writer = self._open(batch)
         self._writer.write_batch(batch, row_group_size=ROWS_PER_ROW_GROUP)
         self.rows += batch.num_rows
         self._rows_in_group = (self._rows_in_group + batch.num_rows) % ROWS_PER_ROW_GROUP
@@ -116,15 +108,41 @@ class BaseFileWriter:
                 metadata[BLOOM_TYPE_FOOTER] = self._bloom.kind
         if self._range is not None:
             metadata[MIN_KEY_FOOTER], metadata[MAX_KEY_FOOTER] = self._range
-        self._writer.add_key_value_metadata(metadata)
-        self._writer.close()
+        writer = self._writer or self._open(None)
+        writer.add_key_value_metadata(metadata)
+        writer.close()
         size = int(self._sink.tell())
         self._sink.close()
         return size
 
+    def _open(self, first: pa.RecordBatch | None) -> pq.ParquetWriter:
+        file_format = self._format
+        repeating = repeating_columns(first) if first is not None and file_format.dictionary else []
+        return pq.ParquetWriter(
+            self._sink,
+            file_format.schema,
+            compression="none" if file_format.codec == "uncompressed" else file_format.codec,
+            compression_level=file_format.codec_level if file_format.codec == "zstd" else None,
+            use_dictionary=repeating or False,
+            store_schema=False,
+        )
+
     def abort(self) -> None:
         """Let go of the file as it is; it stays invisible, its marker leads the rollback to it."""
         self._sink.close()
+
+
+def repeating_columns(batch: pa.RecordBatch) -> list[str]:
+    """Flat columns whose values repeat often enough, in a sample, that a dictionary pays (Parquet's Java writer decides likewise,
+    by its first page)."""
+    sample = batch.slice(0, _SAMPLE_ROWS)
+    return [
+        field.name
+        for field in sample.schema
+        if not pa.types.is_nested(field.type)
+        and not pa.types.is_boolean(field.type)
+        and pc.count_distinct(sample.column(field.name)).as_py() <= sample.num_rows * _REPEATING
+    ]
 
 
 def _widen(known: tuple[str, str] | None, keys: pa.Array) -> tuple[str, str]:

@@ -18,8 +18,7 @@ class AppendTarget:
     """The slice that a log file goes to.
 
     ``base_instant`` is that of a pending compaction where there is one; ``log_names`` are the slice's logs so far,
-    ``next_version``
-    one more than the highest on storage.
+    ``next_version`` one more than the highest on storage.
     """
 
     partition: str
@@ -40,30 +39,18 @@ def append_changes(
     """
     name = LogFileName(target.file_id, target.base_instant, target.next_version, scope.write_token)
     path = context.prepare(target.partition, str(name), MarkerType.APPEND)
-    upserts, deletes = changes.upserts(), changes.deletes()
-    with context.storage.open_output(path) as sink:
-        if upserts.num_rows:
-            sink.write(data_block(upserts, json.loads(context.file_format.avro_schema), context.instant))
-        if deletes.num_rows:
-            ordering = None if hard_deletes or not context.ordering_field else deletes.column(context.ordering_field)
-            sink.write(
-                delete_block(
-                    deletes.column(RECORD_KEY),
-                    deletes.column(PARTITION_PATH),
-                    ordering,
-                    context.instant,
-                    context.file_format.avro_schema,
-                )
-            )
-        size = sink.tell()
+    content = _content(context, changes, hard_deletes=hard_deletes)
+    # published whole: a log file that a crash cut or left empty would trip other readers of the listing
+    context.storage.create(path, content)
+    size, kept = len(content), int((~changes.deleted).sum())
     return WriteStat(
         file_id=target.file_id,
         path=join(target.partition, str(name)),
         partition_path=target.partition,
         prev_commit=target.base_instant,
-        num_writes=upserts.num_rows,
-        num_update_writes=upserts.num_rows,
-        num_deletes=deletes.num_rows,
+        num_writes=kept,
+        num_update_writes=kept,
+        num_deletes=int(changes.deleted.sum()),
         total_write_bytes=size,
         file_size_in_bytes=size,
         log_version=target.next_version,
@@ -71,3 +58,15 @@ def append_changes(
         base_file=target.base_file,
         log_files=(*target.log_names, str(name)),
     )
+
+
+def _content(context: WriteContext, changes: Changes, *, hard_deletes: bool) -> bytes:
+    upserts, deletes = changes.upserts(), changes.deletes()
+    blocks = b""
+    if upserts.num_rows:
+        blocks = data_block(upserts, json.loads(context.file_format.avro_schema), context.instant)
+    if not deletes.num_rows:
+        return blocks
+    ordering = None if hard_deletes or not context.ordering_field else deletes.column(context.ordering_field)
+    keys, partitions = deletes.column(RECORD_KEY), deletes.column(PARTITION_PATH)
+    return blocks + delete_block(keys, partitions, ordering, context.instant, context.file_format.avro_schema)

@@ -18,9 +18,8 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 def fold_log(scan: LogScan, schema: pa.Schema, ordering: str | None) -> Changes:
     """What the logs say of each key, newest word last.
 
-    A record yields only to a record or delete of equal or greater ordering value; a delete without one (the integer
-    0), or with one
-    of another type, always wins over what came before; any record wins over an earlier delete.
+    A record yields only to a record or delete of equal or greater ordering value; a delete without one (the integer 0),
+    or with one of another type, always wins over what came before; any record wins over an earlier delete.
     """
     if not scan.entries:
         return Changes(schema.empty_table(), np.zeros(0, bool))
@@ -47,7 +46,7 @@ def _count(entry: LogData | LogDeletes) -> int:
 
 
 def _delete_orderings(entry: LogData | LogDeletes, kind: pa.DataType) -> list[Any]:
-    """For each delete its ordering value as the column has it, or None where it wins whatever the value of the record."""
+    """For each delete its ordering value as the column has it, or None where it wins over any value of a record."""
     if isinstance(entry, LogData):
         return [None] * entry.table.num_rows
     stored = entry.orderings
@@ -81,8 +80,9 @@ def _winners(
     delete_orderings: list[Any],
 ) -> npt.NDArray[np.int64]:
     """Positions of the events that stay, one for each key."""
-    ranks = pc.rank(ordering, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
-    winners = last_of_each(codes, np.asarray(ranks).astype(np.int64))
+    ranked = pc.rank(ordering, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
+    ranks = np.asarray(ranked).astype(np.int64)
+    winners = last_of_each(codes, ranks)
     # of keys with a delete among several events the whole story is told, one event after the other
     mixed = np.unique(codes[deleted])
     if not len(mixed):
@@ -91,12 +91,17 @@ def _winners(
     values = ordering.take(pa.array(story)).to_pylist()
     state: dict[int, tuple[int, Any]] = {}
     for position, value in zip(story.tolist(), values, strict=True):
-        code, is_delete = int(codes[position]), bool(deleted[position])
-        own = delete_orderings[position] if is_delete else value
+        code = int(codes[position])
         before = state.get(code)
-        if before is not None and not deleted[before[0]] and own is not None and before[1] > own:
-            continue
-        state[code] = (position, own)
+        if before is not None and not deleted[before[0]]:
+            own = delete_orderings[position]
+            if deleted[position]:
+                stays = own is not None and before[1] is not None and before[1] > own
+            else:
+                stays = ranks[before[0]] > ranks[position]
+            if stays:
+                continue
+        state[code] = (position, value)
     untouched = winners[~np.isin(codes[winners], mixed)]
     told = np.array([position for position, _ in state.values()], np.int64)
     return np.concatenate([untouched, told])

@@ -26,9 +26,8 @@ class MergedBatch:
 class BaseMerge:
     """Merges one base file's batches with its changes, then hands out what was new.
 
-    :param event_time_deletes: whether a delete yields to a stored row of greater ordering value (an upsert into a
-        base file does,
-        a delete block does not).
+    :param event_time_deletes: whether a delete yields to a stored row of greater ordering value (an upsert into a base
+        file does, a delete block does not).
     """
 
     def __init__(

@@ -20,8 +20,7 @@ class TakeOffMetadataWriter:
     """Takes a listed metadata table off, so that no reader looks for the new files in it and misses them.
 
     The names leave ``hoodie.properties`` first: from then on nobody trusts the directory, which goes next. Hudi builds
-    the table
-    anew from a listing at its next write.
+    the table anew from a listing at its next write.
     """
 
     def before_publish(self, storage: Storage, base_path: str, clock: Clock) -> None:

@@ -127,11 +127,9 @@ class Scan:
     def _condition(self) -> Any:
         if self.query is not Query.INCREMENTAL:
             return self.condition
-        visible = self.view.visibility
-        times = pa.array(
-            sorted(
-                one for one in visible.completed if one > (self.begin or "") and (self.end is None or one <= self.end)
-            )
-        )
-        in_range = pc.field(COMMIT_TIME).isin(times)
+        # the rows of visible slices are all of completed instants, also of those that left the timeline for the archive
+        time = pc.field(COMMIT_TIME)
+        in_range = time > (self.begin or "")
+        if self.end is not None:
+            in_range &= time <= self.end
         return in_range if self.condition is None else in_range & self.condition

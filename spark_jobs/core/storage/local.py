@@ -31,13 +31,7 @@ class LocalStorage:
             if not data:  # nothing to tear: markers and empty states need no temporary file
                 _create_empty(path)
                 return
-            temporary = _write_temporary(path, data)
-            try:
-                os.link(temporary, path)
-            except FileExistsError:
-                raise AlreadyExistsError(f"{path} exists already", path=path) from None
-            finally:
-                os.unlink(temporary)
+            _publish_new(path, data)
             _drop_checksum_file(path)
             _sync_directory(path)
 
@@ -129,6 +123,48 @@ def _create_empty(path: str) -> None:
         raise AlreadyExistsError(f"{path} exists already", path=path) from None
 
 
+def _publish_new(path: str, data: bytes) -> None:
+    """Link the finished file to its name; where the system has nameless files, a crash before that leaves nothing behind."""
+    directory, name = os.path.split(path)
+    os.makedirs(directory, exist_ok=True)
+    folder = os.open(directory, os.O_RDONLY)
+    try:
+        descriptor = _nameless_file(directory)
+        if descriptor is None:
+            _publish_by_temporary(path, data)
+            return
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+            # the folder's descriptor makes Python follow the link in /proc to the file itself
+            os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=folder, follow_symlinks=True)
+    except FileExistsError:
+        raise AlreadyExistsError(f"{path} exists already", path=path) from None
+    finally:
+        os.close(folder)
+
+
+def _nameless_file(directory: str) -> int | None:
+    """A file without a name in the directory's file system; None where the system has no such files."""
+    try:
+        return os.open(directory, os.O_TMPFILE | os.O_WRONLY, 0o644)
+    except AttributeError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT):
+            return None
+        raise
+
+
+def _publish_by_temporary(path: str, data: bytes) -> None:
+    temporary = _write_temporary(path, data)
+    try:
+        os.link(temporary, path)
+    finally:
+        os.unlink(temporary)
+
+
 def _write_temporary(path: str, data: bytes) -> str:
     directory, name = os.path.split(path)
     os.makedirs(directory, exist_ok=True)
@@ -162,7 +198,7 @@ def _sync_directory(path: str) -> None:
 
 @contextmanager
 def _directory_lock(path: str) -> Iterator[None]:
-    """Exclude other processes of this project from the directory of ``path``; the system frees it when a process dies."""
+    """Exclude this project's other processes from the folder of ``path``; the system frees it when a process dies."""
     descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -92,8 +92,7 @@ class ActiveTimeline:
         """The metadata of a commit-like instant.
 
         Hudi 0.15 does not publish completed files atomically on a local disk: one that is empty or cut is read again
-        for a
-        second before it counts as corrupt.
+        for a second before it counts as corrupt.
         """
         return self._patient(instant, clock, lambda data: CommitMetadata.decode(data, instant.file_name))
 

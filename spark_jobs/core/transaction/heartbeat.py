@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
@@ -95,6 +96,8 @@ class Heartbeat:
     def _beat(self) -> None:
         # half the interval, so that one slow write of the file is no missed beat
         while not self._stop.wait(self._settings.interval_ms / 2000):
-            if self._storage.stat(self._path) is None:
-                return  # another writer took this one for gone: a new file would contradict its rollback
-            self._storage.replace(self._path, self._content)
+            # a storage that fails once may serve the next beat; one that stays away shows in lapsed()
+            with suppress(StorageError):
+                if self._storage.stat(self._path) is None:
+                    return  # another writer took this one for gone: a new file would contradict its rollback
+                self._storage.replace(self._path, self._content)

@@ -78,8 +78,7 @@ def build_view(
     """Group a listing of (partition, file) into slices.
 
     Files of instants that are not completed, and base files of pending compactions or clusterings, are not seen; files
-    with
-    other names are passed over.
+    with other names are passed over.
     """
     bases: dict[GroupKey, dict[str, BaseFile]] = {}
     logs: dict[GroupKey, dict[str, list[LogFile]]] = {}

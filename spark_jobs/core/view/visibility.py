@@ -11,8 +11,8 @@ from spark_jobs.core.timeline.instant import COMMITS
 @dataclass(frozen=True, slots=True)
 class Visibility:
     """``completed`` holds the completed write instants, ``start`` the first instant not archived, ``until`` the newest
-    that the
-    reader may see (inclusive; None: all)."""
+    that the reader may see (inclusive; None: all).
+    """
 
     completed: frozenset[str]
     start: str

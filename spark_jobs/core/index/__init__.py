@@ -1,1 +1,0 @@
-"""From record keys to the file groups that hold them."""
