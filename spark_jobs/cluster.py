@@ -22,7 +22,7 @@ def main(options: ClusteringOptions, progress: Progress) -> JobResult:
     from spark_jobs.engine.session import job_session
     from spark_jobs.engine.spark import SparkEngine
 
-    with job_session("clustering") as spark:
+    with job_session("clustering", debug=options.debug) as spark:
         return run_clustering(SparkEngine(spark), options, progress)
 
 

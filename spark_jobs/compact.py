@@ -22,7 +22,7 @@ def main(options: CompactionOptions, progress: Progress) -> JobResult:
     from spark_jobs.engine.session import job_session
     from spark_jobs.engine.spark import SparkEngine
 
-    with job_session("compaction") as spark:
+    with job_session("compaction", debug=options.debug) as spark:
         return run_compaction(SparkEngine(spark), options, progress)
 
 

@@ -11,11 +11,21 @@ from spark_jobs.options.result import JobResult
 
 
 def main(options: IngestOptions, progress: Progress) -> JobResult:
-    """Run one ingest in a Spark session of its own."""
+    """Run one ingest in a Spark session of its own.
+
+    What is wrong with the table, and that the write is done already, is said before one starts.
+    """
+    from spark_jobs.write.config import open_if_there, resolve
+    from spark_jobs.write.outcome import done_before
+
+    table = open_if_there(options.base_path)
+    done = done_before(resolve(options, table), table, progress)
+    if done is not None:
+        return done
     from spark_jobs.engine.session import job_session
     from spark_jobs.write.ingest import ingest
 
-    with job_session("ingest") as spark:
+    with job_session("ingest", debug=options.debug) as spark:
         return ingest(spark, options, progress)
 
 

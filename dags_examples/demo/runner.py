@@ -14,10 +14,12 @@ import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -62,6 +64,9 @@ def main(arguments: Sequence[str] | None = None, clock: Clock = SYSTEM_CLOCK) ->
     parser.add_argument(
         "--keep-metastore", action="store_true", help="leave the demo's own metastore running at the end"
     )
+    parser.add_argument(
+        "--every", type=_count, default=1, metavar="N", help="take every N-th flight alone (%(default)s: all)"
+    )
     options = parser.parse_args(arguments)
     places = Places(directory=Path(options.directory).expanduser().resolve())
     again = f"pyhudi-demo --directory {shlex.quote(str(places.directory))}"
@@ -70,7 +75,7 @@ def main(arguments: Sequence[str] | None = None, clock: Clock = SYSTEM_CLOCK) ->
     try:
         with _only_run(places):
             try:
-                own = _run(places, options.metastore_uris, clock)
+                own = _run(places, options.metastore_uris, options.every, clock)
                 if own and options.keep_metastore:
                     print(f"The metastore at {own} stays; its files are in {places.metastore}")
             finally:
@@ -85,19 +90,20 @@ def main(arguments: Sequence[str] | None = None, clock: Clock = SYSTEM_CLOCK) ->
     return 0
 
 
-def _run(places: Places, metastore_uris: str | None, clock: Clock) -> str | None:
+def _run(places: Places, metastore_uris: str | None, every: int, clock: Clock) -> str | None:
     """Run the DAG and print the report; the return value is the URI of the demo's own metastore, if it started one."""
     began = clock.monotonic()
     _need_java()
+    _need_same_flights(places, every)
     print(f"Flights demo in {places.directory}")
     uris = metastore_uris or os.environ.get(METASTORE_VARIABLE) or configured_metastore(os.environ)
     own = None
     if uris is None:
         with _step("Hive metastore", clock):
             own = uris = start_metastore(places.metastore).uri
-    variables = environment(places, uris, os.environ)
+    variables = environment(places, uris, os.environ, every=every)
     with _step("Airflow's database", clock):
-        _airflow(["db", "migrate"], variables, places.logs / "airflow-db.log")
+        _make_airflow_database(places, variables)
     places.results.unlink(missing_ok=True)
     code, failed = _dag(places, variables, clock)
     if code != 0 or failed:
@@ -171,6 +177,32 @@ def _signal(process: psutil.Process, number: signal.Signals) -> None:
         return
 
 
+def _make_airflow_database(places: Places, variables: Mapping[str, str]) -> None:
+    """Airflow's SQLite file, as the installed version has it.
+
+    It is migrated aside and put in place whole, because a migration that was broken off can't be taken up.
+    """
+    database, note = places.airflow_database, places.airflow_home / "migrated-by"
+    installed = version("apache-airflow")
+    if database.exists() and note.exists() and note.read_text() == installed:
+        return
+    aside = database.with_name("airflow.db.new")
+    for path in places.airflow_home.glob(f"{aside.name}*"):
+        path.unlink()
+    if database.exists():
+        with closing(sqlite3.connect(database)) as old, closing(sqlite3.connect(aside)) as new:
+            old.backup(new)
+    _airflow(
+        ["db", "migrate"],
+        {**variables, "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{aside}"},
+        places.logs / "airflow-db.log",
+    )
+    with closing(sqlite3.connect(aside)) as new:
+        new.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # nothing may stay behind in a file beside it
+    aside.replace(database)
+    note.write_text(installed)
+
+
 def _airflow(arguments: Sequence[str], variables: Mapping[str, str], log: Path) -> None:
     with open(log, "w", encoding="utf-8") as output:
         code = subprocess.run(
@@ -230,6 +262,19 @@ def _only_run(places: Places) -> Iterator[None]:
                 f"{places.directory} is in use by another run: wait for it, or give another --directory"
             ) from None
         yield
+
+
+def _need_same_flights(places: Places, every: int) -> None:
+    before = (places.every.read_text() if places.every.exists() else "") or str(every)
+    if before != str(every):
+        raise DemoError(f"{places.directory} has tables of --every {before}: give that, or another --directory")
+    places.every.write_text(before)
+
+
+def _count(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise ValueError
+    return number
 
 
 def _need_java() -> None:

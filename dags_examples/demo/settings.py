@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from dags_examples.demo.frames import EVERY_VARIABLE
+
 DIRECTORY_VARIABLE = "FLIGHTS_DEMO_DIRECTORY"
 METASTORE_VARIABLE = "FLIGHTS_DEMO_METASTORE"
 CONNECTION_VARIABLE = "AIRFLOW_CONN_METASTORE_DEFAULT"
@@ -51,11 +53,16 @@ class Places:
         return self.directory / "verification.json"
 
     @property
+    def every(self) -> Path:
+        """Which flights the directory's tables are made of: n, for every n-th."""
+        return self.directory / ".every"
+
+    @property
     def picture(self) -> Path:
         return self.directory / "timeline.svg"
 
 
-def environment(places: Places, metastore_uris: str, inherited: Mapping[str, str]) -> dict[str, str]:
+def environment(places: Places, metastore_uris: str, inherited: Mapping[str, str], *, every: int = 1) -> dict[str, str]:
     """The variables of the Airflow processes: SQLite and logs below the directory, and these DAGs alone."""
     binaries = str(Path(sys.executable).parent)
     return {
@@ -73,6 +80,7 @@ def environment(places: Places, metastore_uris: str, inherited: Mapping[str, str
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
         DIRECTORY_VARIABLE: str(places.directory),
         METASTORE_VARIABLE: metastore_uris,
+        EVERY_VARIABLE: str(every),
     }
 
 

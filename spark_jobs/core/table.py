@@ -186,7 +186,7 @@ class HudiTable:
         kind = Query.parse(query)
         if kind is Query.INCREMENTAL and begin is None:
             raise ConfigError("an incremental query needs begin", todo='give begin="000" to read from the start')
-        until = as_of if kind is not Query.INCREMENTAL else None
+        until = end if kind is Query.INCREMENTAL else as_of
         view = self.view(until=until)
         return Scan(
             storage=self.storage,

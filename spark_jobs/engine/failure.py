@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from spark_jobs.core.errors import HudiError
 
-_RAISED_HERE = re.compile(r"^\s*(?:spark_jobs\.[\w.]+\.)(\w+): (.+)$", re.MULTILINE)
+# as the last line of a Python traceback, or in the words that Spark puts around a message of raise_error
+_RAISED_HERE = re.compile(
+    r"^\s*(?:.*\[USER_RAISED_EXCEPTION\] )?(?:spark_jobs\.[\w.]+\.)(\w+): (.+?)(?: SQLSTATE: \w{5})?$", re.MULTILINE
+)
 _JAVA_CAUSE = re.compile(r"^\s*Caused by: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?$", re.MULTILINE)
 _JAVA_CALL = re.compile(r"An error occurred while calling .*\n\s*: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?")
 _TRACEBACK = "Traceback (most recent call last):"

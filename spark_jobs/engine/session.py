@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import ConfigError
 
 
 @contextmanager
-def job_session(job: str) -> Iterator[SparkSession]:
+def job_session(job: str, *, debug: bool = False) -> Iterator[SparkSession]:
     """A session by the settings of spark-submit, stopped at the end.
 
-    :raises ConfigError: pyspark and pyspark-client are installed in different versions; they overwrite each
-        other's files.
+    Java's own log is kept off stderr, which belongs to the job's progress and its one line of error (what Spark would log of
+    a failed task is in that error); with ``debug``, or where the user configured a log, it is as Spark has it.
+
+    :raises ConfigError: pyspark and pyspark-client are installed in different versions; they overwrite each other's files.
     """
     refuse_mixed_versions()
+    if not debug and not _log_is_configured():
+        _silence_java()
     spark = SparkSession.builder.appName(f"pyhudi {job}").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
     try:
         yield spark
     finally:
         spark.stop()
+
+
+def _log_is_configured() -> bool:
+    """Whether the user said how Spark logs: by an option of spark-submit, or a file in Spark's conf folder."""
+    options = ("spark.log.level", "log4j.configurationFile", "log4j2.configurationFile")
+    if any(SparkContext.getSystemProperty(name) for name in options):
+        return True
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
+    return folder is not None and any(Path(folder).glob("log4j2*"))
+
+
+def _silence_java() -> None:
+    """Give Log4j a configuration without any output before Spark installs its default one (there is no option for it)."""
+    jvm = SparkContext._jvm
+    assert jvm is not None  # asking for a system property started it
+    log4j = jvm.org.apache.logging.log4j
+    builder = log4j.core.config.builder.api.ConfigurationBuilderFactory.newConfigurationBuilder()
+    builder.add(builder.newRootLogger(log4j.Level.OFF))
+    log4j.core.config.Configurator.reconfigure(builder.build())
 
 
 def refuse_mixed_versions() -> None:

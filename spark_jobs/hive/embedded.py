@@ -27,6 +27,9 @@ from spark_jobs.hive.client import answers
 
 STATE_FILE = "metastore.json"
 LOG_FILE = "metastore.log"
+_DATABASE = "derby"
+_MADE_FILE = "metastore.made"
+"""Says that the database was made to its end: Derby can't open one whose making was broken off."""
 _LOCK_FILE = "metastore.lock"
 _MAIN_CLASS = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 _POLL_SECONDS = 0.1
@@ -93,11 +96,14 @@ def start_metastore(
             # One that was killed a moment ago may still count as alive.
             server = _wait_until_it_answers(home, recorded, deadline, clock)
             if server is not None:
+                (home / _MADE_FILE).touch()
                 return server
+        _set_unfinished_aside(home)
         command = _command(home, _choose_port(port, recorded, clock), java_options)
         server = _wait_until_it_answers(home, _spawn(home, command, deadline, clock), deadline, clock)
         if server is None:
             raise _did_not_start(home, "it ended before it answered")
+        (home / _MADE_FILE).touch()
         return server
 
 
@@ -123,6 +129,14 @@ def stop_metastore(
             _signal(recorded.pid, signal.SIGKILL)
         clock.sleep(_POLL_SECONDS)
     return True
+
+
+def _set_unfinished_aside(home: Path) -> None:
+    """Make room for a new database where the making of the last one was broken off, before anybody was told of it."""
+    if (home / _DATABASE).is_dir() and not (home / _MADE_FILE).exists():
+        aside = home / f"{_DATABASE}.unfinished"
+        shutil.rmtree(aside, ignore_errors=True)
+        (home / _DATABASE).rename(aside)
 
 
 def _spawn(home: Path, command: list[str], deadline: float, clock: Clock) -> _Recorded:
@@ -168,7 +182,7 @@ def _describe(home: Path, recorded: _Recorded) -> EmbeddedMetastore:
 
 def _command(home: Path, port: int, java_options: tuple[str, ...]) -> list[str]:
     settings = {
-        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={home / 'derby'};create=true",
+        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={home / _DATABASE};create=true",
         "javax.jdo.option.ConnectionDriverName": "org.apache.derby.jdbc.EmbeddedDriver",
         "hive.metastore.uris": "",
         "hive.metastore.warehouse.dir": f"{home / 'warehouse'}",

@@ -20,11 +20,13 @@ from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import task_scope, tune_for_arrow
+from spark_jobs.hive.config import ENABLE as SYNC_AFTER_WRITE
+from spark_jobs.hive.job import sync_table
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -32,6 +34,7 @@ from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, 
 from spark_jobs.write.config import WriteConfig, open_if_there, resolve
 from spark_jobs.write.keys import partition_path, record_key, require_columns
 from spark_jobs.write.once import is_free, settle
+from spark_jobs.write.outcome import already_done, committed
 from spark_jobs.write.schema import source_schema, writer_schema
 from spark_jobs.write.source import read_source
 from spark_jobs.write.tasks import STAT_SCHEMA, RecordRules, as_batches, bulk_insert_batches
@@ -61,7 +64,11 @@ def write_frame(spark: SparkSession, source: DataFrame, options: IngestOptions, 
         return _dry_run(config, table, rows)
     if table is None:
         table = _create(config)
-    return _write_once(spark, config, table, rows, progress)
+    result = _write_once(spark, config, table, rows, progress)
+    if not SYNC_AFTER_WRITE.of(config.properties):
+        return result
+    synced = sync_table(table.refreshed(), config.properties, progress)
+    return replace(result, extra={**result.extra, "sync": {"state": str(synced.state), "reason": synced.reason}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +124,7 @@ def _write_once(
     while True:
         done = settle(settings, key, progress.note) if key else None
         if done is not None:
-            return _already_done(config, *done)
+            return already_done(config, *done)
         with progress.phase("begin"):
             for undone, by in roll_back_failed_writes(settings):
                 progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
@@ -202,7 +209,7 @@ def _publish(
         write_stats=tuple(stats), operation_type=OperationType(config.operation.value.upper()), extra_metadata=extra
     )
     instant = transaction.publish(metadata.encode(), _contended(metadata))
-    return replace(_result(config, instant, metadata), seconds_by_phase=dict(progress.seconds_by_phase))
+    return replace(committed(config, instant, metadata), seconds_by_phase=dict(progress.seconds_by_phase))
 
 
 def _contended(metadata: CommitMetadata) -> frozenset[tuple[str, str]]:
@@ -211,34 +218,6 @@ def _contended(metadata: CommitMetadata) -> frozenset[tuple[str, str]]:
         (stat.partition_path, stat.file_id)
         for stat in metadata.write_stats
         if stat.prev_commit != "null" or stat.is_log_append
-    )
-
-
-def _result(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -> JobResult:
-    stats = metadata.write_stats
-    return JobResult(
-        action=instant.action.value,
-        state=JobState.COMPLETED,
-        instant=instant.timestamp,
-        base_path=config.options.base_path,
-        table=config.name,
-        files_out=len(stats),
-        files_in=sum(1 for stat in stats if stat.prev_commit != "null" and not stat.is_log_append),
-        bytes_out=sum(stat.total_write_bytes for stat in stats),
-        records_out=sum(stat.num_writes for stat in stats),
-        inserts=sum(stat.num_inserts for stat in stats),
-        updates=sum(stat.num_update_writes for stat in stats),
-        deletes=sum(stat.num_deletes for stat in stats),
-        extra={"operation": config.operation.value, "partitions": len({stat.partition_path for stat in stats})},
-    )
-
-
-def _already_done(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -> JobResult:
-    result = _result(config, instant, metadata)
-    return replace(
-        result,
-        reason=f"instant {instant.timestamp} already did this write (idempotency key {config.options.idempotency_key})",
-        extra={**result.extra, "repeated": True},
     )
 
 

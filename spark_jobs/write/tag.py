@@ -33,14 +33,13 @@ def tag(
         if one.base_file is not None
     ]
     numbers = spark.createDataFrame(files, f"file string, {PARTITION_PATH} string, {BUCKET} int")
-    keys = keyed.select(RECORD_KEY, PARTITION_PATH)
-    wanted = F.broadcast(keys) if incoming <= BROADCAST_ROWS else keys
+    keys = keyed.select(RECORD_KEY)
+    paths = [join(base_path, one.base_file.relative_path) for one in with_base.values() if one.base_file is not None]
+    # the stored rows are thinned out by key alone before anything else is looked up for them
     located = (
-        read_base_files(
-            spark, [join(base_path, one.base_file.relative_path) for one in with_base.values() if one.base_file]
-        )
+        read_base_files(spark, paths)
+        .join(F.broadcast(keys) if incoming <= BROADCAST_ROWS else keys, RECORD_KEY, "left_semi")
         .join(F.broadcast(numbers), "file")
-        .join(wanted, [RECORD_KEY, PARTITION_PATH], "left_semi")
         .select(RECORD_KEY, PARTITION_PATH, BUCKET)
     )
     return keyed.join(

@@ -34,8 +34,11 @@ class Pulse:
     idempotency_key: str | None
 
 
+HEARTBEAT_FOLDER = ".hoodie/.heartbeat"
+
+
 def heartbeat_path(base_path: str, instant: str) -> str:
-    return f"{base_path}/.hoodie/.heartbeat/{instant}"
+    return f"{base_path}/{HEARTBEAT_FOLDER}/{instant}"
 
 
 def read_pulse(storage: Storage, base_path: str, instant: str, settings: HeartbeatSettings, clock: Clock) -> Pulse:
@@ -82,11 +85,12 @@ class Heartbeat:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop beating and remove the file."""
+        """Stop beating and remove the file; one that can't be removed now is swept by a later writer."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._storage.delete(self._path)
+        with suppress(StorageError):
+            self._storage.delete(self._path)
 
     def lapsed(self) -> bool:
         """Whether others may take this writer for gone: the file is missing or too old."""

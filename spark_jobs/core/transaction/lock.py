@@ -6,6 +6,7 @@ Hudi: FileSystemBasedLockProvider.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -24,6 +25,11 @@ class LockSettings:
     path: str
     wait_ms: int
     expire_ms: int
+
+
+_HELD: set[str] = set()
+"""Tokens of the locks that this process holds or tries to take. A lock file of this process with another token is left over
+from a call whose answer was lost, and nobody's."""
 
 
 class TableLock:
@@ -54,15 +60,20 @@ class TableLock:
         """
         deadline = self._clock.monotonic() + self._settings.wait_ms / 1000
         token, pause = self._clock.new_uuid(), 0.02
-        while not self._try(token):
-            if self._clock.monotonic() >= deadline:
-                raise LockNotAcquiredError(
-                    f"{self._settings.path} is held by {self._holder()} after a wait of {self._settings.wait_ms} ms",
-                    todo="run it again later; remove the file only if its owner is gone for certain",
-                    path=self._settings.path,
-                )
-            self._clock.sleep(pause)
-            pause = min(pause * 1.6, 1.0)
+        _HELD.add(token)
+        try:
+            while not self._try(token):
+                if self._clock.monotonic() >= deadline:
+                    raise LockNotAcquiredError(
+                        f"{self._settings.path} is held by {self._holder()} after a wait of {self._settings.wait_ms} ms",
+                        todo="run it again later; remove the file only if its owner is gone for certain",
+                        path=self._settings.path,
+                    )
+                self._clock.sleep(pause)
+                pause = min(pause * 1.6, 1.0)
+        except BaseException:
+            _HELD.discard(token)
+            raise
         self._token = token
 
     def is_held(self) -> bool:
@@ -70,10 +81,16 @@ class TableLock:
         return self._token != "" and self._stored_token() == self._token
 
     def release(self) -> None:
-        """Remove the file if it is still this lock's."""
-        status = self._storage.stat(self._settings.path)
-        if status is not None and self.is_held():
-            self._storage.delete_if(self._settings.path, status.etag)
+        """Remove the file if it is still this lock's.
+
+        A storage that fails now does not undo what was done under the lock: the file stays, and whoever wants the lock
+        next finds that nobody holds it.
+        """
+        with suppress(StorageError):
+            status = self._storage.stat(self._settings.path)
+            if status is not None and self.is_held():
+                self._storage.delete_if(self._settings.path, status.etag)
+        _HELD.discard(self._token)
         self._token = ""
 
     def _try(self, token: str) -> bool:
@@ -101,7 +118,10 @@ class TableLock:
         if self._settings.expire_ms and age_ms > self._settings.expire_ms:
             return True
         found = parse_owner(self._read())
-        return found is not None and found[0].is_dead()
+        if found is None:
+            return False
+        owner, raw = found
+        return owner.is_dead() or (owner.is_this_process() and raw.get("token") not in _HELD)
 
     def _holder(self) -> str:
         found = parse_owner(self._read())

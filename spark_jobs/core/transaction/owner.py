@@ -27,6 +27,10 @@ class Owner:
             return False
         return _started(self.pid) != self.started
 
+    def is_this_process(self) -> bool:
+        """True only where /proc proves it."""
+        return self.host != "" and self == this_process()
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

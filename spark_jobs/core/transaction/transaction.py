@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.errors import AlreadyExistsError, WriteConflictError
+from spark_jobs.core.errors import StorageError, WriteConflictError
 from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.metadata_table.writer import MetadataWriter
 from spark_jobs.core.storage import Storage
@@ -81,14 +82,23 @@ class Transaction:
             )
             if not lock.is_held() or self._heartbeat.lapsed():
                 raise self._lost("its lock or heartbeat lapsed")
-            try:
-                done = transition(timeline, self.instant, State.COMPLETED, data)
-            except AlreadyExistsError:
-                raise self._lost("another process completed it") from None
+            done = self._complete(timeline, data)
         self.instant = done
-        delete_markers(self.settings.storage, self.settings.base_path, self.time)
+        with suppress(StorageError):  # it is done; whoever writes next sweeps what could not be removed
+            delete_markers(self.settings.storage, self.settings.base_path, self.time)
         self._heartbeat.stop()
         return done
+
+    def _complete(self, timeline: ActiveTimeline, data: bytes) -> Instant:
+        try:
+            return transition(timeline, self.instant, State.COMPLETED, data)
+        except StorageError as error:
+            done = self.instant.at(State.COMPLETED)
+            if self.settings.storage.stat(timeline.path(done)) is None:
+                raise
+            if timeline.read(done) == data:
+                return done  # the file was made, only the answer was lost
+            raise self._lost("another process completed it") from error
 
     def abandon(self) -> None:
         """Stop beating; the pending files stay for the next writer to roll back."""

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.names import MARKER_FOLDER
+from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
-from spark_jobs.core.transaction.heartbeat import read_pulse
+from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, Pulse, read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.services.rollback.execute import resume_rollback, roll_back
@@ -27,9 +29,13 @@ def abandoned_writes(settings: TransactionSettings, timeline: ActiveTimeline) ->
     return list(reversed(timeline.filter(is_abandoned)))
 
 
+def _pulse(settings: TransactionSettings, time: str) -> Pulse:
+    return read_pulse(settings.storage, settings.base_path, time, settings.heartbeat, settings.clock)
+
+
 def is_alive(settings: TransactionSettings, instant: Instant) -> bool:
     """Whether a writer still works at a pending instant."""
-    return read_pulse(settings.storage, settings.base_path, instant.timestamp, settings.heartbeat, settings.clock).alive
+    return _pulse(settings, instant.timestamp).alive
 
 
 def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, str]]:
@@ -48,20 +54,41 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
         for target in abandoned_writes(settings, settings.load_timeline()):
             finished = roll_back(settings, settings.load_timeline(), target)
             done.append((target.timestamp, finished.timestamp))
+        for left in _debris(settings, settings.load_timeline()):
+            remove = settings.storage.delete_tree if left.is_directory else settings.storage.delete
+            remove(left.path)
     return done
+
+
+def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[FileStatus]:
+    """Heartbeat files and marker folders of instants that are no longer pending: their writers died, or could not remove
+    them, between the last step and the end."""
+    pending = {one.timestamp for one in timeline.instants if not one.is_completed}
+    beats = settings.storage.list(f"{settings.base_path}/{HEARTBEAT_FOLDER}")
+    markers = settings.storage.list(f"{settings.base_path}/{MARKER_FOLDER}")
+    gone = {
+        name
+        for name in {status.name for status in (*beats, *markers)} - pending
+        if name.isdigit() and not _pulse(settings, name).alive
+    }
+    return [status for status in (*beats, *markers) if status.name in gone]
 
 
 def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) -> None:
     """Undo an instant of this very process after an error; where that fails too (a full disk), the next writer does
     it.
+
+    One that did not get beyond requested has no files: it is withdrawn, and leaves no trace on the timeline.
     """
     try:
         with settings.new_lock():
             timeline = settings.load_timeline()
             for instant in timeline.find(time):
                 keep = is_plan(settings, timeline, instant)
-                if instant.state is State.INFLIGHT or (instant.state is State.REQUESTED and not keep):
+                if instant.state is State.INFLIGHT:
                     roll_back(settings, timeline, instant, keep_plan=keep)
+                elif instant.state is State.REQUESTED and not keep:
+                    settings.storage.delete(timeline.path(instant))
     except HudiError as error:
         tell(f"instant {time} stays pending for the next writer to roll back ({error})")
 
@@ -74,4 +101,6 @@ def is_plan(settings: TransactionSettings, timeline: ActiveTimeline, instant: In
 
 
 def _anything(settings: TransactionSettings, timeline: ActiveTimeline) -> bool:
-    return bool(timeline.pending({Action.ROLLBACK}) or abandoned_writes(settings, timeline))
+    return bool(
+        timeline.pending({Action.ROLLBACK}) or abandoned_writes(settings, timeline) or _debris(settings, timeline)
+    )

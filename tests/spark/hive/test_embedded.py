@@ -79,6 +79,21 @@ def test_a_killed_starter_leaves_a_server_that_is_found(home: Path) -> None:
     assert start_metastore(home) == left
 
 
+@pytest.mark.parametrize("seconds", [0.7, 1.2, 1.8, 2.5])
+def test_a_database_whose_making_was_broken_off_is_made_anew(home: Path, seconds: float) -> None:
+    starter = subprocess.Popen([sys.executable, "-c", START, str(home)], start_new_session=True)
+    while running_metastore(home) is None:
+        SYSTEM_CLOCK.sleep(0.005)
+    SYSTEM_CLOCK.sleep(seconds)
+    server = running_metastore(home)
+    assert server is not None
+    for process in (starter.pid, server.pid):
+        os.kill(process, signal.SIGKILL)
+    starter.wait()
+    with ThriftMetastore.connect(start_metastore(home).uri) as metastore:
+        assert metastore.database_exists("default")
+
+
 def test_a_server_that_can_not_start_names_its_log(tmp_path: Path) -> None:
     (tmp_path / "derby").write_text("no database")
     with pytest.raises(

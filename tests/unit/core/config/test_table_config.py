@@ -36,7 +36,12 @@ def main_file(base: str) -> Path:
     return Path(base, META_FOLDER, PROPERTIES)
 
 
-CHECKSUM_TEST
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [("v6_empty", "1980710965"), ("v6_nonpartitioned", "1363530505"), ("v6_complexkeygen_hivestyle", "281415413")],
+)
+def test_the_checksum_is_what_hudi_stored_for_its_tables(name: str, stored: str) -> None:
+    assert table_checksum({"hoodie.database.name": "default", "hoodie.table.name": name}) == stored
 
 
 def test_a_new_table_has_hudis_folders_and_reads_back(base: str) -> None:

@@ -1,0 +1,93 @@
+"""A local storage that breaks at one call: what a crash, a refused call or a lost answer does to a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.storage import FileStatus, LocalStorage
+
+DIED = 9
+
+Answer = TypeVar("Answer")
+
+
+class Fault(Enum):
+    """What happens at the chosen call."""
+
+    DIE_BEFORE = "the process dies, the call is not made"
+    DIE_AFTER = "the call is made, the process dies; a data file that was opened stays empty"
+    REFUSE = "the call is not made and raises"
+    LOSE_ANSWER = "the call is made and raises all the same"
+
+
+CHANGES = frozenset(
+    {"create", "replace", "replace_if", "delete", "delete_if", "delete_tree", "make_directory", "open_output"}
+)
+
+
+class FaultyStorage(LocalStorage):
+    """Counts its calls in ``calls`` and breaks at the one of number ``at`` (from 0; None: never)."""
+
+    def __init__(self, fault: Fault = Fault.REFUSE, at: int | None = None) -> None:
+        self.fault = fault
+        self.at = at
+        self.calls: list[str] = []
+
+    def create(self, path: str, data: bytes) -> None:
+        self._call("create", path, super().create, path, data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        self._call("replace", path, super().replace, path, data)
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        self._call("replace_if", path, LocalStorage().replace_if, path, data, etag)
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        return self._call("read", path, super().read, path, offset, length)
+
+    def list(self, path: str) -> list[FileStatus]:
+        return self._call("list", path, super().list, path)
+
+    def walk(self, path: str) -> Iterator[FileStatus]:
+        yield from self._call("walk", path, lambda: [*LocalStorage().walk(path)])
+
+    def stat(self, path: str) -> FileStatus | None:
+        return self._call("stat", path, super().stat, path)
+
+    def delete(self, path: str) -> bool:
+        return self._call("delete", path, super().delete, path)
+
+    def delete_if(self, path: str, etag: str) -> bool:
+        return self._call("delete_if", path, LocalStorage().delete_if, path, etag)
+
+    def delete_tree(self, path: str) -> None:
+        self._call("delete_tree", path, super().delete_tree, path)
+
+    def make_directory(self, path: str) -> None:
+        self._call("make_directory", path, super().make_directory, path)
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        return self._call("open_input", path, super().open_input, path)
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        return self._call("open_output", path, super().open_output, path)
+
+    def _call(self, name: str, path: str, action: Callable[..., Answer], *arguments: Any) -> Answer:
+        number = len(self.calls)
+        self.calls.append(name)
+        if number != self.at:
+            return action(*arguments)
+        if self.fault is Fault.DIE_BEFORE:
+            os._exit(DIED)
+        if self.fault is Fault.REFUSE:
+            raise StorageError(f"{name} of {path} was refused (injected)", path=path)
+        action(*arguments)
+        if self.fault is Fault.DIE_AFTER:
+            os._exit(DIED)
+        raise StorageError(f"the answer to {name} of {path} was lost (injected)", path=path)

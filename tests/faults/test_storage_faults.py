@@ -1,0 +1,162 @@
+"""Every storage call of every action is broken once, then the action runs again: invariants 1, 5, 7, 11 and 12.
+
+The process that meets the fault is a forked one, so that its death is a death: no handler runs, and its lock and heartbeat
+are those of a dead process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core import table as table_module
+from spark_jobs.core.storage import locate
+from tests.faults import local_table as local
+from tests.faults.faulty_storage import CHANGES, DIED, Fault, FaultyStorage
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
+
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(4, 10, "three", 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """``prepare`` makes the table, ``act`` is what breaks, ``expected`` the rows at the end."""
+
+    table_type: str
+    prepare: Callable[[Path], None]
+    act: Callable[[Path], object]
+    expected: tuple[pa.Table, ...]
+
+
+def two_commits(path: Path) -> None:
+    local.write(path, FIRST, "first")
+    local.write(path, SECOND, "second")
+
+
+def dead_write(path: Path) -> None:
+    two_commits(path)
+    assert in_another_process(lambda: local.begin_and_leave(path, THIRD)) == 0
+
+
+def small_files(path: Path) -> None:
+    local.write(path, FIRST, "first")
+    local.write(path, local.batch(20, 10, "more", 2), "second")
+
+
+CASES = {
+    "upsert of a COW table": Case(
+        table_type=COW,
+        prepare=two_commits,
+        act=lambda path: local.write(path, THIRD, "third"),
+        expected=(FIRST, SECOND, THIRD),
+    ),
+    "upsert of a MOR table": Case(
+        table_type=MOR,
+        prepare=two_commits,
+        act=lambda path: local.write(path, THIRD, "third"),
+        expected=(FIRST, SECOND, THIRD),
+    ),
+    "first commit": Case(
+        table_type=MOR,
+        prepare=lambda path: None,
+        act=lambda path: local.write(path, FIRST, "first"),
+        expected=(FIRST,),
+    ),
+    "compaction": Case(table_type=MOR, prepare=two_commits, act=local.compact, expected=(FIRST, SECOND)),
+    "clustering": Case(
+        table_type=COW,
+        prepare=small_files,
+        act=local.cluster,
+        expected=(FIRST, local.batch(20, 10, "more", 2)),
+    ),
+    "cleaning": Case(table_type=COW, prepare=two_commits, act=local.clean, expected=(FIRST, SECOND)),
+    "rollback of a COW write": Case(
+        table_type=COW, prepare=dead_write, act=local.roll_back, expected=(FIRST, SECOND)
+    ),
+    "rollback of a MOR write": Case(
+        table_type=MOR, prepare=dead_write, act=local.roll_back, expected=(FIRST, SECOND)
+    ),
+}
+
+
+def in_another_process(work: Callable[[], object]) -> int:
+    """Run in a forked process that ends without cleaning up; its exit code: 0 done, 1 an error."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def act_with(storage: FaultyStorage, act: Callable[[Path], object], path: Path) -> None:
+    """Run with every call of the table going through ``storage``; only in a forked process, whose modules are its own."""
+    table_module.locate = lambda url: (storage, locate(url)[1])
+    act(path)
+
+
+def calls_of(case: Case, path: Path, record: Path) -> list[str]:
+    """The storage calls of the action where nothing breaks."""
+
+    def work() -> None:
+        storage = FaultyStorage()
+        act_with(storage, case.act, path)
+        record.write_text("\n".join(storage.calls))
+
+    assert in_another_process(work) == 0
+    return record.read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_after_any_broken_call_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    template = tmp_path / "template"
+    local.create(template, case.table_type)
+    case.prepare(template)
+    untouched = tmp_path / "untouched"
+    shutil.copytree(template, untouched)
+    calls = calls_of(case, untouched, tmp_path / "calls")
+    expected = local.expected_rows(*case.expected)
+    assert local.rows_of(untouched) == expected
+    wrong: list[str] = []
+    met = 0
+    for number, call in enumerate(calls):
+        for fault in Fault:
+            if fault in (Fault.DIE_AFTER, Fault.LOSE_ANSWER) and call not in CHANGES:
+                continue  # a read that was made and lost is a read that was refused
+            path = tmp_path / f"{number}-{fault.name}"
+            shutil.copytree(template, path)
+            storage = FaultyStorage(fault, number)
+            code = in_another_process(lambda storage=storage, path=path: act_with(storage, case.act, path))
+            met += code != 0
+            if fault in (Fault.DIE_BEFORE, Fault.DIE_AFTER):
+                assert code == DIED
+            found = what_is_wrong(case, path, expected)
+            wrong += [f"call {number} ({call}), {fault.name}: {one}" for one in found]
+            shutil.rmtree(path)
+    assert met > len(calls)
+    assert not wrong, "\n".join(wrong)
+
+
+def what_is_wrong(case: Case, path: Path, expected: list[tuple[object, ...]]) -> list[str]:
+    """Run again without faults, clean, and look."""
+    if in_another_process(lambda: case.act(path)) != 0:
+        return ["the rerun failed"]
+    if in_another_process(lambda: (local.roll_back(path), local.clean(path))) != 0:
+        return ["rollback and clean after the rerun failed"]
+    found = [] if local.rows_of(path) == expected else [f"rows {local.rows_of(path)}"]
+    return found + local.problems_of(path)

@@ -1,0 +1,128 @@
+"""Changes over base files, against a dict; and the choice within a batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.core.config.table_keys import DEFAULT_PAYLOAD, OVERWRITE_WITH_LATEST
+from spark_jobs.core.errors import BadRecordError, UnsupportedTableError
+from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
+from spark_jobs.core.merge.payload import Payload, payload_of
+from spark_jobs.core.merge.with_base import BaseMerge
+from spark_jobs.core.schema.meta_fields import RECORD_KEY
+
+pytestmark = pytest.mark.unit
+
+SCHEMA = pa.schema(
+    [(RECORD_KEY, pa.string()), ("ts", pa.int64()), ("value", pa.string()), ("tags", pa.list_(pa.string()))]
+)
+KEYS = st.sampled_from("abcdefgh")
+Record = tuple[str, int | None, str]
+
+
+def table(records: list[Record]) -> pa.Table:
+    return pa.table(
+        {
+            RECORD_KEY: [key for key, _, _ in records],
+            "ts": [ts for _, ts, _ in records],
+            "value": [value for _, _, value in records],
+            "tags": [[value] for _, _, value in records],
+        },
+        schema=SCHEMA,
+    )
+
+
+def records_of(rows: pa.Table | pa.RecordBatch) -> list[Record]:
+    found = rows.to_pylist()
+    assert all(row["tags"] == [row["value"]] for row in found)
+    return [(row[RECORD_KEY], row["ts"], row["value"]) for row in found]
+
+
+BASE = st.lists(st.tuples(KEYS, st.none() | st.integers(0, 3), st.just("old")), unique_by=lambda one: one[0], max_size=8)
+CHANGES = st.lists(
+    st.tuples(st.tuples(KEYS, st.integers(0, 3), st.just("new")), st.booleans()),
+    unique_by=lambda one: one[0][0],
+    max_size=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(BASE, CHANGES, st.sampled_from(Payload), st.booleans(), st.integers(1, 4))
+def test_merge_is_a_dict_update(
+    base: list[Record], changes: list[tuple[Record, bool]], payload: Payload, event_time_deletes: bool, rows: int
+) -> None:
+    expected = {record[0]: record for record in base}
+    updated = deleted = 0
+    for record, is_delete in changes:
+        stored = expected.get(record[0])
+        if stored is not None and payload is Payload.EVENT_TIME and (not is_delete or event_time_deletes):
+            if stored[1] is not None and record[1] is not None and stored[1] > record[1]:
+                continue
+        if not is_delete:
+            expected[record[0]] = record
+            updated += stored is not None
+        elif stored is not None:
+            del expected[record[0]]
+            deleted += 1
+    merge = BaseMerge(
+        Changes(table([record for record, _ in changes]), np.array([gone for _, gone in changes], bool)),
+        payload,
+        "ts",
+        event_time_deletes=event_time_deletes,
+    )
+    batches = table(base).to_batches(max_chunksize=rows)
+    merged = [merge.merge(batch) for batch in batches]
+    found = [record for one in merged for record in records_of(one.rows)]
+    in_base = [record[0] for record in base]
+    assert [record[0] for record in found] == [key for key in in_base if key in expected]  # the order of the base file
+    found += records_of(merge.unseen())
+    assert sorted(map(str, found)) == sorted(map(str, expected.values()))
+    assert (sum(one.updated for one in merged), sum(one.deleted for one in merged)) == (updated, deleted)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(KEYS, st.integers(0, 3), st.uuids().map(str)), max_size=12), st.booleans())
+def test_of_equal_keys_the_greatest_stays_and_of_equal_ones_the_last(records: list[Record], ordered: bool) -> None:
+    expected: dict[str, Record] = {}
+    for record in records:
+        before = expected.get(record[0])
+        if before is None or not ordered or before[1] is None or record[1] is None or record[1] >= before[1]:
+            expected[record[0]] = record
+    found = records_of(precombine(table(records), "ts" if ordered else None))
+    assert sorted(map(str, found)) == sorted(map(str, expected.values()))
+    assert found == [record for record in records if record in found]  # the order of the input
+
+
+def test_a_null_in_the_precombine_field_is_refused() -> None:
+    with pytest.raises(BadRecordError, match="1 records have no value in the precombine field ts"):
+        precombine(table([("a", None, "x")]), "ts")
+
+
+def test_which_rows_are_deletes() -> None:
+    marked = table([("a", 1, "x"), ("b", 1, "x"), ("c", 1, "x")]).append_column(
+        "_hoodie_is_deleted", pa.array([True, None, False])
+    )
+    assert deleted_mask(marked).tolist() == [True, False, False]
+    assert deleted_mask(marked, all_deleted=True).tolist() == [True, True, True]
+    assert deleted_mask(marked.drop(["_hoodie_is_deleted"])).tolist() == [False, False, False]
+    text = marked.drop(["_hoodie_is_deleted"]).append_column("_hoodie_is_deleted", pa.array(["true"] * 3))
+    assert deleted_mask(text).tolist() == [False, False, False]
+
+
+def test_changes_split_into_upserts_and_deletes() -> None:
+    changes = Changes(table([("a", 1, "x"), ("b", 1, "x")]), np.array([False, True]))
+    assert (changes.upserts().column(RECORD_KEY).to_pylist(), changes.deletes().column(RECORD_KEY).to_pylist()) == (
+        ["a"],
+        ["b"],
+    )
+
+
+def test_payload_classes() -> None:
+    assert payload_of(OVERWRITE_WITH_LATEST) is Payload.OVERWRITE
+    assert payload_of(DEFAULT_PAYLOAD) is Payload.EVENT_TIME
+    with pytest.raises(UnsupportedTableError, match=r"com\.example\.Mine is not supported: use one of Overwrite"):
+        payload_of("com.example.Mine")

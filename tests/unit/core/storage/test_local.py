@@ -1,0 +1,183 @@
+"""Local disks: create once, compare-and-swap, ranged reads, listings, and errors of one line."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
+from spark_jobs.core.storage import FileStatus, LocalStorage, locate
+
+pytestmark = pytest.mark.unit
+
+STORAGE = LocalStorage()
+
+
+def status_of(path: str) -> FileStatus:
+    status = STORAGE.stat(path)
+    assert status is not None
+    return status
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 100_000])
+def test_create_makes_folders_and_refuses_a_second_file(tmp_path: Path, data: bytes) -> None:
+    path = str(tmp_path / "deep" / "er" / "file")
+    STORAGE.create(path, data)
+    assert STORAGE.read(path) == data
+    with pytest.raises(AlreadyExistsError, match="exists already"):
+        STORAGE.create(path, b"other")
+    assert STORAGE.read(path) == data
+    assert [status.name for status in STORAGE.list(str(tmp_path / "deep" / "er"))] == ["file"]
+
+
+def test_of_many_creators_one_wins(tmp_path: Path) -> None:
+    path, barrier = str(tmp_path / "file"), threading.Barrier(8)
+
+    def attempt(number: int) -> bool:
+        barrier.wait()
+        try:
+            STORAGE.create(path, str(number).encode() * 1000)
+        except AlreadyExistsError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        won = list(pool.map(attempt, range(8)))
+    assert won.count(True) == 1
+    assert STORAGE.read(path) == str(won.index(True)).encode() * 1000
+
+
+def test_compare_and_swap(tmp_path: Path) -> None:
+    path = str(tmp_path / "file")
+    STORAGE.create(path, b"one")
+    first = status_of(path).etag
+    STORAGE.replace_if(path, b"two", first)
+    assert STORAGE.read(path) == b"two"
+    with pytest.raises(EtagMismatchError, match="not the version"):
+        STORAGE.replace_if(path, b"three", first)
+    assert not STORAGE.delete_if(path, first)
+    assert STORAGE.read(path) == b"two"
+    assert STORAGE.delete_if(path, status_of(path).etag)
+    assert not STORAGE.delete_if(path, first)
+    assert not STORAGE.delete_if(str(tmp_path / "no" / "where"), first)
+    with pytest.raises(EtagMismatchError):
+        STORAGE.replace_if(path, b"four", first)
+
+
+def test_swaps_of_many_threads_lose_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "counter")
+    STORAGE.create(path, b"0")
+
+    def count(_: int) -> None:
+        while True:
+            etag = status_of(path).etag
+            value = int(STORAGE.read(path))
+            try:
+                STORAGE.replace_if(path, str(value + 1).encode(), etag)
+                return
+            except EtagMismatchError:
+                continue
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(count, range(40)))
+    assert STORAGE.read(path) == b"40"
+
+
+def test_ranges(tmp_path: Path) -> None:
+    path = str(tmp_path / "file")
+    STORAGE.create(path, b"0123456789")
+    assert STORAGE.read(path, 3) == b"3456789"
+    assert STORAGE.read(path, 3, 4) == b"3456"
+    assert STORAGE.read(path, 8, 100) == b"89"
+
+
+def test_listings(tmp_path: Path) -> None:
+    for name in ("b", "a", "c/d", "c/e/f"):
+        STORAGE.create(str(tmp_path / name), b"1234")
+    listed = STORAGE.list(str(tmp_path))
+    assert [(one.name, one.is_directory) for one in listed] == [("a", False), ("b", False), ("c", True)]
+    assert listed[0].size == 4
+    assert sorted(os.path.relpath(one.path, tmp_path) for one in STORAGE.walk(str(tmp_path))) == [
+        "a",
+        "b",
+        "c/d",
+        "c/e/f",
+    ]
+    assert STORAGE.list(str(tmp_path / "none")) == []
+    assert STORAGE.stat(str(tmp_path / "none")) is None
+    assert STORAGE.stat(str(tmp_path / "a" / "below a file")) is None
+
+
+def test_deletes(tmp_path: Path) -> None:
+    path = str(tmp_path / "x" / "file")
+    STORAGE.create(path, b"1")
+    assert STORAGE.delete(path)
+    assert not STORAGE.delete(path)
+    STORAGE.create(path, b"1")
+    STORAGE.delete_tree(str(tmp_path / "x"))
+    STORAGE.delete_tree(str(tmp_path / "x"))
+    assert STORAGE.list(str(tmp_path)) == []
+
+
+@pytest.mark.parametrize("change", ["create", "replace", "delete"])
+def test_a_checksum_file_of_hadoop_goes_with_the_version_it_belongs_to(tmp_path: Path, change: str) -> None:
+    path, checksum = tmp_path / "file", tmp_path / ".file.crc"
+    checksum.write_bytes(b"crc")
+    if change != "create":
+        path.write_bytes(b"old")
+    if change == "delete":
+        STORAGE.delete(str(path))
+    else:
+        getattr(STORAGE, change)(str(path), b"new")
+    assert not checksum.exists()
+
+
+def test_data_files(tmp_path: Path) -> None:
+    path = str(tmp_path / "p" / "file")
+    with STORAGE.open_output(path) as sink:
+        sink.write(b"0123456789")
+    with pytest.raises(AlreadyExistsError):
+        STORAGE.open_output(path)
+    with STORAGE.open_input(path) as source:
+        source.seek(4)
+        assert source.read(2) == b"45"
+    STORAGE.create(str(tmp_path / "empty"), b"")
+    with STORAGE.open_input(str(tmp_path / "empty")) as source:
+        assert source.read() == b""
+
+
+def test_errors_name_the_path_the_reason_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="missing can't be read .No such file.*: check the path"):
+        STORAGE.read(str(tmp_path / "missing"))
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageError, match="a part of this path is a file"):
+        STORAGE.create(str(tmp_path / "file" / "below"), b"x")
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_it_pickles_by_value() -> None:
+    assert isinstance(pickle.loads(pickle.dumps(STORAGE)), LocalStorage)
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("/tmp/t/", "/tmp/t"),
+        ("file:/tmp/t", "/tmp/t"),
+        ("file:///tmp/a%20b/", "/tmp/a b"),
+        ("/tmp/a:b", "/tmp/a:b"),
+        ("rel", os.path.abspath("rel")),
+    ],
+)
+def test_locate(url: str, path: str) -> None:
+    assert locate(url)[1] == path
+
+
+def test_other_schemes_are_refused() -> None:
+    with pytest.raises(StorageError, match="no storage for the scheme 's3'"):
+        locate("s3://bucket/t")

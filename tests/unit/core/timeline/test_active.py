@@ -1,0 +1,90 @@
+"""The active timeline: what a load sees, how instants move, and files that are not whole yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from tests.unit.core.support import HandClock
+
+pytestmark = pytest.mark.unit
+
+
+def load(folder: Path, *names: str) -> ActiveTimeline:
+    for name in names:
+        (folder / name).write_bytes(b"")
+    return ActiveTimeline.load(LocalStorage(), str(folder))
+
+
+def test_each_instant_counts_in_its_highest_state(tmp_path: Path) -> None:
+    line = load(
+        tmp_path,
+        "3.compaction.requested",
+        "3.compaction.inflight",
+        "3.commit",
+        "2.deltacommit.requested",
+        "2.deltacommit.inflight",
+        "1.deltacommit",
+        "1.deltacommit.inflight",
+        "0.savepoint",
+        "hoodie.properties",
+    )
+    assert [str(one) for one in line.instants] == [
+        "0 savepoint (completed)",
+        "1 deltacommit (completed)",
+        "2 deltacommit (inflight)",
+        "3 commit (completed)",
+    ]
+    assert [one.timestamp for one in line.completed_commits()] == ["1", "3"]
+    assert [one.timestamp for one in line.pending_writes()] == ["2"]
+    assert (line.last_time, line.start) == ("3", "1")
+    last = line.last_completed()
+    assert last is not None
+    assert last.timestamp == "3"
+
+
+def test_an_empty_timeline(tmp_path: Path) -> None:
+    line = load(tmp_path)
+    assert (line.instants, line.last_time, line.start, line.last_completed()) == ((), "", "", None)
+
+
+def test_an_instant_moves_step_by_step_and_once(tmp_path: Path) -> None:
+    line = load(tmp_path)
+    requested = request(line, "1", Action.COMMIT)
+    with pytest.raises(AlreadyExistsError):
+        request(line, "1", Action.COMMIT)
+    inflight = transition(line, requested, State.INFLIGHT, b"")
+    with pytest.raises(AlreadyExistsError):
+        transition(line, requested, State.INFLIGHT, b"")
+    done = transition(line, inflight, State.COMPLETED, b"{}")
+    assert line.reload().instants == (done,)
+    with pytest.raises(CorruptTableError, match="is gone"):
+        transition(line, Instant("2", Action.COMMIT, State.INFLIGHT), State.COMPLETED, b"{}")
+
+
+def test_a_commit_file_that_is_still_being_written_is_waited_for(tmp_path: Path) -> None:
+    line = load(tmp_path, "1.commit")
+    whole = CommitMetadata(operation_type=OperationType.INSERT).encode()
+    steps = iter([whole[:10], whole])
+    clock = HandClock()
+
+    def write() -> None:
+        (tmp_path / "1.commit").write_bytes(next(steps))
+
+    clock.on_sleep = write
+    found = line.commit_metadata(line.instants[0], clock)
+    assert found.operation_type is OperationType.INSERT
+    assert clock.passed == pytest.approx(0.4)
+
+
+def test_a_commit_file_that_stays_cut_is_corrupt(tmp_path: Path) -> None:
+    line = load(tmp_path)
+    (tmp_path / "1.commit").write_bytes(b'{"a"')
+    with pytest.raises(CorruptTableError, match=r"1\.commit"):
+        line.reload().commit_metadata(Instant("1", Action.COMMIT, State.COMPLETED), HandClock())

@@ -1,0 +1,89 @@
+"""Avro payloads of the timeline: round trips of every schema, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.timeline import avro_schemas
+from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
+
+pytestmark = pytest.mark.unit
+
+SCHEMAS = {
+    name: value for name, value in vars(avro_schemas).items() if isinstance(value, dict) and "fields" in value
+}
+
+
+def values_of(schema: Any, known: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Values of an Avro schema, whose branches of unions are told apart by their Python types.
+
+    :param known: records by name, filled on the way: a schema may refer to a record that came before.
+    """
+    if isinstance(schema, str) and schema in known:
+        return values_of(known[schema], known)
+    if isinstance(schema, list):
+        return st.one_of([values_of(branch, known) for branch in schema])
+    kind = schema["type"] if isinstance(schema, dict) else schema
+    simple: dict[str, st.SearchStrategy[Any]] = {
+        "null": st.none(),
+        "boolean": st.booleans(),
+        "int": st.integers(-(1 << 31), (1 << 31) - 1),
+        "long": st.integers(-(1 << 63), (1 << 63) - 1),
+        "double": st.floats(allow_nan=False),
+        "string": st.text(st.characters(codec="utf-8"), max_size=5),
+    }
+    if isinstance(kind, (dict, list)):
+        return values_of(kind, known)
+    if kind in simple:
+        return simple[kind]
+    if kind == "array":
+        return st.lists(values_of(schema["items"], known), max_size=2)
+    if kind == "map":
+        return st.dictionaries(simple["string"], values_of(schema["values"], known), max_size=2)
+    if kind == "record":
+        known[schema["name"]] = schema
+        return st.fixed_dictionaries({field["name"]: values_of(field["type"], known) for field in schema["fields"]})
+    raise AssertionError(f"a kind of schema that this test does not know: {schema}")
+
+
+def test_all_payloads_are_here() -> None:
+    assert {"CLEANER_PLAN", "CLEAN_METADATA", "COMPACTION_PLAN", "REQUESTED_REPLACE_METADATA"} <= set(SCHEMAS)
+    assert {"ROLLBACK_PLAN", "ROLLBACK_METADATA"} <= set(SCHEMAS)
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_round_trip(name: str, data: st.DataObject) -> None:
+    schema = SCHEMAS[name]
+    value = data.draw(values_of(schema, {}))
+    assert decode_payload(encode_payload(schema, value), "x") == value
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.binary(max_size=3))
+def test_a_cut_or_spoilt_file_is_corrupt_or_still_a_record(position: int, noise: bytes) -> None:
+    value = {
+        "instantToRollback": {"commitTime": "1", "action": "commit"},
+        "RollbackRequests": [],
+        "version": 1,
+    }
+    whole = encode_payload(avro_schemas.ROLLBACK_PLAN, value)
+    spoilt = whole[: position % len(whole)] + noise
+    try:
+        found = decode_payload(spoilt, "1.rollback.requested")
+    except CorruptTableError as error:
+        assert "1.rollback.requested" in str(error)
+    else:
+        assert isinstance(found, dict)
+
+
+def test_what_is_no_record() -> None:
+    for data in (b"", b"{}", encode_payload({"type": "string"}, "text")):  # type: ignore[arg-type]
+        with pytest.raises(CorruptTableError):
+            decode_payload(data, "x")

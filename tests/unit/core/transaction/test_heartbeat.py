@@ -1,0 +1,131 @@
+"""Heartbeats: alive, silent, of a dead process, and a beat that fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings, heartbeat_path, read_pulse
+from spark_jobs.core.transaction.owner import Owner, this_process
+from tests.unit.core.support import HandClock
+
+pytestmark = pytest.mark.unit
+
+STORAGE = LocalStorage()
+SLOW = HeartbeatSettings(interval_ms=60_000, misses=2)
+FAST = HeartbeatSettings(interval_ms=40, misses=2)
+
+
+def beat_file(base: Path) -> Path:
+    return Path(heartbeat_path(str(base), "1"))
+
+
+def write(base: Path, owner: Owner | None, key: str | None = None) -> None:
+    beat_file(base).parent.mkdir(parents=True)
+    content = b"" if owner is None else json.dumps({"owner": owner.to_json(), "idempotencyKey": key}).encode()
+    beat_file(base).write_bytes(content)
+
+
+def after(base: Path, seconds: float) -> HandClock:
+    return HandClock(moment=datetime.fromtimestamp(beat_file(base).stat().st_mtime + seconds, UTC))
+
+
+def test_no_file_no_life(tmp_path: Path) -> None:
+    pulse = read_pulse(STORAGE, str(tmp_path), "1", SLOW, HandClock())
+    assert (pulse.alive, pulse.owner, pulse.idempotency_key) == (False, None, None)
+
+
+def test_it_lives_while_its_file_is_young(tmp_path: Path) -> None:
+    write(tmp_path, this_process(), "key")
+    for seconds, alive in ((0, True), (119, True), (121, False)):
+        pulse = read_pulse(STORAGE, str(tmp_path), "1", SLOW, after(tmp_path, seconds))
+        assert (pulse.alive, pulse.idempotency_key, pulse.owner) == (alive, "key", this_process())
+
+
+def test_the_empty_file_of_hudi_counts_by_its_age(tmp_path: Path) -> None:
+    write(tmp_path, None)
+    assert read_pulse(STORAGE, str(tmp_path), "1", SLOW, after(tmp_path, 119)).alive
+    assert not read_pulse(STORAGE, str(tmp_path), "1", SLOW, after(tmp_path, 121)).alive
+
+
+def test_a_dead_process_has_no_pulse_however_young_its_file_is(tmp_path: Path) -> None:
+    code = "from spark_jobs.core.transaction.owner import this_process; print(*this_process().to_json().values())"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    host, pid, started = printed.rsplit(maxsplit=2)
+    write(tmp_path, Owner(host=host, pid=int(pid), started=int(started)))
+    assert not read_pulse(STORAGE, str(tmp_path), "1", SLOW, after(tmp_path, 0)).alive
+
+
+def wait_until(condition: object, seconds: float = 5) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.005)
+
+
+def test_it_beats_until_it_is_stopped(tmp_path: Path) -> None:
+    beat = Heartbeat(STORAGE, str(tmp_path), "1", FAST, SYSTEM_CLOCK, "key")
+    beat.start()
+    first = beat_file(tmp_path).stat().st_mtime_ns
+    wait_until(lambda: beat_file(tmp_path).stat().st_mtime_ns > first)
+    assert read_pulse(STORAGE, str(tmp_path), "1", SLOW, SYSTEM_CLOCK).alive
+    beat.stop()
+    assert not beat_file(tmp_path).exists()
+    assert beat.lapsed()
+
+
+def test_a_writer_doubts_itself_when_its_file_is_old_or_gone(tmp_path: Path) -> None:
+    clock = HandClock(moment=datetime.now(UTC))
+    beat = Heartbeat(STORAGE, str(tmp_path), "1", SLOW, clock)
+    beat.start()
+    assert not beat.lapsed()
+    clock.passed = 125
+    assert beat.lapsed()
+    clock.passed = 0
+    beat_file(tmp_path).unlink()
+    assert beat.lapsed()
+    beat.stop()
+
+
+def test_who_was_taken_for_gone_does_not_come_back(tmp_path: Path) -> None:
+    beat = Heartbeat(STORAGE, str(tmp_path), "1", FAST, SYSTEM_CLOCK)
+    beat.start()
+    beat_file(tmp_path).unlink(missing_ok=True)
+    time.sleep(0.1)
+    beat_file(tmp_path).unlink(missing_ok=True)  # one beat may have been on its way
+    time.sleep(0.1)
+    assert not beat_file(tmp_path).exists()
+    beat.stop()
+
+
+class Flaky(LocalStorage):
+    """Local disks that fail some writes, as a network file system does."""
+
+    failures = 0
+
+    def replace(self, path: str, data: bytes) -> None:
+        if self.failures > 0:
+            self.failures -= 1
+            raise StorageError(f"{path} can't be written (a fault of this test)")
+        super().replace(path, data)
+
+
+def test_a_beat_that_fails_is_followed_by_the_next(tmp_path: Path) -> None:
+    storage = Flaky()
+    beat = Heartbeat(storage, str(tmp_path), "1", FAST, SYSTEM_CLOCK)
+    beat.start()
+    first = beat_file(tmp_path).stat().st_mtime_ns
+    storage.failures = 2
+    wait_until(lambda: beat_file(tmp_path).stat().st_mtime_ns > first)
+    assert storage.failures == 0
+    beat.stop()

@@ -1,0 +1,173 @@
+"""The table lock between real processes: exclusion, take-over from a dead one, waiting, expiry."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import LockNotAcquiredError
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.transaction.lock import LockSettings, TableLock
+from spark_jobs.core.transaction.owner import Owner, parse_owner, this_process
+from tests.unit.core.support import HandClock
+
+pytestmark = pytest.mark.unit
+
+HOLD = """
+import sys
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.transaction.lock import LockSettings, TableLock
+lock = TableLock(LocalStorage(), LockSettings(path=sys.argv[1], wait_ms=5000, expire_ms=0), SYSTEM_CLOCK)
+lock.acquire()
+print("held", flush=True)
+sys.stdin.read()
+"""
+COUNT = """
+import sys
+from pathlib import Path
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.transaction.lock import LockSettings, TableLock
+counter = Path(sys.argv[2])
+for _ in range(25):
+    with TableLock(LocalStorage(), LockSettings(path=sys.argv[1], wait_ms=30000, expire_ms=0), SYSTEM_CLOCK):
+        value = int(counter.read_text())
+        SYSTEM_CLOCK.sleep(0.001)
+        counter.write_text(str(value + 1))
+"""
+
+
+def lock_at(path: Path, wait_ms: int = 0, expire_ms: int = 0, clock: HandClock | None = None) -> TableLock:
+    settings = LockSettings(path=str(path), wait_ms=wait_ms, expire_ms=expire_ms)
+    return TableLock(LocalStorage(), settings, clock or SYSTEM_CLOCK)
+
+
+def python(code: str, *args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+@contextmanager
+def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock until its input ends."""
+    child = python(HOLD, str(path))
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "held\n"
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / ".hoodie" / "lock"
+    first, second = lock_at(path), lock_at(path)
+    assert not first.is_held()
+    with first:
+        assert first.is_held()
+        content = json.loads(path.read_bytes())
+        assert set(content) == {"lockCreateTime", "lockThreadName", "token", "owner"}
+        assert datetime.strptime(content["lockCreateTime"], "%Y-%m-%d %H:%M:%S.%f")
+        with pytest.raises(LockNotAcquiredError, match=f"held by process {os.getpid()} on .* after a wait of 0 ms"):
+            second.acquire()
+        second.release()
+        assert first.is_held()
+    assert not path.exists()
+    with second:
+        assert second.is_held()
+
+
+def test_a_live_process_keeps_its_lock_and_a_killed_one_loses_it_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with holder(path) as child:
+        clock = HandClock()
+        with pytest.raises(LockNotAcquiredError, match=f"held by process {child.pid}"):
+            lock_at(path, wait_ms=2_000, clock=clock).acquire()
+        assert 2 <= clock.passed < 3.5  # it waited that long, and no longer
+        child.kill()
+        child.wait()
+        with lock_at(path) as mine:
+            assert mine.is_held()
+        assert not path.exists()
+
+
+def test_a_process_that_died_unseen_by_its_parent_counts_as_dead(tmp_path: Path) -> None:
+    with holder(tmp_path / "lock") as child:
+        found = parse_owner((tmp_path / "lock").read_bytes())
+        assert found is not None
+        assert not found[0].is_dead()
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # a zombie now
+        assert found[0].is_dead()
+
+
+def test_two_processes_exclude_each_other(tmp_path: Path) -> None:
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+    children = [python(COUNT, str(tmp_path / "lock"), str(counter)) for _ in range(2)]
+    for child in children:
+        child.communicate()
+        assert child.returncode == 0
+    assert counter.read_text() == "50"
+    assert not (tmp_path / "lock").exists()
+
+
+def test_of_many_that_take_over_a_dead_owners_lock_one_wins(tmp_path: Path) -> None:
+    path, counter = tmp_path / "lock", tmp_path / "counter"
+    with holder(path) as child:
+        child.kill()
+        child.wait()
+        counter.write_text("0")
+        children = [python(COUNT, str(path), str(counter)) for _ in range(3)]
+        for one in children:
+            one.communicate()
+            assert one.returncode == 0
+    assert counter.read_text() == "75"
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"owner": {"host": "h"}}'])
+def test_a_lock_of_hudi_is_taken_over_only_when_it_expired(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "lock"
+    path.write_bytes(content)
+    made = path.stat().st_mtime
+    early, late = (HandClock(moment=datetime.fromtimestamp(made + wait, UTC)) for wait in (59, 61))
+    for expire_ms, clock in ((60_000, early), (0, late)):
+        with pytest.raises(LockNotAcquiredError, match="held by another writer"):
+            lock_at(path, expire_ms=expire_ms, clock=clock).acquire()
+    with lock_at(path, expire_ms=60_000, clock=late) as mine:
+        assert mine.is_held()
+
+
+def test_a_lock_of_another_host_is_not_proved_dead(tmp_path: Path) -> None:
+    me = this_process()
+    assert not me.is_dead()
+    assert not Owner(host="elsewhere/1/2", pid=me.pid, started=0).is_dead()
+    assert Owner(host=me.host, pid=me.pid, started=me.started + 1).is_dead()  # its number went to another process
+    assert not Owner(host="", pid=1, started=0).is_dead()
+
+
+def test_who_lost_the_lock_knows_and_leaves_it_alone(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    clock = HandClock(moment=datetime.now(UTC))
+    first = lock_at(path, expire_ms=60_000, clock=clock)
+    first.acquire()
+    clock.passed += 120
+    second = lock_at(path, expire_ms=60_000, clock=clock)
+    second.acquire()
+    assert (first.is_held(), second.is_held()) == (False, True)
+    first.release()
+    assert second.is_held()
+    second.release()
+    assert not path.exists()

@@ -1,0 +1,172 @@
+"""From begin to publish on a real table: who may publish, who may not, and what is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import CorruptTableError, WriteConflictError
+from spark_jobs.core.files.markers import create_marker, marker_folder
+from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.transaction.heartbeat import heartbeat_path
+from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin, resume, schedule
+from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
+from tests.unit.core.support import HandClock, file_slice, new_table
+
+pytestmark = pytest.mark.unit
+
+GROUP = ("a", "g-0")
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(moment=datetime.now(UTC))
+
+
+@pytest.fixture
+def settings(tmp_path: Path, clock: HandClock) -> TransactionSettings:
+    return new_table(str(tmp_path / "t"), clock=clock).transaction_settings({"hoodie.write.lock.wait_time_ms": "100"})
+
+
+def started(settings: TransactionSettings, **options: object) -> Transaction:
+    transaction = begin(settings, Action.DELTA_COMMIT, **options)  # type: ignore[arg-type]
+    assert transaction is not None
+    transaction.to_inflight()
+    return transaction
+
+
+def commit(file_id: str = "g-0", operation: OperationType = OperationType.UPSERT) -> bytes:
+    stat = WriteStat(file_id=file_id, path=f"a/{file_id}", partition_path="a")
+    return CommitMetadata(write_stats=(stat,), operation_type=operation).encode()
+
+
+def test_a_write_from_begin_to_publish(settings: TransactionSettings) -> None:
+    one = started(settings, idempotency_key="k")
+    assert Path(heartbeat_path(settings.base_path, one.time)).exists()
+    create_marker(settings.storage, settings.base_path, one.time, "a", "f.parquet", MarkerType.CREATE)
+    done = one.publish(commit(), frozenset({GROUP}))
+    assert done.file_name == f"{one.time}.deltacommit"
+    assert settings.load_timeline().instants == (done,)
+    assert not Path(heartbeat_path(settings.base_path, one.time)).exists()
+    assert not Path(marker_folder(settings.base_path, one.time)).exists()
+    assert not Path(settings.lock.path).exists()
+
+
+def test_instants_increase_though_the_clock_stands_still(settings: TransactionSettings) -> None:
+    times = []
+    for _ in range(3):
+        one = started(settings)
+        one.publish(commit(one.time))
+        times.append(one.time)
+    assert times == sorted(set(times))
+
+
+def test_begin_asks_under_the_lock_and_writes_nothing_when_told_no(settings: TransactionSettings) -> None:
+    seen = []
+    found = begin(
+        settings, Action.COMMIT, allowed=lambda line: seen.append(Path(settings.lock.path).exists()) is not None
+    )
+    assert (found, seen) == (None, [True])
+    assert settings.load_timeline().instants == ()
+
+
+def test_of_two_writers_of_a_file_group_the_second_is_told(settings: TransactionSettings) -> None:
+    first, second = started(settings), started(settings)
+    first.publish(commit(), frozenset({GROUP}))
+    with pytest.raises(WriteConflictError, match=rf"instant {second.time} and {first.time} deltacommit .*g-0") as caught:
+        second.publish(commit(), frozenset({GROUP}))
+    assert caught.value.details["other"] == first.time
+    second.publish(commit("h-0"), frozenset({("a", "h-0")}))  # another group is no conflict
+
+
+def test_who_was_rolled_back_may_not_publish(settings: TransactionSettings) -> None:
+    one = started(settings)
+    line = settings.load_timeline()
+    settings.storage.delete(line.path(one.instant))
+    with pytest.raises(WriteConflictError, match="another writer rolled it back"):
+        one.publish(commit())
+    assert [instant.state for instant in settings.load_timeline().instants] == [State.REQUESTED]
+    one.abandon()
+
+
+def test_whose_heartbeat_lapsed_may_not_publish(settings: TransactionSettings, clock: HandClock) -> None:
+    one = started(settings)
+    clock.passed += settings.heartbeat.lapse_ms / 1000 + 10
+    with pytest.raises(WriteConflictError, match="its heartbeat lapsed"):
+        one.publish(commit())
+    one.abandon()
+
+
+def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSettings) -> None:
+    class Robber:
+        """Stands for another writer that takes the lock over in the middle of the publish."""
+
+        def before_publish(self, storage: object, base_path: str, clock: object) -> None:
+            Path(settings.lock.path).write_bytes(b"{}")
+
+    robbed = replace(settings, metadata_writer=Robber())
+    one = started(robbed)
+    with pytest.raises(WriteConflictError, match="its lock or heartbeat lapsed"):
+        one.publish(commit())
+    assert settings.load_timeline().instants == (one.instant,)
+    one.abandon()
+
+
+def test_an_instant_is_published_once(settings: TransactionSettings) -> None:
+    one = started(settings)
+    one.publish(commit())
+    with pytest.raises(WriteConflictError, match="may not be published"):
+        one.publish(commit())
+
+
+def test_only_a_requested_instant_becomes_inflight(settings: TransactionSettings) -> None:
+    one = begin(settings, Action.COMMIT)
+    assert one is not None
+    settings.storage.delete(settings.load_timeline().path(one.instant))
+    with pytest.raises(CorruptTableError, match="is gone"):
+        one.to_inflight()
+    one.abandon()
+
+
+def planned_compaction(settings: TransactionSettings) -> bytes:
+    plan = CompactionPlan((file_slice("g-0", "1", 10, 5),))
+    return encode_payload(
+        COMPACTION_PLAN, plan.to_avro(CompactionLimits(target_io=1, log_size=0, max_file_size=1))
+    )
+
+
+def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_not(
+    settings: TransactionSettings,
+) -> None:
+    before = schedule(settings, Action.COMPACTION, settings.load_timeline(), planned_compaction(settings))
+    writer = started(settings)
+    work = resume(settings, before)
+    work.to_inflight()
+    assert work.publish(commit(operation=OperationType.COMPACT)).file_name == f"{before.timestamp}.commit"
+    writer.publish(commit(), frozenset({GROUP}))
+
+    writer = started(settings)
+    after = schedule(settings, Action.COMPACTION, settings.load_timeline(), planned_compaction(settings))
+    with pytest.raises(WriteConflictError, match=f"{after.timestamp} compaction"):
+        writer.publish(commit(), frozenset({GROUP}))
+    writer.abandon()
+
+
+def test_a_listed_metadata_table_is_taken_off_before_the_commit(tmp_path: Path, clock: HandClock) -> None:
+    listed = {"hoodie.table.metadata.partitions": "files", "hoodie.table.metadata.partitions.inflight": ""}
+    table = new_table(str(tmp_path / "t"), clock=clock, properties=listed)
+    folder = tmp_path / "t" / ".hoodie" / "metadata" / "files"
+    folder.mkdir(parents=True)
+    one = started(table.transaction_settings({}))
+    one.publish(commit())
+    assert not folder.parent.exists()
+    assert HudiTable.open(table.base_path).config.metadata_partitions == ()

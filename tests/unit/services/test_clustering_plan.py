@@ -1,0 +1,78 @@
+"""Which files a clustering rewrites together: literal tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
+from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
+from spark_jobs.services.clustering.plan import ClusteringLimits, ClusteringPlan, plan_clustering
+from tests.unit.core.support import file_slice
+
+pytestmark = pytest.mark.unit
+
+
+def limits(**changes: int) -> ClusteringLimits:
+    values = {
+        "small_file_limit": 100,
+        "target_file": 100,
+        "group_bytes": 150,
+        "max_groups": 10,
+        "single_groups": True,
+        "max_file_size": 120,
+    }
+    return ClusteringLimits(**{**values, **changes})
+
+
+SLICES = (
+    file_slice("a", "1", 40),
+    file_slice("b", "1", 99),
+    file_slice("c", "1", 100),  # not small: the limit is exclusive
+    file_slice("d", "1", 60, 7),
+    file_slice("e", "1", 50),
+    file_slice("f", "1", 30, partition="q"),
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "busy", "expected"),
+    [
+        # largest first, a group is full when the next would pass 150 bytes
+        (limits(), "", ["b 1", "dea 2", "f 1"]),
+        (limits(group_bytes=159), "", ["bd 2", "ea 1", "f 1"]),
+        (limits(group_bytes=1000), "", ["bdea 3", "f 1"]),
+        (limits(group_bytes=1000, target_file=1000), "", ["bdea 1", "f 1"]),
+        (limits(single_groups=False), "", ["dea 2"]),
+        (limits(max_groups=1), "", ["b 1"]),
+        (limits(), "de", ["ba 2", "f 1"]),
+        (limits(small_file_limit=0), "", []),
+        (limits(small_file_limit=50), "", ["a 1", "f 1"]),
+    ],
+)
+def test_groups(given: ClusteringLimits, busy: str, expected: list[str]) -> None:
+    plan = plan_clustering(SLICES, frozenset(("a", name) for name in busy), given, ())
+    shown = ["".join(one.file_id for one in group.slices) + f" {group.output_groups}" for group in plan.groups]
+    assert shown == expected
+
+
+def test_a_slice_without_base_file_counts_as_a_full_one() -> None:
+    plan = plan_clustering([file_slice("a", "1", None, 5)], frozenset(), limits(), ())
+    assert [group.output_groups for group in plan.groups] == [2]
+
+
+def test_the_plan_survives_the_timeline() -> None:
+    plan = plan_clustering(SLICES, frozenset(), limits(), ("x", "y"))
+    raw = decode_payload(encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro("/lake/t")), "x")
+    sizes = {path: size for one in SLICES for path, size in one.sizes}
+    assert ClusteringPlan.from_avro(raw, sizes) == plan
+    first = raw["clusteringPlan"]["inputGroups"][0]["slices"][0]
+    assert first["dataFilePath"] == "/lake/t/a/b_0-1-1_1.parquet"
+    assert raw["clusteringPlan"]["strategy"]["strategyParams"] == {
+        "hoodie.clustering.plan.strategy.sort.columns": "x,y"
+    }
+
+
+def test_an_unsorted_plan_has_no_sort_columns() -> None:
+    raw = plan_clustering(SLICES, frozenset(), limits(), ()).to_avro("/t")
+    assert raw["clusteringPlan"]["strategy"]["strategyParams"] == {}
+    assert ClusteringPlan.from_avro(raw, {}).sort_columns == ()
