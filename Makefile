@@ -20,11 +20,11 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo test lint format docs unit spark provider interop faults bench wheel clean
+.PHONY: help demo kill-demo test lint format docs unit spark provider interop faults bench wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 	@echo "Variables: PYHUDI_ENV (the environment's folder), PYHUDI_PYTHON (a Python >= 3.11), DIRECTORY (of the demo),"
 	@echo "           ARGS (passed on to pyhudi-demo, pytest or the benchmark), JAVA_HOME (a Java >= 17)."
 
@@ -32,6 +32,11 @@ demo: ## Run the whole life of two tables of flights from Airflow (DIRECTORY=dem
 	@$(call ENTER,demo)
 	$(WITH_JAVA)
 	exec pyhudi-demo --directory "$(DIRECTORY)" $(ARGS)
+
+kill-demo: ## Kill the demo at each task's start and at 20 random moments, look at the tables after (an hour)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec python scripts/kill_demo.py $(ARGS)
 
 test: ## Run all checks and tests: lint, unit, provider, spark, faults, interop; stops at the first that fails
 	@$(call ENTER,dev)

@@ -37,8 +37,9 @@ fi
 
 # Other pins: start over, because pyspark and pyspark-client share files and can't be exchanged one by one.
 if [ -e "$environment" ] && { [ "$(read_stamp .stamp-pins)" != "$pins" ] || [ ! -x "$environment/bin/python" ]; }; then
-    if [ ! -e "$environment/pyvenv.cfg" ] && [ -n "$(ls -A "$environment")" ]; then
-        echo "PYHUDI_ENV=$environment is a folder with other content: name an empty or missing one" >&2
+    # .stamp-begun says that this script made the folder: nobody else's environment is removed.
+    if [ ! -e "$environment/.stamp-begun" ] && [ -n "$(ls -A "$environment")" ]; then
+        echo "PYHUDI_ENV=$environment is a folder that this script did not make: name an empty or missing one" >&2
         exit 2
     fi
     say "the pins changed: making $environment anew"
@@ -46,7 +47,8 @@ if [ -e "$environment" ] && { [ "$(read_stamp .stamp-pins)" != "$pins" ] || [ ! 
 fi
 if [ ! -x "$environment/bin/python" ]; then
     say "step 1 of 2: a virtual environment in $environment with $("$python" --version)"
-    mkdir -p "$(dirname "$environment")"
+    mkdir -p "$environment"
+    touch "$environment/.stamp-begun"
     if ! message=$("$python" -m venv "$environment" 2>&1 </dev/null); then
         rm -rf "$environment"
         echo "$message" | tail -n 3 >&2

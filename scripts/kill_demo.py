@@ -39,11 +39,13 @@ from scripts.kill_demo_tables import Pending, fates, pending_now, problems  # no
 MARKER = "PYHUDI_KILL_DEMO"
 """An environment variable that every process below the demo inherits: only what carries this run's token is killed."""
 
-TASK_SECONDS = 22.0
-"""A random moment lies within this much of the start of the first piece of work that is not done yet."""
+WORK_SECONDS = 250.0
+"""About what the tasks take that have something to do: random moments are spread so that a chain covers them all."""
 
 _STARTED = re.compile(r"^(?:  (?P<task>\w+) +|(?P<step>Hive metastore|Airflow's database) +)$")
 _ENDED = re.compile(r"^(?:  (?P<task>\w+) +|(?P<step>Hive metastore|Airflow's database) +)[\d.]+ s  (?:\S.*)$")
+_JOB_PHASE = re.compile(r"\] \w+: (\w+)(?: \(0 of \d+\))? \.\.\.")
+_QUARTER = re.compile(r"_q\d$")
 _NOTES = re.compile(
     r"\b(rolled back \d+[^\[]*?\)|another process (?:writes|executes|completed)[^;\[]*"
     r"|instant \d+ already did this write|instant \d+ may not be published[^\[:]*)"
@@ -77,6 +79,7 @@ class Chain:
         self.directory = directory
         self.airflow_only: bool = options.airflow_only
         self.every: int = options.every
+        self.job_phases: bool = options.phases == "jobs"
         self.token = token
         self.kills: list[Kill] = []
         self.finished: set[str] = set()
@@ -103,18 +106,26 @@ class Chain:
         deadline: float | None = None
         began = time.monotonic()
         chunks = _chunks(child)
-        line = ""
+        line, read, summary = "", 0, False
         while True:
-            try:
-                chunk = chunks.get(timeout=max(deadline - time.monotonic(), 0.0) if deadline else None)
-            except queue.Empty:
+            if deadline is not None and time.monotonic() >= deadline:
                 self._kill(child)
                 run.killed_after = time.monotonic() - began
                 break
+            try:
+                chunk = chunks.get(timeout=0.05 if deadline is None else max(deadline - time.monotonic(), 0.0))
+            except queue.Empty:
+                if self.job_phases and at_start_of is not None and run.running != "start" and not summary:
+                    phase, read = self._job_phase(run, read)
+                    if phase and phase not in at_start_of:
+                        run.running, deadline = phase, time.monotonic()
+                continue
             if not chunk:
                 break
             run.text += chunk
             for character in chunk:
+                if summary:
+                    break
                 if character != "\n":
                     line += character
                     started = _STARTED.match(line)
@@ -122,6 +133,7 @@ class Chain:
                     if name == run.running:
                         continue
                     run.running = name
+                    read = len(self.log())
                     if at_start_of is not None and name not in at_start_of:
                         deadline = time.monotonic()
                     if after is not None and deadline is None and name not in self.finished:
@@ -129,10 +141,17 @@ class Chain:
                     continue
                 if ended := _ENDED.match(line):
                     run.done.add(ended["task"] or ended["step"])
-                line = ""
+                summary, line = line == "What ran:", ""
         run.code = child.wait()
         self.finished |= run.done
         return run
+
+    def _job_phase(self, run: Run, read: int) -> tuple[str | None, int]:
+        """The phase that the running job has come to since ``read`` characters of the log, without the quarter."""
+        log = self.log()
+        phases = _JOB_PHASE.findall(log[read:])
+        task = _QUARTER.sub("", run.running.partition(":")[0])
+        return (f"{task}:{phases[-1]}" if phases else None), len(log)
 
     def _kill(self, child: subprocess.Popen[bytes]) -> None:
         if self.airflow_only:
@@ -205,13 +224,13 @@ class Harness:
         return Chain(self.options.directory / f"chain{self.chain_number}", self.options, self.token)
 
     def go(self) -> None:
-        if self.options.phases:
+        if self.options.phases != "none":
             seen: set[str] = set()
             while self._step("phase start", at_start_of=seen):
                 seen.add(self.chain.kills[-1].running)
         randoms = 0
         while randoms < self.options.random:
-            after = self.random.uniform(0.0, TASK_SECONDS)
+            after = self.random.uniform(0.0, 2 * WORK_SECONDS / (self.options.random + 1))
             if self._step(f"{after:5.2f} s into new work", after=after):
                 randoms += 1
             else:
@@ -281,7 +300,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--directory", type=Path, help="where the chains are (a new temporary folder)")
     parser.add_argument("--random", type=int, default=20, metavar="N", help="kills at random moments (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the random moments (%(default)s)")
-    parser.add_argument("--no-phases", dest="phases", action="store_false", help="no kills at the start of phases")
+    parser.add_argument(
+        "--phases",
+        choices=("tasks", "jobs", "none"),
+        default="tasks",
+        help="kill at the start of each task, also of each phase inside each kind of job, or of none (%(default)s)",
+    )
     parser.add_argument(
         "--airflow-only", action="store_true", help="kill the demo's process group: drivers and metastore live on"
     )

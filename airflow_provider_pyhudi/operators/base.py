@@ -204,6 +204,8 @@ class HudiJobOperator(BaseOperator):
             if self.skip_on_nothing_to_do:
                 raise AirflowSkipException(f"Nothing to do: {result.reason}")
         if result.state is JobState.COMPLETED:
+            if result.reason:
+                self.log.info("Done before: %s", result.reason)
             for outlet in self.outlets:
                 if isinstance(outlet, Asset):
                     context["outlet_events"][outlet].extra.update(

@@ -13,7 +13,7 @@ from spark_jobs.core.clock import Clock
 
 _STARTED = re.compile(r"\[DAG TEST\] starting task_id=(\S+)")
 _ENDED = re.compile(r"\[DAG TEST\] end task task_id=(\S+)")
-_NOTHING = re.compile(r"Nothing to do: (.*)")
+_NOTHING = re.compile(r"(Nothing to do|Done before): (.*)")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _LOGGER = re.compile(r"\s+\[[\w.]+\](?: \w+=\S+)*\s*$")
 _ERRORS = (re.compile(r"\b\w+: error: .*"), re.compile(r"\w*(?:Error|Exception): .*"))
@@ -39,7 +39,7 @@ def follow(
             out.write(f"  {running:<24} ")
             out.flush()
         elif (nothing := _NOTHING.search(line)) is not None:
-            reason = f"nothing to do: {_LOGGER.sub('', nothing.group(1))}"
+            reason = f"{nothing[1].lower()}: {_LOGGER.sub('', nothing[2])}"
         elif (ended := _ENDED.search(line)) is not None and ended.group(1) == running:
             state = state_of(running) or "success"
             if state in ("failed", "up_for_retry"):

@@ -13,7 +13,7 @@ def table(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Lines of text, a row per task in the order given; a result is a job's JSON object."""
     rows = [_HEADINGS, *(_row(task, result) for task, result in results.items())]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
-    rule = tuple("-" * width for width in widths)
+    rule = tuple("-" * max(min(width, 40), len(name)) for width, name in zip(widths, _HEADINGS, strict=True))
     return "\n".join(_line(row, widths) for row in (rows[0], rule, *rows[1:]))
 
 
@@ -31,8 +31,13 @@ def _row(task: str, result: Mapping[str, Any]) -> tuple[str, ...]:
         size(result.get("bytes_in", 0)),
         size(result.get("bytes_out", 0)),
         f"{result.get('records_out') or result.get('records_in') or 0:,}",
-        " ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items() if round(seconds, 1) > 0),
+        " ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items() if round(seconds, 1) > 0)
+        or _earlier(result),
     )
+
+
+def _earlier(result: Mapping[str, Any]) -> str:
+    return "by an earlier run" if (result.get("extra") or {}).get("repeated") else ""
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

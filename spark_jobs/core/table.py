@@ -192,7 +192,8 @@ class HudiTable:
             storage=self.storage,
             base_path=self.base_path,
             config=self.config,
-            avro_schema=self.avro_schema_at(until),
+            avro_schema=self.known_avro_schema(until)
+            or self.avro_schema,  # before the first commit: no rows, in today's
             view=view,
             query=kind,
             columns=None if columns is None else tuple(columns),

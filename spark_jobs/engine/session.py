@@ -18,10 +18,11 @@ from spark_jobs.core.errors import ConfigError
 def job_session(job: str, *, debug: bool = False) -> Iterator[SparkSession]:
     """A session by the settings of spark-submit, stopped at the end.
 
-    Java's own log is kept off stderr, which belongs to the job's progress and its one line of error (what Spark would log of
-    a failed task is in that error); with ``debug``, or where the user configured a log, it is as Spark has it.
+    Java's own log is kept off stderr, which belongs to the job's progress and its one line of error (what Spark would
+    log of a failed task is in that error); with ``debug``, or where the user configured a log, it is as Spark has it.
 
-    :raises ConfigError: pyspark and pyspark-client are installed in different versions; they overwrite each other's files.
+    :raises ConfigError: pyspark and pyspark-client are installed in different versions; they overwrite each other's
+        files.
     """
     refuse_mixed_versions()
     if not debug and not _log_is_configured():
@@ -44,7 +45,7 @@ def _log_is_configured() -> bool:
 
 
 def _silence_java() -> None:
-    """Give Log4j a configuration without any output before Spark installs its default one (there is no option for it)."""
+    """Give Log4j a configuration without output before Spark installs its default one (no option does that)."""
     jvm = SparkContext._jvm
     assert jvm is not None  # asking for a system property started it
     log4j = jvm.org.apache.logging.log4j

@@ -17,7 +17,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
 from spark_jobs.services.rollback.execute import roll_back
-from spark_jobs.services.rollback.failed_writes import is_alive
+from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
 
 
 def rewrite_context(
@@ -74,6 +74,7 @@ def claim(settings: TransactionSettings, plan: Instant, tell: Callable[[str], No
     told = False
     while True:
         with settings.new_lock():
+            finish_rollbacks(settings)  # one left of this plan's last worker would undo the new one
             timeline = settings.load_timeline()
             found = [one for one in timeline.find(plan.timestamp) if one.action is plan.action and not one.is_completed]
             if not found:

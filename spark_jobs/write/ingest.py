@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.files.avro_schema import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.files.base_file import BaseFileFormat
@@ -101,18 +102,23 @@ def _prepare(source: DataFrame, config: WriteConfig, table: HudiTable | None) ->
 
 def _create(config: WriteConfig) -> HudiTable:
     spec = config.key_spec
-    return HudiTable.create(
-        config.options.base_path,
-        name=config.name,
-        table_type=config.table_type.value,
-        record_key_fields=spec.record_key_fields,
-        partition_fields=spec.partition_fields,
-        precombine_field=config.precombine_field,
-        payload_class=config.payload_class if config.is_merge_on_read else "",
-        hive_style=spec.hive_style,
-        url_encode=spec.url_encode,
-        key_generator_class=spec.class_name,
-    )
+    try:
+        return HudiTable.create(
+            config.options.base_path,
+            name=config.name,
+            table_type=config.table_type.value,
+            record_key_fields=spec.record_key_fields,
+            partition_fields=spec.partition_fields,
+            precombine_field=config.precombine_field,
+            payload_class=config.payload_class if config.is_merge_on_read else "",
+            hive_style=spec.hive_style,
+            url_encode=spec.url_encode,
+            key_generator_class=spec.class_name,
+        )
+    except AlreadyExistsError:
+        table = HudiTable.open(config.options.base_path)  # another writer made it a moment ago
+        resolve(config.options, table)
+        return table
 
 
 def _write_once(

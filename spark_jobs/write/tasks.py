@@ -69,7 +69,8 @@ def _write_bucket(
 ) -> list[WriteStat]:
     rows = _records(pa.Table.from_batches(held), context)
     if rules.combine:
-        rows = precombine(rows, context.ordering_field)
+        # a delete operation may come with keys alone
+        rows = precombine(rows, None if rules.all_deleted else context.ordering_field)
     deleted = deleted_mask(rows, all_deleted=rules.all_deleted)
     if isinstance(route, CreateRoute):
         kept = rows.filter(pa.array(~deleted)) if deleted.any() else rows

@@ -70,11 +70,11 @@ class UpsertJob:
         if self.config.operation is Operation.INSERT:
             incoming = self.keyed.withColumn(BUCKET, F.lit(None).cast("int")).persist()
             profile = WorkloadProfile.collect(incoming)
-            view = self._view(sorted(profile.partitions()))
+            view = self.table.view(sorted(profile.partitions()))
             return view, number_slices(view.latest_slices()), incoming, profile
         counts = {row[0]: row[1] for row in self.keyed.groupBy(PARTITION_PATH).count().collect()}
         while True:
-            view = self._view(sorted(counts))
+            view = self.table.view(sorted(counts))
             slices = number_slices(view.latest_slices())
             tagged = tag(self.spark, self.keyed, self.context.base_path, slices, sum(counts.values())).persist()
             profile = WorkloadProfile.collect(tagged)
@@ -83,10 +83,6 @@ class UpsertJob:
             # the source gave other rows at the second reading: look up the partitions that are new, too
             tagged.unpersist()
             counts = {**counts, **dict.fromkeys(profile.partitions(), 0)}
-
-    def _view(self, partitions: list[str]) -> FileSystemView:
-        known = set(self.table.partitions())
-        return self.table.view([one for one in partitions if one in known])
 
     def _pack(self, view: FileSystemView, profile: WorkloadProfile) -> Mapping[str, list[InsertShare]]:
         if self.config.operation is Operation.DELETE:

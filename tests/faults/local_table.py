@@ -1,4 +1,4 @@
-"""Small tables written in this process: Spark's part of a write (tagging, packing) is replaced by a look at all keys."""
+"""Small tables written in this process: what Spark does in a write (tagging, packing) is a look at all keys."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
-from spark_jobs.options.clean import CleanOptions
-from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.options.clean import CleanOptions
+from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
@@ -243,4 +243,3 @@ def _route_to(table: HudiTable, view: FileSystemView, one: FileSlice | None, par
         return AppendRoute(append_target(view, one, table.pending.compaction.get((one.partition, one.file_id))))
     assert one.base_file is not None
     return MergeRoute(one.base_file)
-

@@ -1,7 +1,7 @@
 """Every storage call of every action is broken once, then the action runs again: invariants 1, 5, 7, 11 and 12.
 
-The process that meets the fault is a forked one, so that its death is a death: no handler runs, and its lock and heartbeat
-are those of a dead process.
+The process that meets the fault is a forked one, so that its death is a death: no handler runs, and its lock and
+heartbeat are those of a dead process.
 """
 
 from __future__ import annotations
@@ -79,12 +79,8 @@ CASES = {
         expected=(FIRST, local.batch(20, 10, "more", 2)),
     ),
     "cleaning": Case(table_type=COW, prepare=two_commits, act=local.clean, expected=(FIRST, SECOND)),
-    "rollback of a COW write": Case(
-        table_type=COW, prepare=dead_write, act=local.roll_back, expected=(FIRST, SECOND)
-    ),
-    "rollback of a MOR write": Case(
-        table_type=MOR, prepare=dead_write, act=local.roll_back, expected=(FIRST, SECOND)
-    ),
+    "rollback of a COW write": Case(table_type=COW, prepare=dead_write, act=local.roll_back, expected=(FIRST, SECOND)),
+    "rollback of a MOR write": Case(table_type=MOR, prepare=dead_write, act=local.roll_back, expected=(FIRST, SECOND)),
 }
 
 
@@ -104,7 +100,7 @@ def in_another_process(work: Callable[[], object]) -> int:
 
 
 def act_with(storage: FaultyStorage, act: Callable[[Path], object], path: Path) -> None:
-    """Run with every call of the table going through ``storage``; only in a forked process, whose modules are its own."""
+    """Run with all calls of the table going through ``storage``; only in a forked process: its modules are its own."""
     table_module.locate = lambda url: (storage, locate(url)[1])
     act(path)
 

@@ -100,7 +100,9 @@ class Jobs:
         return run_clustering(self._engine, options, Progress("test"))
 
     def clean(self) -> JobResult:
-        return run_cleaning(CleanOptions(base_path=str(self.path), hoodie_conf=tuple(AT_ONCE.items())), Progress("test"))
+        return run_cleaning(
+            CleanOptions(base_path=str(self.path), hoodie_conf=tuple(AT_ONCE.items())), Progress("test")
+        )
 
     def table(self) -> HudiTable:
         return HudiTable.open(str(self.path))

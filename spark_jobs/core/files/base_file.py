@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage.failure import one_line
 
 BLOOM_FOOTER = "org.apache.hudi.bloomfilter"
 LEGACY_BLOOM_FOOTER = "com.uber.hoodie.bloomfilter"
@@ -69,6 +72,8 @@ class BaseFileWriter:
         self._format = file_format
         self._range = seed.key_range if seed else None
         self._bloom = (seed.bloom if seed else None) or (file_format.bloom.new_filter() if file_format.bloom else None)
+        self._storage = storage
+        self._path = path
         self._sink = storage.open_output(path)
         self._writer: pq.ParquetWriter | None = None
         self.rows = 0
@@ -88,7 +93,8 @@ class BaseFileWriter:
                 self._bloom.add(keys)
         if self._writer is None:
             self._writer = self._open(batch)
-        self._writer.write_batch(batch, row_group_size=ROWS_PER_ROW_GROUP)
+        with one_line(self._path, "written"):
+            self._writer.write_batch(batch, row_group_size=ROWS_PER_ROW_GROUP)
         self.rows += batch.num_rows
         self._rows_in_group = (self._rows_in_group + batch.num_rows) % ROWS_PER_ROW_GROUP
 
@@ -108,11 +114,12 @@ class BaseFileWriter:
                 metadata[BLOOM_TYPE_FOOTER] = self._bloom.kind
         if self._range is not None:
             metadata[MIN_KEY_FOOTER], metadata[MAX_KEY_FOOTER] = self._range
-        writer = self._writer or self._open(None)
+        writer = self._writer = self._writer or self._open(None)
         writer.add_key_value_metadata(metadata)
-        writer.close()
-        size = int(self._sink.tell())
-        self._sink.close()
+        with one_line(self._path, "written"):
+            writer.close()
+            size = int(self._sink.tell())
+            self._sink.close()
         return size
 
     def _open(self, first: pa.RecordBatch | None) -> pq.ParquetWriter:
@@ -128,13 +135,19 @@ class BaseFileWriter:
         )
 
     def abort(self) -> None:
-        """Let go of the file as it is; it stays invisible, its marker leads the rollback to it."""
-        self._sink.close()
+        """Remove the file, whose space a rollback on a full disk may need; its marker stays for when that fails."""
+        if self._writer is not None:
+            self._writer.is_open = False  # else it writes a footer when Python collects it
+        with suppress(OSError, StorageError):
+            self._sink.close()
+            self._storage.delete(self._path)
 
 
 def repeating_columns(batch: pa.RecordBatch) -> list[str]:
-    """Flat columns whose values repeat often enough, in a sample, that a dictionary pays (Parquet's Java writer decides likewise,
-    by its first page)."""
+    """Flat columns whose values repeat often enough, in a sample, that a dictionary pays.
+
+    Parquet's Java writer decides likewise, by its first page.
+    """
     sample = batch.slice(0, _SAMPLE_ROWS)
     return [
         field.name

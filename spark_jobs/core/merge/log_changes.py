@@ -80,8 +80,8 @@ def _winners(
     delete_orderings: list[Any],
 ) -> npt.NDArray[np.int64]:
     """Positions of the events that stay, one for each key."""
-    ranked = pc.rank(ordering, sort_keys="ascending", null_placement="at_start", tiebreaker="dense")
-    ranks = np.asarray(ranked).astype(np.int64)
+    ranks = np.asarray(pc.rank(ordering, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
+    ranks[np.asarray(pc.is_null(ordering))] = 0  # below every value, whose ranks begin at 1
     winners = last_of_each(codes, ranks)
     # of keys with a delete among several events the whole story is told, one event after the other
     mixed = np.unique(codes[deleted])

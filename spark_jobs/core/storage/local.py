@@ -14,7 +14,8 @@ from stat import S_ISDIR
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
+from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError
+from spark_jobs.core.storage.failure import one_line
 from spark_jobs.core.storage.protocol import Capabilities, FileStatus
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -27,7 +28,7 @@ class LocalStorage:
     capabilities = Capabilities(conditional_put=True, atomic_rename=True, append=False)
 
     def create(self, path: str, data: bytes) -> None:
-        with _one_line(path, "written"):
+        with one_line(path, "written"):
             if not data:  # nothing to tear: markers and empty states need no temporary file
                 _create_empty(path)
                 return
@@ -36,25 +37,25 @@ class LocalStorage:
             _sync_directory(path)
 
     def replace(self, path: str, data: bytes) -> None:
-        with _one_line(path, "written"):
+        with one_line(path, "written"):
             os.replace(_write_temporary(path, data), path)
             _drop_checksum_file(path)
             _sync_directory(path)
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:
-        with _one_line(path, "written"), _directory_lock(path):
+        with one_line(path, "written"), _directory_lock(path):
             status = self.stat(path)
             if status is None or status.etag != etag:
                 raise EtagMismatchError(f"{path} is not the version that was read", path=path, etag=etag)
             self.replace(path, data)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
-        with _one_line(path, "read"), open(path, "rb") as file:
+        with one_line(path, "read"), open(path, "rb") as file:
             file.seek(offset)
             return file.read() if length is None else file.read(length)
 
     def list(self, path: str) -> list[FileStatus]:
-        with _one_line(path, "listed"):
+        with one_line(path, "listed"):
             try:
                 with os.scandir(path) as entries:
                     found = [_status_of_entry(entry) for entry in entries]
@@ -70,14 +71,14 @@ class LocalStorage:
                 yield status
 
     def stat(self, path: str) -> FileStatus | None:
-        with _one_line(path, "read"):
+        with one_line(path, "read"):
             try:
                 return _status(path, os.stat(path))
             except (FileNotFoundError, NotADirectoryError):
                 return None
 
     def delete(self, path: str) -> bool:
-        with _one_line(path, "deleted"):
+        with one_line(path, "deleted"):
             try:
                 os.unlink(path)
             except FileNotFoundError:
@@ -86,7 +87,7 @@ class LocalStorage:
             return True
 
     def delete_if(self, path: str, etag: str) -> bool:
-        with _one_line(path, "deleted"):
+        with one_line(path, "deleted"):
             try:
                 with _directory_lock(path):
                     status = self.stat(path)
@@ -95,22 +96,22 @@ class LocalStorage:
                 return False
 
     def delete_tree(self, path: str) -> None:
-        with _one_line(path, "deleted"):
+        with one_line(path, "deleted"):
             try:
                 shutil.rmtree(path)
             except FileNotFoundError:
                 return
 
     def make_directory(self, path: str) -> None:
-        with _one_line(path, "made"):
+        with one_line(path, "made"):
             os.makedirs(path, exist_ok=True)
 
     def open_input(self, path: str) -> pa.NativeFile:
-        with _one_line(path, "read"):
+        with one_line(path, "read"):
             return pa.memory_map(path) if os.path.getsize(path) else pa.OSFile(path)
 
     def open_output(self, path: str) -> pa.NativeFile:
-        with _one_line(path, "written"):
+        with one_line(path, "written"):
             _create_empty(path)
             return pa.OSFile(path, mode="wb")
 
@@ -124,7 +125,7 @@ def _create_empty(path: str) -> None:
 
 
 def _publish_new(path: str, data: bytes) -> None:
-    """Link the finished file to its name; where the system has nameless files, a crash before that leaves nothing behind."""
+    """Link the finished file to its name; where the system has nameless files, a crash before that leaves nothing."""
     directory, name = os.path.split(path)
     os.makedirs(directory, exist_ok=True)
     folder = os.open(directory, os.O_RDONLY)
@@ -222,30 +223,3 @@ def _status(path: str, stat: os.stat_result) -> FileStatus:
         is_directory=S_ISDIR(stat.st_mode),
         etag=f"{stat.st_ino}-{stat.st_mtime_ns}-{stat.st_size}",
     )
-
-
-_ADVICE = {
-    errno.ENOSPC: "free some space, then run it again; the table is unchanged",
-    errno.EDQUOT: "free some space, then run it again; the table is unchanged",
-    errno.EACCES: "give this user the right to it, or choose another path",
-    errno.EPERM: "give this user the right to it, or choose another path",
-    errno.EROFS: "choose a path on a writable file system",
-    errno.ENOTDIR: "a part of this path is a file; choose another path",
-    errno.EEXIST: "a part of this path is a file; choose another path",
-    errno.EISDIR: "this path is a directory; choose another path",
-    errno.ENOENT: "check the path",
-}
-
-
-@contextmanager
-def _one_line(path: str, verb: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise StorageError(
-            f"{path} can't be {verb} ({reason})",
-            todo=_ADVICE.get(error.errno or 0, ""),
-            path=path,
-            errno=error.errno,
-        ) from error

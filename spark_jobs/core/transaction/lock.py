@@ -28,8 +28,8 @@ class LockSettings:
 
 
 _HELD: set[str] = set()
-"""Tokens of the locks that this process holds or tries to take. A lock file of this process with another token is left over
-from a call whose answer was lost, and nobody's."""
+"""Tokens of the locks that this process holds or tries to take. A lock file of this process with another token is left
+over from a call whose answer was lost, and nobody's."""
 
 
 class TableLock:
@@ -65,7 +65,8 @@ class TableLock:
             while not self._try(token):
                 if self._clock.monotonic() >= deadline:
                     raise LockNotAcquiredError(
-                        f"{self._settings.path} is held by {self._holder()} after a wait of {self._settings.wait_ms} ms",
+                        f"{self._settings.path} is held by {self._holder()}"
+                        f" after a wait of {self._settings.wait_ms} ms",
                         todo="run it again later; remove the file only if its owner is gone for certain",
                         path=self._settings.path,
                     )

@@ -45,12 +45,8 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
     """
     if not _anything(settings, settings.load_timeline()):
         return []
-    done = []
     with settings.new_lock():
-        for pending in settings.load_timeline().pending({Action.ROLLBACK}):
-            timeline = settings.load_timeline()
-            finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline))
-            done.append((timeline.payload(finished, settings.clock)["commitsRollback"][0], finished.timestamp))
+        done = finish_rollbacks(settings)
         for target in abandoned_writes(settings, settings.load_timeline()):
             finished = roll_back(settings, settings.load_timeline(), target)
             done.append((target.timestamp, finished.timestamp))
@@ -60,9 +56,22 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
     return done
 
 
+def finish_rollbacks(settings: TransactionSettings) -> list[tuple[str, str]]:
+    """Carry pending rollbacks to their end; the caller holds the table lock.
+
+    :returns: (rolled back instant, rollback instant) of each.
+    """
+    done = []
+    for pending in settings.load_timeline().pending({Action.ROLLBACK}):
+        timeline = settings.load_timeline()
+        finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline))
+        done.append((timeline.payload(finished, settings.clock)["commitsRollback"][0], finished.timestamp))
+    return done
+
+
 def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[FileStatus]:
-    """Heartbeat files and marker folders of instants that are no longer pending: their writers died, or could not remove
-    them, between the last step and the end."""
+    """Heartbeat files and marker folders of instants that are no longer pending: their writers died, or could not
+    remove them, between the last step and the end."""
     pending = {one.timestamp for one in timeline.instants if not one.is_completed}
     beats = settings.storage.list(f"{settings.base_path}/{HEARTBEAT_FOLDER}")
     markers = settings.storage.list(f"{settings.base_path}/{MARKER_FOLDER}")

@@ -93,7 +93,7 @@ def test_random_batches(
 
 
 def upserts(choose: random.Random, stored: list[Row], ts: int, *, late: bool) -> list[Row]:
-    """Changes of stored rows: newer ones, ties with the stored ordering value, deletes, two for one key, and late ones."""
+    """Changes of stored rows: newer ones, ties with the stored ordering value, deletes, two for a key, late ones."""
     batch: list[Row] = []
     for one in choose.sample(stored, min(12, len(stored))):
         kind = choose.choice(["newer", "tie", "delete", "twice", "late"])

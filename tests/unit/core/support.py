@@ -1,4 +1,4 @@
-"""What the tests of the table format share: a clock that is turned by hand, a storage that dies on purpose, small tables."""
+"""What the tests of the table format share: a clock turned by hand, a storage that dies on purpose, small tables."""
 
 from __future__ import annotations
 
@@ -174,9 +174,7 @@ def log_file(file_id: str, instant: str, version: int, size: int, partition: str
     return LogFile(partition, LogFileName(file_id, instant, version, "0-1-1"), size)
 
 
-def file_slice(
-    file_id: str, instant: str, base: int | None, *logs: int, partition: str = "a"
-) -> FileSlice:
+def file_slice(file_id: str, instant: str, base: int | None, *logs: int, partition: str = "a") -> FileSlice:
     """A slice by the bytes of its files; ``base`` None: only logs."""
     return FileSlice(
         partition=partition,

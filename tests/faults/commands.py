@@ -1,0 +1,56 @@
+"""The jobs as a person starts them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pyspark
+import pytest
+
+ROOT = Path(__file__).parents[2]
+JVM_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:UseAVX=2"
+
+
+def needs_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java", path=str(Path(home) / "bin") if home else None) is None:
+        pytest.skip("no Java: install a Java 17 runtime (openjdk-17-jre-headless)")
+
+
+def spark_submit(job: str, *arguments: str, cores: int = 1) -> list[str]:
+    """The line of spark-submit for a job on a local master."""
+    return [
+        str(Path(sys.executable).with_name("spark-submit")),
+        *("--master", f"local[{cores}]", "--driver-java-options", JVM_OPTIONS),
+        *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"),
+        str(ROOT / "spark_jobs" / f"{job}.py"),
+        *arguments,
+    ]
+
+
+def without_spark_submit(job: str, *arguments: str) -> list[str]:
+    """The same job by Python alone: it reaches the point where it would start Spark."""
+    return [sys.executable, str(ROOT / "spark_jobs" / f"{job}.py"), *arguments]
+
+
+def ingest_arguments(table: Path, source: Path, *more: str) -> list[str]:
+    return [
+        *("--base-path", str(table), "--table-name", "t", "--source-format", "parquet", "--source", str(source)),
+        *("--record-key-fields", "id", "--partition-path-fields", "p", "--precombine-field", "ts"),
+        *("--hoodie-conf", "hoodie.index.bloom.num_entries=100", *more),
+    ]
+
+
+def environment() -> dict[str, str]:
+    """PySpark's own Spark, this Python, this checkout."""
+    return {
+        **os.environ,
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),
+    }

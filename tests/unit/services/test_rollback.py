@@ -1,0 +1,302 @@
+"""Rollback of writes that died: by markers, by listing, twice, and with a death at every storage call of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
+from spark_jobs.core.files.names import Marker, MarkerType
+from spark_jobs.core.handles.append import AppendTarget, append_changes
+from spark_jobs.core.handles.context import stamp
+from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.merge.changes import Changes
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
+from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, ROLLBACK_PLAN
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.transaction.heartbeat import heartbeat_path
+from spark_jobs.core.transaction.transaction import TransactionSettings, begin
+from spark_jobs.services.compaction.plan import CompactionLimits, plan_compaction
+from spark_jobs.services.rewrite import claim
+from spark_jobs.services.rollback.execute import roll_back
+from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes, undo
+from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers
+from tests.unit.core.support import (
+    Died,
+    HandClock,
+    MortalStorage,
+    complete,
+    contents,
+    context_of,
+    new_table,
+    rows,
+    scope,
+    start,
+)
+
+pytestmark = pytest.mark.unit
+
+T1, T2 = "20240101000000001", "20240101000000002"
+BEFORE = [("a", 1, "one"), ("b", 1, "one")]
+PROPERTIES = {"hoodie.write.lock.wait_time_ms": "2000"}
+
+
+@dataclass
+class FailedWrite:
+    """A table of one commit, and a delta commit that died after it made a log, a new file group and a marker alone."""
+
+    table: HudiTable
+    base: WriteStat
+    log: WriteStat
+    new: WriteStat
+
+    def settings(self, storage: object = None) -> TransactionSettings:
+        found = self.table.refreshed().transaction_settings(PROPERTIES)
+        return found if storage is None else replace(found, storage=storage)  # type: ignore[arg-type]
+
+    def data_files(self) -> set[str]:
+        base = Path(self.table.base_path)
+        return {
+            str(path.relative_to(base))
+            for path in base.rglob("*")
+            if path.is_file() and ".hoodie/" not in f"{path.relative_to(base)}" and "metadata" not in path.name
+        }
+
+
+def write(table: HudiTable, time: str, group: str, *records: tuple[str, int, str]) -> WriteStat:
+    handle = CreateHandle(context_of(table, time), scope(), "p", group)
+    handle.write(rows(*records, partition="p"))
+    (stat,) = handle.close()
+    return stat
+
+
+def failed_write(path: Path) -> FailedWrite:
+    table = new_table(str(path), clock=HandClock(moment=datetime.now(UTC)))
+    first = start(table, T1)
+    base = write(table, T1, "g", *BEFORE)
+    complete(table, first, [base])
+    start(table, T2)
+    target = AppendTarget(
+        partition="p", file_id=base.file_id, base_instant=T1, base_file=base.file_name, log_names=(), next_version=1
+    )
+    context = context_of(table, T2)
+    changes = Changes(stamp(rows(("a", 2, "two"), partition="p"), context, scope(), "p", "g-0"), np.array([False]))
+    log = append_changes(context, scope(), target, changes, hard_deletes=False)
+    new = write(table, T2, "h", ("c", 2, "two"))
+    create_marker(table.storage, table.base_path, T2, "p", "never-0_0-1-1_9.parquet", MarkerType.CREATE)
+    return FailedWrite(table, base, log, new)
+
+
+def assert_undone(failed: FailedWrite, rollbacks: int = 1) -> None:
+    line = failed.table.refreshed().timeline
+    assert [(one.timestamp, one.action) for one in line.instants if one.action is not Action.ROLLBACK] == [
+        (T1, Action.DELTA_COMMIT)
+    ]
+    undone = [one for one in line.instants if one.action is Action.ROLLBACK]
+    assert [one.is_completed for one in undone] == [True] * rollbacks
+    assert contents(failed.table) == BEFORE
+    assert failed.new.path not in failed.data_files()
+    assert read_markers(failed.table.storage, failed.table.base_path, T2) is None
+    assert not Path(heartbeat_path(failed.table.base_path, T2)).exists()
+    # the blocks of the failed write are taken back for good, though an instant of the same time were to complete
+    view = failed.table.refreshed().view()
+    assert all(log.name.file_id == "g-0" for one in view.latest_slices() for log in one.log_files)
+
+
+@pytest.mark.parametrize("with_markers", [True, False])
+def test_a_dead_write_is_undone(tmp_path: Path, with_markers: bool) -> None:
+    failed = failed_write(tmp_path / "t")
+    if not with_markers:
+        delete_markers(failed.table.storage, failed.table.base_path, T2)
+    ((target, by),) = roll_back_failed_writes(failed.settings())
+    assert target == T2
+    assert_undone(failed)
+    line = failed.table.refreshed().timeline
+    metadata = line.payload(Instant(by, Action.ROLLBACK, State.COMPLETED), HandClock())
+    (partition,) = metadata["partitionMetadata"].values()
+    assert [Path(path).name for path in partition["successDeleteFiles"]] == [failed.new.file_name]
+    assert [Path(path).name for path in partition["logFilesFromFailedCommit"]] == [failed.log.file_name]
+    assert metadata["commitsRollback"] == [T2]
+    assert roll_back_failed_writes(failed.settings()) == []
+
+
+def test_the_command_block_takes_the_blocks_back_whatever_the_timeline_says(tmp_path: Path) -> None:
+    failed = failed_write(tmp_path / "t")
+    roll_back_failed_writes(failed.settings())
+    reader = failed.table.refreshed().scan().reader()
+    (one,) = failed.table.refreshed().file_slices()
+    scan = reader.scan_logs(one, lambda instant: True)
+    assert (scan.entries, scan.rollback_blocks) == ((), 1)
+
+
+def test_a_write_that_never_got_inflight_leaves_no_files(tmp_path: Path) -> None:
+    failed = failed_write(tmp_path / "t")
+    roll_back_failed_writes(failed.settings())
+    transaction = begin(failed.settings(), Action.DELTA_COMMIT)
+    assert transaction is not None
+    transaction.abandon()
+    files = failed.data_files()
+    assert [target for target, _ in roll_back_failed_writes(failed.settings())] == [transaction.time]
+    assert failed.data_files() == files
+
+
+def test_a_live_write_is_left_alone(tmp_path: Path) -> None:
+    failed = failed_write(tmp_path / "t")
+    transaction = begin(failed.settings(), Action.DELTA_COMMIT)
+    assert transaction is not None
+    transaction.to_inflight()
+    assert [target for target, _ in roll_back_failed_writes(failed.settings())] == [T2]
+    assert abandoned_writes(failed.settings(), failed.table.refreshed().timeline) == []
+    undo(failed.settings(), "no such instant", lambda line: None)
+    transaction.abandon()
+
+
+def dies(work: Callable[[], object]) -> bool:
+    """Run ``work`` in a process of its own, which is gone at once where it raises :class:`Died`; whether it did."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except Died:
+            os._exit(7)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in (0, 7)
+    return code == 7
+
+
+@pytest.mark.parametrize("with_markers", [True, False])
+def test_a_rollback_that_dies_at_any_call_is_finished_by_the_next_writer(tmp_path: Path, with_markers: bool) -> None:
+    deaths = 0
+    while True:
+        failed = failed_write(tmp_path / str(deaths))
+        if not with_markers:
+            delete_markers(failed.table.storage, failed.table.base_path, T2)
+        storage = MortalStorage(deaths)
+        settings = failed.settings(storage)
+        if not dies(lambda settings=settings: roll_back_failed_writes(settings)):  # type: ignore[misc]
+            break
+        roll_back_failed_writes(failed.settings())
+        assert_undone(failed)
+        roll_back_failed_writes(failed.settings())
+        assert_undone(failed)
+        deaths += 1
+        assert deaths < 60
+    assert deaths > 10
+
+
+def compaction_that_died(path: Path) -> tuple[FailedWrite, Instant]:
+    """A compaction plan whose worker made a base file, then died."""
+    failed = failed_write(path)
+    roll_back_failed_writes(failed.settings())
+    table = failed.table
+    time = "20990101000000000"
+    limits = CompactionLimits(target_io=100, log_size=0, max_file_size=1000)
+    plan = plan_compaction(table.refreshed().file_slices(), frozenset(), limits)
+    inflight = start(table, time, Action.COMPACTION, encode_payload(COMPACTION_PLAN, plan.to_avro(limits)))
+    write(table, time, "g", *BEFORE)
+    return failed, inflight
+
+
+def test_a_dead_compaction_goes_back_to_its_plan(tmp_path: Path) -> None:
+    failed, inflight = compaction_that_died(tmp_path / "t")
+    files = failed.data_files()
+    assert roll_back_failed_writes(failed.settings()) == []  # the next ingest leaves plans alone
+    told: list[str] = []
+    transaction = claim(failed.settings(), inflight, told.append)
+    assert transaction is not None
+    assert "whose worker is gone" in told[0]
+    assert transaction.instant.state is State.REQUESTED
+    assert len(files - failed.data_files()) == 1
+    assert contents(failed.table) == BEFORE
+    transaction.abandon()
+
+
+def test_a_rollback_of_a_compaction_that_dies_is_finished_before_the_plan_is_taken_again(tmp_path: Path) -> None:
+    deaths = 0
+    while True:
+        failed, inflight = compaction_that_died(tmp_path / str(deaths))
+        settings = failed.settings(MortalStorage(deaths))
+
+        def work(settings: TransactionSettings = settings, inflight: Instant = inflight) -> None:
+            with settings.new_lock():
+                roll_back(settings, settings.load_timeline(), inflight, keep_plan=True)
+
+        if not dies(work):
+            break
+        transaction = claim(failed.settings(), inflight, lambda line: None)
+        assert transaction is not None
+        transaction.to_inflight()
+        assert roll_back_failed_writes(failed.settings()) == []  # nothing is left that would undo the new worker
+        transaction.publish(b"{}")
+        assert contents(failed.table)
+        deaths += 1
+        assert deaths < 40
+    assert deaths > 5
+
+
+def test_plan_by_markers() -> None:
+    created = Marker("p", "g-0_0-1-1_5.parquet", MarkerType.CREATE)
+    merged = Marker("p", "h-0_0-1-1_5.parquet", MarkerType.MERGE)
+    appended = Marker("q", ".i-0_3.log.2_0-1-1", MarkerType.APPEND)
+    created_log = Marker("q", ".j-0_5.log.1_0-1-1", MarkerType.CREATE)
+    assert plan_by_markers([created, merged, appended, created_log]) == (
+        RollbackRequest(partition="p", file_id="g-0", base_instant="5", delete=("g-0_0-1-1_5.parquet",)),
+        RollbackRequest(partition="p", file_id="h-0", base_instant="5", delete=("h-0_0-1-1_5.parquet",)),
+        RollbackRequest(partition="q", file_id="i-0", base_instant="3", cancel={".i-0_3.log.2_0-1-1": 1}),
+        RollbackRequest(partition="q", file_id="j-0", base_instant="5", delete=(".j-0_5.log.1_0-1-1",)),
+    )
+
+
+def listed(*names: str) -> list[tuple[str, FileStatus]]:
+    return [
+        ("p", FileStatus(path=f"/t/p/{name}", size=1, modified_ms=0, is_directory=False, etag="")) for name in names
+    ]
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (Action.DELTA_COMMIT, ["g-0_0-1-1_5.parquet", ".h-0_3.log.1_0-1-1"]),
+        (Action.COMPACTION, ["g-0_0-1-1_5.parquet"]),  # logs on its slice are of other writers
+    ],
+)
+def test_plan_by_listing(action: Action, expected: list[str]) -> None:
+    files = listed(
+        "g-0_0-1-1_5.parquet",
+        "g-0_0-1-1_4.parquet",
+        ".h-0_3.log.1_0-1-1",
+        ".h-0_3.log.2_0-1-1",
+        ".h-0_6.log.1_0-1-1",
+        ".hoodie_partition_metadata",
+    )
+
+    def instants(partition: str, status: FileStatus) -> list[str]:
+        assert status.name != ".h-0_6.log.1_0-1-1", "a log of a later slice need not be read"
+        return ["4", "5"] if status.name == ".h-0_3.log.1_0-1-1" else ["4"]
+
+    found = plan_by_listing(Instant("5", action, State.INFLIGHT), files, instants)
+    assert [name for one in found for name in (*one.delete, *one.cancel)] == expected
+
+
+def test_the_plan_survives_the_timeline() -> None:
+    requests = (
+        RollbackRequest(partition="", file_id="g-0", base_instant="5", delete=("g-0_0-1-1_5.parquet",)),
+        RollbackRequest(partition="p/q", file_id="i-0", base_instant="3", cancel={".i-0_3.log.2_0-1-1": 1}),
+    )
+    plan = RollbackPlan(Instant("5", Action.DELTA_COMMIT, State.INFLIGHT), requests)
+    raw = decode_payload(encode_payload(ROLLBACK_PLAN, plan.to_avro("/lake/t")), "x")
+    assert RollbackPlan.requests_from_avro(raw) == requests
+    assert raw["RollbackRequests"][0]["filesToBeDeleted"] == ["/lake/t/g-0_0-1-1_5.parquet"]

@@ -1,0 +1,221 @@
+"""Compaction, clustering and cleaning of a real table without a cluster: no service changes what a query sees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.handles.append import append_changes
+from spark_jobs.core.handles.context import stamp
+from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.merge.changes import Changes
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action, next_instant_time
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.clean import CleanOptions
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.service import ClusteringOptions, CompactionOptions
+from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.clustering.job import run_clustering
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.write.routes import append_target
+from tests.unit.core.support import complete, contents, context_of, new_table, rows, scope, start
+
+pytestmark = pytest.mark.unit
+
+ENGINE = LocalEngine(SYSTEM_CLOCK)
+AT_ONCE = {
+    "hoodie.compact.inline.max.delta.commits": "1",
+    "hoodie.clustering.async.max.commits": "1",
+    "hoodie.cleaner.commits.retained": "1",
+    "hoodie.clean.max.commits": "1",
+}
+Change = tuple[str, bool]
+
+
+def compact(table: HudiTable, **options: object) -> JobResult:
+    given = CompactionOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
+    return run_compaction(ENGINE, given, Progress("compact"))
+
+
+def cluster(table: HudiTable, **options: object) -> JobResult:
+    given = ClusteringOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
+    return run_clustering(ENGINE, given, Progress("cluster"))
+
+
+def clean(table: HudiTable, **options: object) -> JobResult:
+    given = CleanOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
+    return run_cleaning(given, Progress("clean"))
+
+
+def next_time(table: HudiTable) -> str:
+    table = table.refreshed()
+    return next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
+
+
+def insert(table: HudiTable, *keys: str) -> None:
+    time = next_time(table)
+    work = start(table, time)
+    handle = CreateHandle(context_of(table, time), scope(), "p", SYSTEM_CLOCK.new_uuid())
+    handle.write(rows(*((key, 1, time) for key in keys), partition="p"))
+    complete(table, work, handle.close())
+
+
+def change(table: HudiTable, changes: list[Change], ordering: int) -> None:
+    """A delta commit of one log on the first file group; a change that is true is a delete."""
+    if not changes:
+        return
+    time = next_time(table)
+    work = start(table, time)
+    table = table.refreshed()
+    view = table.view()
+    one = view.latest_slices()[0]
+    target = append_target(view, one, table.pending.compaction.get((one.partition, one.file_id)))
+    context = context_of(table, time)
+    stamped = stamp(rows(*((key, ordering, time) for key, _ in changes), partition="p"), context, scope(), "p", "")
+    deleted = np.array([gone for _, gone in changes], bool)
+    complete(table, work, [append_changes(context, scope(), target, Changes(stamped, deleted), hard_deletes=False)])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> HudiTable:
+    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+    insert(made, "a", "b", "c")
+    return made
+
+
+def everything(table: HudiTable) -> list[str]:
+    """All rows with all meta columns but the file name."""
+    return sorted(str(row) for row in table.refreshed().scan().to_arrow().drop(["_hoodie_file_name"]).to_pylist())
+
+
+CHANGES = st.lists(st.tuples(st.sampled_from("abcde"), st.booleans()), max_size=4, unique_by=lambda one: one[0])
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(CHANGES, max_size=3), CHANGES, CHANGES)
+def test_services_between_writes_change_no_query(
+    tmp_path_factory: pytest.TempPathFactory, before: list[list[Change]], during: list[Change], after: list[Change]
+) -> None:
+    plain = new_table(str(tmp_path_factory.mktemp("plain")), clock=SYSTEM_CLOCK)
+    served = new_table(str(tmp_path_factory.mktemp("served")), clock=SYSTEM_CLOCK)
+    for table in (plain, served):
+        insert(table, "a", "b", "c")
+        for number, changes in enumerate(before):
+            change(table, changes, number + 2)
+    compact(served, mode="schedule")
+    for table in (plain, served):
+        change(table, during, 10)
+    seen = everything(served)
+    compact(served, mode="execute")
+    assert everything(served) == seen
+    for table in (plain, served):
+        change(table, after, 11)
+    seen = everything(served)
+    clean(served)
+    cluster(served)
+    assert everything(served) == seen
+    keys = [[(key, stamp) for key, stamp, _ in contents(table)] for table in (plain, served)]
+    assert keys[0] == keys[1]
+
+
+def test_a_dry_run_lists_what_is_then_read(table: HudiTable) -> None:
+    change(table, [("a", False), ("b", True)], 2)
+    dry = compact(table, dry_run=True)
+    assert dry.state is JobState.DRY_RUN
+    assert dry.plan is not None
+    assert len(dry.plan["operations"]) == 1
+    assert len(table.refreshed().timeline.instants) == 2
+    done = compact(table)
+    assert (done.state, done.files_in, done.bytes_in) == (JobState.COMPLETED, dry.files_in, dry.bytes_in)
+    assert (done.updates, done.deletes, done.records_out) == (1, 1, 2)
+
+
+def test_reasons_when_there_is_nothing_to_do(table: HudiTable) -> None:
+    found = compact(table)
+    assert found.state is JobState.NOTHING_TO_DO
+    assert found.reason is not None
+    assert "none of 1 file slices has logs" in found.reason
+    assert "no compaction is planned" in str(compact(table, mode="execute").reason)
+    assert "1 completed commit(s), 1 are retained" in str(clean(table).reason)
+    cluster(table)
+    assert "0 commit(s) since the last clustering" in str(cluster(table).reason)
+    with pytest.raises(ConfigError, match="--instant-time 7 is no pending compaction of this table"):
+        compact(table, mode="execute", instant_time="7")
+
+
+def test_a_plan_is_made_once_and_executed_by_name(table: HudiTable) -> None:
+    change(table, [("a", False)], 2)
+    planned = compact(table, mode="schedule")
+    again = compact(table, mode="schedule")
+    assert (planned.instant, planned.state) == (again.instant, JobState.SCHEDULED)
+    assert "planned already" in str(again.reason)
+    done = compact(table, mode="execute", instant_time=planned.instant)
+    assert (done.instant, done.state) == (planned.instant, JobState.COMPLETED)
+    repeated = compact(table, mode="execute", instant_time=planned.instant)
+    assert "is completed already" in str(repeated.reason)
+
+
+def test_a_copy_on_write_table_is_not_compacted(tmp_path: Path) -> None:
+    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK, merge_on_read=False)
+    with pytest.raises(ConfigError, match="is COPY_ON_WRITE, it has no logs"):
+        compact(made)
+
+
+def test_cleaning_after_compactions_removes_what_no_query_reads(table: HudiTable) -> None:
+    for ordering in (2, 3, 4):
+        change(table, [("a", False)], ordering)
+        compact(table)
+    seen = everything(table)
+    dry = clean(table, dry_run=True)
+    done = clean(table)
+    assert (done.state, done.extra["deleted_files"]) == (JobState.COMPLETED, dry.files_in)
+    assert dry.files_in > 0
+    assert everything(table) == seen
+    assert len(list(Path(table.base_path, "p").glob("*.parquet"))) == 2  # the newest, and the one before it
+
+
+def test_a_clean_that_died_is_finished_by_the_next(table: HudiTable) -> None:
+    for ordering in (2, 3, 4):
+        change(table, [("a", False)], ordering)
+        compact(table)
+    seen = everything(table)
+    expected = clean(table, dry_run=True)
+    child = os.fork()
+    if child == 0:
+        os.unlink = _dying(os.unlink)  # type: ignore[assignment]
+        try:
+            clean(table)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert [one.action for one in table.refreshed().timeline.pending({Action.CLEAN})] == [Action.CLEAN]
+    clean(table)
+    assert everything(table) == seen
+    (done,) = table.refreshed().timeline.completed(Action.CLEAN)
+    assert table.refreshed().timeline.payload(done, SYSTEM_CLOCK)["totalFilesDeleted"] == expected.files_in
+
+
+def _dying(unlink: Callable[[str], None]) -> Callable[[str], None]:
+    """The call that deletes a file, until it is to delete the second data file: the process is gone then."""
+    left = 1
+
+    def call(path: str) -> None:
+        nonlocal left
+        if str(path).endswith(".parquet"):
+            left -= 1
+            if left < 0:
+                os._exit(7)
+        unlink(path)
+
+    return call
