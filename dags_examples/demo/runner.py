@@ -24,20 +24,19 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-import psutil
-
 from dags_examples.demo import report
 from dags_examples.demo.instants import read_bars
+from dags_examples.demo.processes import end_tree
 from dags_examples.demo.progress import follow, last_error, state_in
 from dags_examples.demo.settings import METASTORE_VARIABLE, Places, configured_metastore, environment
 from dags_examples.demo.timeline_svg import draw
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import HudiError
+from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.embedded import start_metastore, stop_metastore
 
 DAG_ID = "flights_demo"
 TABLES = ("flights", "flights_mor")
-_STOP_SECONDS = 20
 
 
 class DemoError(Exception):
@@ -101,6 +100,8 @@ def _run(places: Places, metastore_uris: str | None, every: int, clock: Clock) -
     if uris is None:
         with _step("Hive metastore", clock):
             own = uris = start_metastore(places.metastore).uri
+    else:
+        ThriftMetastore.connect(uris)  # better told now than after minutes of work
     variables = environment(places, uris, os.environ, every=every)
     with _step("Airflow's database", clock):
         _make_airflow_database(places, variables)
@@ -137,44 +138,8 @@ def _dag(places: Places, variables: Mapping[str, str], clock: Clock) -> tuple[in
             failed = follow(child.stdout, log, sys.stdout, clock, state_in(places.airflow_database, DAG_ID))
             return child.wait(), failed
         except BaseException:
-            _end(child, clock)
+            end_tree(child, clock)
             raise
-
-
-def _end(child: subprocess.Popen[str], clock: Clock) -> None:
-    """SIGTERM to all that Airflow started, SIGKILL to Airflow, and to what is left after a while.
-
-    Airflow is held first: it would take the end of a job for a failed task, and start the next one.
-    """
-    try:
-        airflow = psutil.Process(child.pid)
-        airflow.suspend()
-        jobs = airflow.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return
-    for job in jobs:
-        _signal(job, signal.SIGTERM)
-    deadline = clock.monotonic() + _STOP_SECONDS
-    while any(map(_alive, jobs)) and clock.monotonic() < deadline:
-        clock.sleep(0.1)
-    for process in (airflow, *filter(_alive, jobs)):
-        _signal(process, signal.SIGKILL)
-    child.wait()
-
-
-def _alive(process: psutil.Process) -> bool:
-    """A zombie has ended, though in a container without an init nobody may ever bury it."""
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _signal(process: psutil.Process, number: signal.Signals) -> None:
-    try:
-        process.send_signal(number)
-    except psutil.NoSuchProcess:
-        return
 
 
 def _make_airflow_database(places: Places, variables: Mapping[str, str]) -> None:
@@ -253,7 +218,10 @@ def _step(title: str, clock: Clock) -> Iterator[None]:
 def _only_run(places: Places) -> Iterator[None]:
     """Make the folder, and refuse a second run in it at the same time."""
     for folder in (places.directory, places.airflow_home, places.logs, places.tables):
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DemoError(f"can't make the folder {folder} ({error.strerror}): give another --directory") from None
     with open(places.directory / ".lock", "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -272,9 +240,9 @@ def _need_same_flights(places: Places, every: int) -> None:
 
 
 def _count(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise ValueError
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number of 1 or more")
+    return int(text)
 
 
 def _need_java() -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from spark_jobs.core.config import write_keys
+from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.avro_schema import arrow_schema_of, with_meta_fields
 from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
@@ -24,6 +25,7 @@ def rewrite_context(
     table: HudiTable, properties: Mapping[str, str], instant: str, *, max_file_size: int
 ) -> WriteContext:
     """How a service writes base files: the table's schema and payload, the job's codec and bloom settings."""
+    refuse_unwritable(table.config)
     bloom = BloomSettings(
         kind=write_keys.BLOOM_TYPE.of(properties),
         entries=write_keys.BLOOM_ENTRIES.of(properties),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.config import write_keys as keys
-from spark_jobs.core.config.table_config import TableConfig
+from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.base_file import BloomSettings
 from spark_jobs.core.keygen.spec import KeySpec
@@ -97,7 +97,7 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         _agree("--record-key-fields", ",".join(resolved.record_key_fields), ",".join(record_key), name)
         _agree("--partition-path-fields", ",".join(resolved.partition_path_fields), ",".join(partition), name)
         _agree("--precombine-field", resolved.precombine_field, own.precombine_field, name)
-        _refuse_features(own)
+        refuse_unwritable(own)
     payload_class = keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
     config = WriteConfig(
         options=resolved,
@@ -153,24 +153,3 @@ def _agree(option: str, given: str | None, stored: str, table: str) -> None:
             f"{option} {given} contradicts table {table}, which has {stored or 'none'}",
             todo="leave the option out or write to another path",
         )
-
-
-def _refuse_features(config: TableConfig) -> None:
-    """Tables with a feature whose neglect would harm their other users are not written to."""
-    refused = {
-        "hoodie.populate.meta.fields=false": not config.populate_meta_fields,
-        "hoodie.table.cdc.enabled=true": config.properties.get("hoodie.table.cdc.enabled", "").lower() == "true",
-        "hoodie.bootstrap.base.path": bool(config.properties.get("hoodie.bootstrap.base.path")),
-        "hoodie.table.base.file.format": config.properties.get("hoodie.table.base.file.format", "PARQUET") != "PARQUET",
-        "hoodie.datasource.write.drop.partition.columns=true": config.properties.get(
-            "hoodie.datasource.write.drop.partition.columns", ""
-        ).lower()
-        == "true",
-    }
-    for feature, present in refused.items():
-        if present:
-            raise UnsupportedTableError(
-                f"table {config.name} has {feature}, which this release does not write",
-                todo="write to it with Hudi",
-                table=config.name,
-            )

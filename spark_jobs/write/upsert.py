@@ -132,8 +132,16 @@ class UpsertJob:
                     routes[number] = CreateRoute(partition, self.table.clock.new_uuid())
                 spread.setdefault(partition, []).append((number, share.records))
         rows = sum(profile.updates.values()) + sum(profile.inserts.values())
-        tasks = max(1, min(len(routes), max(2 * parallelism(self.spark), rows // ROWS_PER_TASK)))
-        return RoutingPlan(routes, tasks), spread
+        wanted = self._parallelism() or max(2 * parallelism(self.spark), rows // ROWS_PER_TASK)
+        return RoutingPlan(routes, max(1, min(len(routes), wanted))), spread
+
+    def _parallelism(self) -> int:
+        """The tasks that the user asked for; 0 where nobody did."""
+        by_operation = {
+            Operation.INSERT: write_keys.INSERT_PARALLELISM,
+            Operation.DELETE: write_keys.DELETE_PARALLELISM,
+        }
+        return by_operation.get(self.config.operation, write_keys.UPSERT_PARALLELISM).of(self.config.properties)
 
     def _route_of(self, view: FileSystemView, one: FileSlice, *, fills: bool) -> Route:
         key = (one.partition, one.file_id)

@@ -1,4 +1,7 @@
-"""The keys that a writer or a table service asks for, with Hudi's names, meanings and, but for the codec, defaults."""
+"""The keys that a writer or a table service asks for, with Hudi's names and meanings.
+
+docs/configuration.md tells which defaults differ.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,6 @@ class CompactionTrigger(StrEnum):
 class CleaningPolicy(StrEnum):
     KEEP_LATEST_COMMITS = "KEEP_LATEST_COMMITS"
     KEEP_LATEST_FILE_VERSIONS = "KEEP_LATEST_FILE_VERSIONS"
-
-
-class MarkersType(StrEnum):
-    DIRECT = "DIRECT"
-    TIMELINE_SERVER_BASED = "TIMELINE_SERVER_BASED"
 
 
 CODEC = Key(
@@ -169,9 +167,6 @@ BULK_INSERT_PARALLELISM = Key(
 DELETE_PARALLELISM = Key(
     name="hoodie.delete.shuffle.parallelism", parse=integer(), default=0, doc="Tasks of a delete; 0: by the input."
 )
-MARKERS_TYPE = Key(
-    name="hoodie.write.markers.type", parse=choice(MarkersType), default=MarkersType.DIRECT, doc="How markers are kept."
-)
 HEARTBEAT_INTERVAL = Key(
     name="hoodie.client.heartbeat.interval_in_ms",
     parse=integer(1),
@@ -292,10 +287,4 @@ CLEAN_MAX_COMMITS = Key(
     parse=integer(1),
     default=1,
     doc="Commits since the last clean that make cleaning due.",
-)
-METADATA_ENABLE = Key(
-    name="hoodie.metadata.enable",
-    parse=boolean,
-    default=False,
-    doc="Keep the metadata table (this release takes a listed one off).",
 )

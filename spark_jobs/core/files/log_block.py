@@ -180,7 +180,7 @@ def _sound_end(file: RandomAccess, start: int, size: int) -> int | None:
     if _LONG.unpack(_read(file, end - 8, 8))[0] != block_length + len(MAGIC):
         return None
     following = _read(file, end, len(MAGIC))
-    return end if following in (b"", MAGIC) else None
+    return end if MAGIC.startswith(following) else None  # the end of the file, or the next block, even a torn one
 
 
 def _parse_block(file: RandomAccess, start: int, end: int) -> LogBlock | None:

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from spark_jobs.core.config.features import refuse_unreadable
 from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.read.slice_reader import SliceReader
@@ -70,15 +71,7 @@ class Scan:
         return pa.schema([full.field(name) for name in self.columns])
 
     def reader(self) -> SliceReader:
-        """How executors read the slices of this scan.
-
-        :raises UnsupportedTableError: a table with features that this release does not read.
-        """
-        if not self.config.populate_meta_fields:
-            raise UnsupportedTableError(
-                f"table {self.config.name} keeps no meta columns (hoodie.populate.meta.fields=false), "
-                "which this release does not read"
-            )
+        """How executors read the slices of this scan."""
         return SliceReader(
             storage=self.storage,
             base_path=self.base_path,
@@ -89,7 +82,11 @@ class Scan:
         )
 
     def slices(self) -> list[FileSlice]:
-        """The file slices that the query reads."""
+        """The file slices that the query reads.
+
+        :raises UnsupportedTableError: a table with features that this release does not read.
+        """
+        refuse_unreadable(self.config)
         if self.query is not Query.READ_OPTIMIZED:
             return list(self.view.latest_slices())
         by_key = {(base.partition, base.name.file_id): base for base in self.view.latest_base_files()}

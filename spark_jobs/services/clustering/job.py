@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.markers import reconcile_markers
@@ -43,6 +44,7 @@ def run_clustering(engine: Engine, options: ClusteringOptions, progress: Progres
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
     table = HudiTable.open(options.base_path)
+    refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     scheduled = None
     if options.mode is not ServiceMode.EXECUTE:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.files.markers import reconcile_markers
 from spark_jobs.core.read.slice_reader import SliceReader
@@ -41,6 +42,7 @@ def run_compaction(engine: Engine, options: CompactionOptions, progress: Progres
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
     table = HudiTable.open(options.base_path)
+    refuse_unwritable(table.config)
     refuse_on_other_type(table, "compaction")
     settings = table.transaction_settings(properties)
     scheduled = None

@@ -1,0 +1,45 @@
+"""Features of a table that this release does not have, refused before a row is misread or a file harmed."""
+
+from __future__ import annotations
+
+from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.table_config import TableConfig
+from spark_jobs.core.errors import UnsupportedTableError
+
+
+def _unreadable(config: TableConfig) -> dict[str, bool]:
+    """Features whose rows are not all in the base and log files, or not as this release looks for them."""
+    values = config.properties
+    return {
+        f"{keys.POPULATE_META_FIELDS.name}=false": not config.populate_meta_fields,
+        keys.BOOTSTRAP_BASE_PATH.name: keys.BOOTSTRAP_BASE_PATH.of(values) != "",
+        f"{keys.BASE_FILE_FORMAT.name} other than PARQUET": keys.BASE_FILE_FORMAT.of(values)
+        is not keys.BaseFileFormat.PARQUET,
+        f"{keys.DROP_PARTITION_COLUMNS.name}=true": keys.DROP_PARTITION_COLUMNS.of(values),
+    }
+
+
+def refuse_unreadable(config: TableConfig) -> None:
+    """
+    :raises UnsupportedTableError: the table has a feature that this release does not read.
+    """
+    _refuse(config, _unreadable(config), "read")
+
+
+def refuse_unwritable(config: TableConfig) -> None:
+    """
+    :raises UnsupportedTableError: the table has a feature that this release does not read, or whose neglect by a
+        writer would harm its other users.
+    """
+    cdc = {f"{keys.CDC_ENABLED.name}=true": keys.CDC_ENABLED.of(config.properties)}
+    _refuse(config, {**_unreadable(config), **cdc}, "write")
+
+
+def _refuse(config: TableConfig, features: dict[str, bool], verb: str) -> None:
+    for feature, present in features.items():
+        if present:
+            raise UnsupportedTableError(
+                f"table {config.name} has {feature}, which this release does not {verb}",
+                todo=f"{verb} it with Hudi",
+                table=config.name,
+            )
