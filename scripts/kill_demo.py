@@ -40,7 +40,11 @@ MARKER = "PYHUDI_KILL_DEMO"
 """An environment variable that every process below the demo inherits: only what carries this run's token is killed."""
 
 WORK_SECONDS = 250.0
-"""About what the tasks take that have something to do: random moments are spread so that a chain covers them all."""
+TASK_SECONDS = 14.0
+"""About what all tasks take that have something to do, and one of them.
+
+Random moments are spread over a whole chain, or lie within the tasks that were asked for.
+"""
 
 _STARTED = re.compile(r"^(?:  (?P<task>\w+) +|(?P<step>Hive metastore|Airflow's database) +)$")
 _ENDED = re.compile(r"^(?:  (?P<task>\w+) +|(?P<step>Hive metastore|Airflow's database) +)[\d.]+ s  (?:\S.*)$")
@@ -80,7 +84,12 @@ class Chain:
         self.airflow_only: bool = options.airflow_only
         self.every: int = options.every
         self.job_phases: bool = options.phases == "jobs"
+        self.tasks: re.Pattern[str] = options.tasks
         self.token = token
+        for part in ("sources", "tables") if options.start_from else ():
+            shutil.copytree(options.start_from / part, directory / part)
+        if options.start_from and (options.start_from / ".every").exists():
+            shutil.copy(options.start_from / ".every", directory)
         self.kills: list[Kill] = []
         self.finished: set[str] = set()
 
@@ -115,7 +124,7 @@ class Chain:
             try:
                 chunk = chunks.get(timeout=0.05 if deadline is None else max(deadline - time.monotonic(), 0.0))
             except queue.Empty:
-                if self.job_phases and at_start_of is not None and run.running != "start" and not summary:
+                if self.job_phases and at_start_of is not None and self.tasks.search(run.running) and not summary:
                     phase, read = self._job_phase(run, read)
                     if phase and phase not in at_start_of:
                         run.running, deadline = phase, time.monotonic()
@@ -134,6 +143,8 @@ class Chain:
                         continue
                     run.running = name
                     read = len(self.log())
+                    if not self.tasks.search(name):
+                        continue
                     if at_start_of is not None and name not in at_start_of:
                         deadline = time.monotonic()
                     if after is not None and deadline is None and name not in self.finished:
@@ -221,7 +232,9 @@ class Harness:
 
     def _new_chain(self) -> Chain:
         self.chain_number += 1
-        return Chain(self.options.directory / f"chain{self.chain_number}", self.options, self.token)
+        directory: Path = self.options.directory / f"chain{self.chain_number}"
+        directory.mkdir()
+        return Chain(directory, self.options, self.token)
 
     def go(self) -> None:
         if self.options.phases != "none":
@@ -230,7 +243,8 @@ class Harness:
                 seen.add(self.chain.kills[-1].running)
         randoms = 0
         while randoms < self.options.random:
-            after = self.random.uniform(0.0, 2 * WORK_SECONDS / (self.options.random + 1))
+            whole = 2 * WORK_SECONDS / (self.options.random + 1)
+            after = self.random.uniform(0.0, TASK_SECONDS if self.options.tasks.pattern else whole)
             if self._step(f"{after:5.2f} s into new work", after=after):
                 randoms += 1
             else:
@@ -310,12 +324,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--airflow-only", action="store_true", help="kill the demo's process group: drivers and metastore live on"
     )
     parser.add_argument("--every", type=int, default=1, metavar="N", help="every N-th flight alone (%(default)s: all)")
+    parser.add_argument(
+        "--tasks", type=re.compile, default=re.compile(""), metavar="REGEX", help="kill within these tasks alone (all)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="start_from",
+        type=Path,
+        metavar="DIRECTORY",
+        help="begin each chain with the sources and tables of this folder of the demo, instead of nothing",
+    )
     parser.add_argument("--keep", action="store_true", help="keep the folder also where all went well")
     options = parser.parse_args(arguments)
     options.directory = (options.directory or Path(tempfile.mkdtemp(prefix="kill-demo-"))).resolve()
     options.directory.mkdir(parents=True, exist_ok=True)
     if any(options.directory.iterdir()):
         print(f"kill_demo.py: {options.directory} is not empty: name a new folder", file=sys.stderr)
+        return 2
+    if options.start_from and not (options.start_from / "tables").is_dir():
+        print(f"kill_demo.py: --from {options.start_from} is no folder of the demo", file=sys.stderr)
         return 2
     began = time.monotonic()
     harness = Harness(options)

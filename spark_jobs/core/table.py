@@ -21,6 +21,7 @@ from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.table_schema import committed_schema, schema_of_file
 from spark_jobs.core.storage import FileStatus, Storage, locate
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import query_instant
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.transaction.lock import LockSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -158,9 +159,11 @@ class HudiTable:
 
     def view(self, partitions: Sequence[str] | None = None, until: str | None = None) -> FileSystemView:
         """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now)."""
+        # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
+        visibility, pending = Visibility.of(self.timeline, until), self.pending
         wanted = self.partitions() if partitions is None else partitions
         files = ((partition, status) for partition in wanted for status in self._list(partition))
-        return build_view(files, Visibility.of(self.timeline, until), self.pending)
+        return build_view(files, visibility, pending)
 
     def file_slices(self, partition: str | None = None, as_of: str | None = None) -> list[FileSlice]:
         """The latest slices, as a snapshot query sees them."""
@@ -179,6 +182,8 @@ class HudiTable:
 
         :param columns: names in the wanted order; without them the five meta columns, then the table's own.
         :param filter: a ``pyarrow.compute`` expression over any columns.
+        :param as_of: an instant (inclusive), in any spelling that :func:`query_instant` knows; ``begin`` and ``end``
+            too.
         :param begin: exclusive, ``end`` inclusive: the commit times of an incremental query.
         :param query: snapshot, read_optimized or incremental.
         :raises ConfigError: an unknown query, or an incremental one without ``begin``.
@@ -186,7 +191,8 @@ class HudiTable:
         kind = Query.parse(query)
         if kind is Query.INCREMENTAL and begin is None:
             raise ConfigError("an incremental query needs begin", todo='give begin="000" to read from the start')
-        until = end if kind is Query.INCREMENTAL else as_of
+        asked = end if kind is Query.INCREMENTAL else as_of
+        until = None if asked is None else query_instant(asked)
         view = self.view(until=until)
         return Scan(
             storage=self.storage,
@@ -198,8 +204,8 @@ class HudiTable:
             query=kind,
             columns=None if columns is None else tuple(columns),
             condition=filter,
-            begin=begin,
-            end=end,
+            begin=None if begin is None else query_instant(begin),
+            end=until,
         )
 
     def transaction_settings(

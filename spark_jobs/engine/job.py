@@ -16,6 +16,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.storage import locate
 from spark_jobs.engine.failure import Failure, failure_of
 from spark_jobs.engine.progress import Progress, say
+from spark_jobs.engine.streams import separate_stderr
 from spark_jobs.options import JobOptions, JobResult
 
 Options = TypeVar("Options", bound=JobOptions)
@@ -41,6 +42,7 @@ def run_job(
     The result goes, as JSON, to the storage URL ``--result-file`` (whole or not at all) and to the last line of
     stdout. An error goes to stderr as one line, ``<job>: error: ...``; its traceback only with ``--debug``.
     """
+    separate_stderr()
     words = list(sys.argv[1:] if argv is None else argv)
     terminated = threading.Event()
     try:

@@ -50,7 +50,8 @@ def _silence_java() -> None:
     assert jvm is not None  # asking for a system property started it
     log4j = jvm.org.apache.logging.log4j
     builder = log4j.core.config.builder.api.ConfigurationBuilderFactory.newConfigurationBuilder()
-    builder.add(builder.newRootLogger(log4j.Level.OFF))
+    builder.add(builder.newAppender("none", "Null"))  # without an appender Spark takes it for unconfigured
+    builder.add(builder.newRootLogger(log4j.Level.OFF).add(builder.newAppenderRef("none")))
     log4j.core.config.Configurator.reconfigure(builder.build())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -61,9 +62,23 @@ def parallelism(spark: SparkSession) -> int:
     return max(int(spark.sparkContext.defaultParallelism), 1)
 
 
-def tune_for_arrow(spark: SparkSession) -> None:
-    """Batches large enough that the work on a batch outweighs its overhead, still small beside a worker's memory."""
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 65536)
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
-    # tagged rows are cached to be read once: compressing them took a quarter of the time of tagging
-    spark.conf.set("spark.sql.inMemoryColumnarStorage.compressed", "false")
+@contextmanager
+def tuned_for_arrow(spark: SparkSession) -> Iterator[None]:
+    """Settings for the time of one write, put back at its end.
+
+    Batches are large enough that the work on a batch outweighs its overhead, still small beside a worker's memory.
+    Tagged rows are cached to be read once or twice: compressing them took a quarter of the time of tagging.
+    """
+    settings = {
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    }
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is not None:
+                spark.conf.set(name, old)

@@ -15,7 +15,6 @@ from spark_jobs.core.files.names import join
 from spark_jobs.core.read.scan import Scan
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.engine.spark import tune_for_arrow
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
@@ -31,7 +30,6 @@ def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
     query = options.get(QUERY_TYPE, "snapshot")
     if query not in ("snapshot", "read_optimized"):
         raise ConfigError(f"{QUERY_TYPE}={query} is not valid here", todo="give snapshot or read_optimized")
-    tune_for_arrow(spark)
     scan = HudiTable.open(path).scan(query=query, as_of=options.get(AS_OF))
     schema = from_arrow_schema(scan.schema, prefer_timestamp_ntz=True)
     slices = scan.slices()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.table_keys import HIVE_STYLE, URL_ENCODE
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.base_file import BloomSettings
 from spark_jobs.core.keygen.spec import KeySpec
@@ -97,6 +98,8 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         _agree("--record-key-fields", ",".join(resolved.record_key_fields), ",".join(record_key), name)
         _agree("--partition-path-fields", ",".join(resolved.partition_path_fields), ",".join(partition), name)
         _agree("--precombine-field", resolved.precombine_field, own.precombine_field, name)
+        for style, stored in ((HIVE_STYLE, own.hive_style), (URL_ENCODE, own.url_encode)):
+            _agree(style.name, options.hoodie_properties().get(style.name, "").lower(), str(stored).lower(), name)
         refuse_unwritable(own)
     payload_class = keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
     config = WriteConfig(
@@ -141,8 +144,8 @@ def _key_spec(
     return KeySpec.of(
         record_key,
         partition,
-        hive_style=properties.get("hoodie.datasource.write.hive_style_partitioning", "false").lower() == "true",
-        url_encode=properties.get("hoodie.datasource.write.partitionpath.urlencode", "false").lower() == "true",
+        hive_style=HIVE_STYLE.of(properties),
+        url_encode=URL_ENCODE.of(properties),
         class_name=stored or keys.KEY_GENERATOR_CLASS.of(properties),
     )
 

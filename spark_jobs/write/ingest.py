@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -12,20 +13,21 @@ from pyspark.sql import functions as F
 
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.errors import AlreadyExistsError
+from spark_jobs.core.errors import AlreadyExistsError, WriteConflictError
 from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.files.avro_schema import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.files.base_file import BaseFileFormat
-from spark_jobs.core.files.markers import reconcile_markers
 from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.read.table_schema import committed_schema
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
-from spark_jobs.engine.spark import task_scope, tune_for_arrow
+from spark_jobs.engine.spark import task_scope, tuned_for_arrow
 from spark_jobs.hive.config import ENABLE as SYNC_AFTER_WRITE
 from spark_jobs.hive.job import sync_table
 from spark_jobs.options.choices import Operation
@@ -55,7 +57,6 @@ def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | Non
 
 def write_frame(spark: SparkSession, source: DataFrame, options: IngestOptions, progress: Progress) -> JobResult:
     """Write the rows of a DataFrame by the options of an ingest."""
-    tune_for_arrow(spark)
     for line in unknown_key_warnings(dict(options.hoodie_properties())):
         progress.note(f"warning: {line}")
     table = open_if_there(options.base_path)
@@ -65,7 +66,8 @@ def write_frame(spark: SparkSession, source: DataFrame, options: IngestOptions, 
         return _dry_run(config, table, rows)
     if table is None:
         table = _create(config)
-    result = _write_once(spark, config, table, rows, progress)
+    with tuned_for_arrow(spark):
+        result = _write_once(spark, config, table, source, progress)
     if not SYNC_AFTER_WRITE.of(config.properties):
         return result
     synced = sync_table(table.refreshed(), config.properties, progress)
@@ -122,7 +124,7 @@ def _create(config: WriteConfig) -> HudiTable:
 
 
 def _write_once(
-    spark: SparkSession, config: WriteConfig, table: HudiTable, rows: PreparedRows, progress: Progress
+    spark: SparkSession, config: WriteConfig, table: HudiTable, source: DataFrame, progress: Progress
 ) -> JobResult:
     settings = table.transaction_settings(config.properties)
     key = config.options.idempotency_key
@@ -140,7 +142,9 @@ def _write_once(
         if transaction is not None:
             break
     try:
-        stats = _run(spark, config, table.refreshed(), rows, transaction, progress)
+        table = table.refreshed()
+        rows = _prepare(source, config, table)  # again: since the first look another writer may have added a column
+        stats = _run(spark, config, table, rows, transaction, progress)
         with progress.phase("publish"):
             return _publish(config, table, rows, transaction, stats, progress)
     except BaseException:
@@ -204,18 +208,33 @@ def _publish(
     stats: list[WriteStat],
     progress: Progress,
 ) -> JobResult:
-    written = frozenset(stat.path for stat in stats if stat.path)
-    stray = reconcile_markers(table.storage, table.base_path, transaction.time, written)
-    if stray:
-        progress.note(f"removed {len(stray)} file(s) of task attempts that another attempt replaced")
     extra: dict[str, str | None] = {SCHEMA_KEY: json.dumps(rows.avro_schema)}
     if config.options.idempotency_key:
         extra[IDEMPOTENCY_KEY] = config.options.idempotency_key
     metadata = CommitMetadata(
         write_stats=tuple(stats), operation_type=OperationType(config.operation.value.upper()), extra_metadata=extra
     )
-    instant = transaction.publish(metadata.encode(), _contended(metadata))
+    known = table.known_avro_schema()
+    instant = transaction.publish(
+        metadata.encode(),
+        _contended(metadata),
+        written=written_paths(stats),
+        check=lambda timeline: _refuse_other_schema(table, timeline, known),
+    )
     return replace(committed(config, instant, metadata), seconds_by_phase=dict(progress.seconds_by_phase))
+
+
+def _refuse_other_schema(table: HudiTable, timeline: ActiveTimeline, known: dict[str, Any] | None) -> None:
+    """
+    :raises WriteConflictError: another writer changed the table's schema meanwhile; this commit would set it back.
+    """
+    now = committed_schema(timeline, table.config, table.clock)
+    if now is not None and known is not None and now != known:
+        raise WriteConflictError(
+            f"another writer changed the schema of table {table.config.name} meanwhile",
+            todo="run it again",
+            table=table.config.name,
+        )
 
 
 def _contended(metadata: CommitMetadata) -> frozenset[tuple[str, str]]:

@@ -6,7 +6,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, TimestampNTZType, TimestampType
+from pyspark.sql.types import BinaryType, DataType, DecimalType, TimestampNTZType, TimestampType
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, EMPTY_PLACEHOLDER, ESCAPED, NULL_PLACEHOLDER, KeySpec
@@ -90,6 +90,10 @@ def _text(source: DataFrame, name: str) -> Column:
         raise ConfigError(
             f"column {name} is binary and can't be a key or partition column", todo="choose another", column=name
         )
+    if isinstance(kind, DecimalType):
+        return column.try_cast(
+            "string"
+        )  # as BigDecimal.toString, with an exponent where it has one; ANSI casts write it out
     return column.cast("string")
 
 

@@ -38,6 +38,8 @@ def writer_schema(
             todo="add it (null where there is nothing to say); its columns are " + ", ".join(source.names),
             column=missing[0],
         )
+    for field in known:
+        _refuse_loss(field, source.field(field.name).type, table)
     added = [field for field in source if field.name not in known.names]
     if not added:
         return table_schema, known
@@ -45,3 +47,31 @@ def writer_schema(
     extra = {field["name"]: field for field in avro_schema_of(merged, table)["fields"]}
     fields = [*table_schema["fields"], *[extra[field.name] for field in added]]
     return {**table_schema, "fields": fields}, merged
+
+
+def _refuse_loss(stored: pa.Field, given: pa.DataType, table: str) -> None:
+    """
+    :raises ConfigError: values of the source's type would lose something in the table's column, without a word.
+    """
+    nested = pa.types.is_nested(stored.type) and not _same_shape(stored.type, given)
+    narrowed = pa.types.is_float32(stored.type) and pa.types.is_float64(given)
+    if nested or narrowed:
+        raise ConfigError(
+            f"column {stored.name} is {given} in the source and {stored.type} in table {table}",
+            todo="convert it in the source",
+            column=stored.name,
+        )
+
+
+def _same_shape(stored: pa.DataType, given: pa.DataType) -> bool:
+    """Equal but for the names of list items and nullability."""
+    if pa.types.is_struct(stored) and pa.types.is_struct(given):
+        theirs = {field.name: field.type for field in given}
+        return {field.name for field in stored} == set(theirs) and all(
+            _same_shape(field.type, theirs[field.name]) for field in stored
+        )
+    if pa.types.is_map(stored) and pa.types.is_map(given):
+        return _same_shape(stored.key_type, given.key_type) and _same_shape(stored.item_type, given.item_type)
+    if pa.types.is_list(stored) and pa.types.is_list(given):
+        return _same_shape(stored.value_type, given.value_type)
+    return not pa.types.is_nested(given) and bool(stored.equals(given))

@@ -16,17 +16,17 @@ BROADCAST_ROWS = 2_000_000
 """Incoming keys up to so many are sent to every task that scans stored keys; more are shuffled."""
 
 
-def tag(
+def locate(
     spark: SparkSession, keyed: DataFrame, base_path: str, slices: Mapping[int, FileSlice], incoming: int
-) -> DataFrame:
-    """``keyed`` with the number of the slice whose base file holds each record, null for records that are new.
+) -> DataFrame | None:
+    """Key, partition path and slice number of the records of ``keyed`` that a base file holds; None where none can.
 
     :param slices: by bucket number; those without a base file hold no key that this index finds.
     :param incoming: rows in ``keyed``.
     """
     with_base = {number: one for number, one in slices.items() if one.base_file is not None}
     if not with_base or not incoming:
-        return keyed.withColumn(BUCKET, F.lit(None).cast("int"))
+        return None
     files = [
         (str(one.base_file.name), one.partition, number)
         for number, one in with_base.items()
@@ -36,15 +36,20 @@ def tag(
     keys = keyed.select(RECORD_KEY)
     paths = [join(base_path, one.base_file.relative_path) for one in with_base.values() if one.base_file is not None]
     # the stored rows are thinned out by key alone before anything else is looked up for them
-    located = (
+    return (
         read_base_files(spark, paths)
         .join(F.broadcast(keys) if incoming <= BROADCAST_ROWS else keys, RECORD_KEY, "left_semi")
         .join(F.broadcast(numbers), "file")
         .select(RECORD_KEY, PARTITION_PATH, BUCKET)
     )
-    return keyed.join(
-        F.broadcast(located) if incoming <= BROADCAST_ROWS else located, [RECORD_KEY, PARTITION_PATH], "left"
-    )
+
+
+def tag(keyed: DataFrame, located: DataFrame | None, incoming: int) -> DataFrame:
+    """``keyed`` with the number of the slice that holds each record, null for records that are new."""
+    if located is None:
+        return keyed.withColumn(BUCKET, F.lit(None).cast("int"))
+    known = F.broadcast(located) if incoming <= BROADCAST_ROWS else located
+    return keyed.join(known, [RECORD_KEY, PARTITION_PATH], "left")
 
 
 def read_base_files(spark: SparkSession, paths: list[str]) -> DataFrame:

@@ -9,13 +9,14 @@ from itertools import pairwise
 from uuid import UUID, uuid5
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from spark_jobs.core.handles.append import append_changes
 from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import concatenate_base_file, merge_base_file
-from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
+from spark_jobs.core.merge.changes import Changes, deleted_mask, last_of_each, precombine
 from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.meta_fields import META_FIELDS, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -23,6 +24,8 @@ from spark_jobs.write.routes import AppendRoute, CreateRoute, Route
 
 BUCKET = "_pyhudi_bucket"
 STAT_SCHEMA = "stat string"
+MAX_OPEN_FILES = 64
+"""Of one task: each holds buffers of a row group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,8 @@ def _write_bucket(
         target = route.target
         changes = Changes(stamp(rows, context, scope, target.partition, target.file_id), deleted)
         return [append_changes(context, scope, target, changes, hard_deletes=rules.all_deleted)]
+    if not route.concatenate and not rules.combine:
+        rows, deleted = _last_of_each_key(rows, deleted)
     stamped = stamp(rows, context, scope, route.base.partition, "")
     if route.concatenate:
         kept = stamped.filter(pa.array(~deleted)) if deleted.any() else stamped
@@ -93,6 +98,13 @@ def _write_bucket(
     return [
         merge_base_file(context, scope, route.base, Changes(stamped, deleted), event_time_deletes=not rules.all_deleted)
     ]
+
+
+def _last_of_each_key(rows: pa.Table, deleted: npt.NDArray[np.bool_]) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
+    """A base file holds one row of a key even where the input was not combined: the last."""
+    codes = np.asarray(rows.column(RECORD_KEY).combine_chunks().dictionary_encode().indices).astype(np.int64)
+    kept = np.sort(last_of_each(codes, np.zeros(len(codes), np.int64)))
+    return rows.take(pa.array(kept)), deleted[kept]
 
 
 def _records(rows: pa.Table, context: WriteContext) -> pa.Table:
@@ -106,11 +118,15 @@ def bulk_insert_batches(
 ) -> Iterator[WriteStat]:
     """Write a task's records straight to new file groups, one open file for each partition.
 
+    At most :data:`MAX_OPEN_FILES` are open: beyond, the one that was written to least recently is closed, and the
+    next records of its partition begin another file.
+
     :param seed: a UUID of the driver; file-id prefixes are derived from it, the task's number and the partition, so
         that every attempt of the task names the same file groups.
     """
     task_seed = uuid5(UUID(seed), str(scope.task))
-    handles: dict[str, CreateHandle] = {}
+    handles: dict[str, CreateHandle] = {}  # least recently used first
+    suffixes: dict[str, int] = {}
     try:
         for batch in batches:
             rows = _records(pa.Table.from_batches([batch]), context)
@@ -118,11 +134,17 @@ def bulk_insert_batches(
             if deleted.any():
                 rows = rows.filter(pa.array(~deleted))
             for partition, part in split_by_partition(rows):
-                handle = handles.get(partition)
+                handle = handles.pop(partition, None)
                 if handle is None:
-                    handle = handles[partition] = CreateHandle(
-                        context, scope, partition, str(uuid5(task_seed, partition))
-                    )
+                    while len(handles) >= MAX_OPEN_FILES:
+                        oldest = next(iter(handles))
+                        suffixes[oldest] = handles[oldest].next_suffix
+                        stats = handles[oldest].close()
+                        del handles[oldest]
+                        yield from stats
+                    prefix = str(uuid5(task_seed, partition))
+                    handle = CreateHandle(context, scope, partition, prefix, first=suffixes.get(partition, 0))
+                handles[partition] = handle
                 handle.write(part)
         for handle in handles.values():
             yield from handle.close()

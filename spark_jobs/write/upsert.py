@@ -35,7 +35,7 @@ from spark_jobs.write.routes import (
     append_target,
     number_slices,
 )
-from spark_jobs.write.tag import tag
+from spark_jobs.write.tag import locate, tag
 from spark_jobs.write.tasks import BUCKET, STAT_SCHEMA, RecordRules, as_batches, write_buckets
 
 ROWS_PER_TASK = 250_000
@@ -53,10 +53,21 @@ class UpsertJob:
     progress: Progress
 
     def run(self, to_inflight: Callable[[bytes], None]) -> list[WriteStat]:
-        """Write everything; ``to_inflight`` is called with the workload profile before the first file is made."""
-        with self.progress.phase("tag"):
-            view, slices, tagged, profile = self._tag()
+        """Write everything; ``to_inflight`` is called with the workload profile before the first file is made.
+
+        The rows are computed once and kept: a source that answered otherwise at a second reading would send a record to
+        another file group than the one that holds its key.
+        """
+        keyed = self.keyed.persist()
+        located: DataFrame | None = None
         try:
+            with self.progress.phase("tag"):
+                counts = {row[0]: row[1] for row in keyed.groupBy(PARTITION_PATH).count().collect()}
+                view = self.table.view(sorted(counts))
+                slices = number_slices(view.latest_slices())
+                located = self._locate(keyed, slices, sum(counts.values()))
+                tagged = tag(keyed, located, sum(counts.values()))
+                profile = WorkloadProfile.collect(tagged)
             with self.progress.phase("plan"):
                 shares = self._pack(view, profile)
                 plan, insert_buckets = self._route(view, slices, profile, shares)
@@ -64,25 +75,16 @@ class UpsertJob:
             with self.progress.phase("write"):
                 return self._write(tagged, plan, insert_buckets)
         finally:
-            tagged.unpersist()
+            keyed.unpersist()
+            if located is not None:
+                located.unpersist()
 
-    def _tag(self) -> tuple[FileSystemView, dict[int, FileSlice], DataFrame, WorkloadProfile]:
+    def _locate(self, keyed: DataFrame, slices: Mapping[int, FileSlice], incoming: int) -> DataFrame | None:
+        """Which records the table has; an insert does not ask."""
         if self.config.operation is Operation.INSERT:
-            incoming = self.keyed.withColumn(BUCKET, F.lit(None).cast("int")).persist()
-            profile = WorkloadProfile.collect(incoming)
-            view = self.table.view(sorted(profile.partitions()))
-            return view, number_slices(view.latest_slices()), incoming, profile
-        counts = {row[0]: row[1] for row in self.keyed.groupBy(PARTITION_PATH).count().collect()}
-        while True:
-            view = self.table.view(sorted(counts))
-            slices = number_slices(view.latest_slices())
-            tagged = tag(self.spark, self.keyed, self.context.base_path, slices, sum(counts.values())).persist()
-            profile = WorkloadProfile.collect(tagged)
-            if profile.partitions() <= set(counts):
-                return view, slices, tagged, profile
-            # the source gave other rows at the second reading: look up the partitions that are new, too
-            tagged.unpersist()
-            counts = {**counts, **dict.fromkeys(profile.partitions(), 0)}
+            return None
+        located = locate(self.spark, keyed, self.context.base_path, slices, incoming)
+        return None if located is None else located.persist()
 
     def _pack(self, view: FileSystemView, profile: WorkloadProfile) -> Mapping[str, list[InsertShare]]:
         if self.config.operation is Operation.DELETE:
@@ -164,7 +166,13 @@ class UpsertJob:
         if not plan.routes:
             return []
         routed = insert_buckets(self.spark, tagged, spread) if spread else tagged
-        routed = routed.where(F.col(BUCKET).isNotNull())  # what is left are deletes of keys that the table never had
+        if self.config.operation is Operation.DELETE:
+            routed = routed.where(F.col(BUCKET).isNotNull())  # the others are keys that the table never had
+        else:
+            lost = F.raise_error(F.lit("a record has no file group: the source gave other rows when it was read again"))
+            routed = routed.withColumn(
+                BUCKET, F.when(F.col(BUCKET).isNull(), lost.cast("int")).otherwise(F.col(BUCKET))
+            )
         context, routes, tasks = self.context, dict(plan.routes), plan.tasks
         rules = RecordRules(combine=self.config.combine, all_deleted=self.config.operation is Operation.DELETE)
 

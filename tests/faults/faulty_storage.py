@@ -28,6 +28,7 @@ class Fault(Enum):
 
 CHANGES = frozenset(
     {"create", "replace", "replace_if", "delete", "delete_if", "delete_tree", "make_directory", "open_output"}
+    | {"remove_empty_directory"}
 )
 
 
@@ -68,6 +69,9 @@ class FaultyStorage(LocalStorage):
 
     def delete_tree(self, path: str) -> None:
         self._call("delete_tree", path, super().delete_tree, path)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        return self._call("remove_empty_directory", path, super().remove_empty_directory, path)
 
     def make_directory(self, path: str) -> None:
         self._call("make_directory", path, super().make_directory, path)

@@ -70,7 +70,7 @@ class BaseFileWriter:
         self, storage: Storage, path: str, file_format: BaseFileFormat, seed: FooterIndex | None = None
     ) -> None:
         self._format = file_format
-        self._range = seed.key_range if seed else None
+        self._range = seed.key_range if seed and file_format.bloom else None
         self._bloom = (seed.bloom if seed else None) or (file_format.bloom.new_filter() if file_format.bloom else None)
         self._storage = storage
         self._path = path

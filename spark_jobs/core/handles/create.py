@@ -15,6 +15,8 @@ class CreateHandle:
     """Writes records of one partition; a file that is full is closed and the next one gets the next file id.
 
     :param file_id_prefix: a UUID; file ids are ``<prefix>-<n>`` from ``first`` on.
+    :param whole_id: the prefix is the whole file id of the one file, whatever its size (a compaction, which has to keep
+        an id that may be of any form).
     :param keep_meta: the rows carry meta columns that stay as they are, but for the file name (clustering).
     """
 
@@ -26,6 +28,7 @@ class CreateHandle:
         file_id_prefix: str,
         *,
         first: int = 0,
+        whole_id: bool = False,
         keep_meta: bool = False,
     ) -> None:
         self._context = context
@@ -33,6 +36,7 @@ class CreateHandle:
         self._partition = partition
         self._prefix = file_id_prefix
         self._next = first
+        self._whole_id = whole_id
         self._keep_meta = keep_meta
         self._writer: BaseFileWriter | None = None
         self._name = BaseFileName("", "", "")
@@ -55,7 +59,7 @@ class CreateHandle:
             stamped = stamp(rows, self._context, self._scope, self._partition, str(self._name))
         for batch in stamped.combine_chunks().to_batches():
             writer.write(batch)
-        if writer.size_so_far >= self._context.max_file_size:
+        if not self._whole_id and writer.size_so_far >= self._context.max_file_size:
             self._finish()
 
     def close(self) -> list[WriteStat]:
@@ -70,7 +74,8 @@ class CreateHandle:
             self._writer = None
 
     def _open(self) -> BaseFileWriter:
-        self._name = BaseFileName(f"{self._prefix}-{self._next}", self._scope.write_token, self._context.instant)
+        file_id = self._prefix if self._whole_id else f"{self._prefix}-{self._next}"
+        self._name = BaseFileName(file_id, self._scope.write_token, self._context.instant)
         self._next += 1
         path = self._context.prepare(self._partition, str(self._name), MarkerType.CREATE)
         self._writer = BaseFileWriter(self._context.storage, path, self._context.file_format)

@@ -6,7 +6,7 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISDIR
@@ -30,9 +30,9 @@ class LocalStorage:
     def create(self, path: str, data: bytes) -> None:
         with one_line(path, "written"):
             if not data:  # nothing to tear: markers and empty states need no temporary file
-                _create_empty(path)
+                _in_folder(_create_empty, path)
                 return
-            _publish_new(path, data)
+            _in_folder(lambda path: _publish_new(path, data), path)
             _drop_checksum_file(path)
             _sync_directory(path)
 
@@ -102,6 +102,18 @@ class LocalStorage:
             except FileNotFoundError:
                 return
 
+    def remove_empty_directory(self, path: str) -> bool:
+        with one_line(path, "deleted"):
+            try:
+                os.rmdir(path)
+            except FileNotFoundError:
+                return True
+            except OSError as error:
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                    return False
+                raise
+            return True
+
     def make_directory(self, path: str) -> None:
         with one_line(path, "made"):
             os.makedirs(path, exist_ok=True)
@@ -112,8 +124,16 @@ class LocalStorage:
 
     def open_output(self, path: str) -> pa.NativeFile:
         with one_line(path, "written"):
-            _create_empty(path)
+            _in_folder(_create_empty, path)
             return pa.OSFile(path, mode="wb")
+
+
+def _in_folder(make: Callable[[str], None], path: str) -> None:
+    """Make the folder of a file and the file in it, again where a clean took the empty folder away in between."""
+    try:
+        make(path)
+    except FileNotFoundError:
+        make(path)
 
 
 def _create_empty(path: str) -> None:

@@ -86,6 +86,10 @@ class Storage(Protocol):
         """Remove a directory and all below it; no error where there is none."""
         ...
 
+    def remove_empty_directory(self, path: str) -> bool:
+        """Remove a directory that has no entries, in one step; False where it has some. True where there is none."""
+        ...
+
     def make_directory(self, path: str) -> None:
         """Make a directory and its parents; no error where it exists."""
         ...

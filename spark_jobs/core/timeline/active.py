@@ -15,6 +15,7 @@ from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, S
 
 T = TypeVar("T")
 _TRIES = 5
+_ARCHIVE_PREFIX = ".commits_.archive."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,15 @@ class ActiveTimeline:
     folder: str
     instants: tuple[Instant, ...]
     moved_ms: dict[Instant, int]
+    archive_folder: str
+    has_archive: bool
 
     @staticmethod
-    def load(storage: Storage, folder: str) -> ActiveTimeline:
-        """List the folder once; files that are no timeline files are passed over."""
+    def load(storage: Storage, folder: str, archive_folder: str) -> ActiveTimeline:
+        """List the folder once; files that are no timeline files are passed over.
+
+        :param archive_folder: where archived instants go; whether anything is there tells if old ones were archived.
+        """
         highest: dict[tuple[str, Action], tuple[Instant, int]] = {}
         for status in storage.list(folder):
             instant = None if status.is_directory else parse_instant(status.name)
@@ -42,10 +48,12 @@ class ActiveTimeline:
                 highest[key] = (instant, status.modified_ms)
         moved = dict(highest.values())
         ordered = sorted(moved, key=lambda one: (one.timestamp, one.comparable_action.value, one.rank))
-        return ActiveTimeline(storage, folder, tuple(ordered), moved)
+        return ActiveTimeline(
+            storage, folder, tuple(ordered), moved, archive_folder, _has_archive(storage, archive_folder)
+        )
 
     def reload(self) -> ActiveTimeline:
-        return ActiveTimeline.load(self.storage, self.folder)
+        return ActiveTimeline.load(self.storage, self.folder, self.archive_folder)
 
     def filter(self, keep: Callable[[Instant], bool]) -> tuple[Instant, ...]:
         return tuple(one for one in self.instants if keep(one))
@@ -76,8 +84,13 @@ class ActiveTimeline:
 
     @property
     def start(self) -> str:
-        """The first instant that is no savepoint: what is older was archived, hence completed. Empty on a new table."""
-        return min((one.timestamp for one in self.instants if one.action is not Action.SAVEPOINT), default="")
+        """The first write of the active timeline: a completed one that is older was archived. Empty while nothing was.
+
+        Cleans and rollbacks are archived by counts of their own, so old ones of them say nothing.
+        """
+        if not self.has_archive:
+            return ""
+        return min((one.timestamp for one in self.instants if one.action in WRITES), default="")
 
     def find(self, timestamp: str) -> tuple[Instant, ...]:
         return self.filter(lambda one: one.timestamp == timestamp)
@@ -111,6 +124,10 @@ class ActiveTimeline:
                     raise
             clock.sleep(0.2)
         raise CorruptTableError(f"{instant.file_name} stays unreadable")
+
+
+def _has_archive(storage: Storage, archive_folder: str) -> bool:
+    return any(status.name.startswith(_ARCHIVE_PREFIX) for status in storage.list(archive_folder))
 
 
 def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: bytes) -> Instant:

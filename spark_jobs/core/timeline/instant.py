@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from spark_jobs.core.config.table_keys import TimelineZone
+from spark_jobs.core.errors import ConfigError
 
 
 class Action(StrEnum):
@@ -32,6 +33,7 @@ class State(StrEnum):
 
 _RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
 _COMPARABLE = {Action.COMPACTION: Action.COMMIT, Action.LOG_COMPACTION: Action.DELTA_COMMIT}
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{3}))?)?")
 _NAME = re.compile(r"(\d+)\.(\w+)(?:\.(requested|inflight))?")
 
 COMMITS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT})
@@ -118,3 +120,22 @@ def next_instant_time(moment: datetime, zone: TimelineZone, after: str) -> str:
         return candidate
     later = parse_instant_time(after) + timedelta(milliseconds=1)
     return later.strftime("%Y%m%d%H%M%S") + f"{later.microsecond // 1000:03d}"
+
+
+def query_instant(text: str) -> str:
+    """The instant that a user means: digits as they are, or Hudi's spellings ``yyyy-MM-dd`` (its first moment),
+    ``yyyy-MM-dd HH:mm:ss`` (the end of that second) and ``yyyy-MM-dd HH:mm:ss.SSS``; ``earliest`` is before all.
+
+    :raises ConfigError: any other text.
+    """
+    if text in ("", "earliest"):
+        return "000"
+    if text.isdigit():
+        return text
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(f"{text} is no instant", todo="give its digits, or yyyy-MM-dd HH:mm:ss")
+    year, month, day, time, millis = match.groups()
+    if time is None:
+        return f"{year}{month}{day}000000000"
+    return f"{year}{month}{day}{time.replace(':', '')}{millis or '999'}"

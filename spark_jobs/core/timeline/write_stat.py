@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -98,3 +98,8 @@ _COMMON = {
 }
 _APPEND = {"logVersion": "log_version", "logOffset": "log_offset", "baseFile": "base_file", "logFiles": "log_files"}
 assert {*_COMMON.values(), *_APPEND.values()} == {field.name for field in fields(WriteStat)}
+
+
+def written_paths(stats: Iterable[WriteStat]) -> frozenset[str]:
+    """Relative paths of the files that write stats name."""
+    return frozenset(stat.path for stat in stats if stat.path)

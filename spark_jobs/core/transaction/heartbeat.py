@@ -76,7 +76,9 @@ class Heartbeat:
         self._path = heartbeat_path(base_path, instant)
         self._settings = settings
         self._clock = clock
-        self._content = json.dumps({"owner": this_process().to_json(), "idempotencyKey": idempotency_key}).encode()
+        self._content = json.dumps(
+            {"owner": this_process().to_json(), "idempotencyKey": idempotency_key, "token": clock.new_uuid()}
+        ).encode()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{instant}", daemon=True)
 
@@ -90,18 +92,24 @@ class Heartbeat:
         if self._thread.is_alive():
             self._thread.join()
         with suppress(StorageError):
-            self._storage.delete(self._path)
+            if self._is_own():
+                self._storage.delete(self._path)
 
     def lapsed(self) -> bool:
-        """Whether others may take this writer for gone: the file is missing or too old."""
+        """Whether others may take this writer for gone: the file is missing, too old, or another worker's by now."""
         status = self._storage.stat(self._path)
-        return status is None or self._clock.now().timestamp() * 1000 - status.modified_ms > self._settings.lapse_ms
+        if status is None or self._clock.now().timestamp() * 1000 - status.modified_ms > self._settings.lapse_ms:
+            return True
+        return not self._is_own()
+
+    def _is_own(self) -> bool:
+        return self._storage.stat(self._path) is not None and self._storage.read(self._path) == self._content
 
     def _beat(self) -> None:
         # half the interval, so that one slow write of the file is no missed beat
         while not self._stop.wait(self._settings.interval_ms / 2000):
             # a storage that fails once may serve the next beat; one that stays away shows in lapsed()
             with suppress(StorageError):
-                if self._storage.stat(self._path) is None:
+                if not self._is_own():
                     return  # another writer took this one for gone: a new file would contradict its rollback
                 self._storage.replace(self._path, self._content)

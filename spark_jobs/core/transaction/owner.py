@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+PROCESSES = Path("/proc")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
@@ -25,7 +27,11 @@ class Owner:
         """True only where this machine can prove it; False for a live process and for one of another host."""
         if not self.host or self.host != _host():
             return False
-        return _started(self.pid) != self.started
+        if not _exists(self.pid):
+            return True
+        seen = _look(self.pid)
+        # /proc may hide the processes of other users (hidepid): what it does not show is alive all the same
+        return seen is not None and (seen[0] in ("Z", "X") or seen[1] != self.started)
 
     def is_this_process(self) -> bool:
         """True only where /proc proves it."""
@@ -45,8 +51,8 @@ class Owner:
 def this_process() -> Owner:
     """The owner that this process is; without /proc its death can't be proved, only its silence."""
     pid = os.getpid()
-    started = _started(pid)
-    return Owner(host=_host() if started is not None else "", pid=pid, started=started or 0)
+    seen = _look(pid)
+    return Owner(host="", pid=pid, started=0) if seen is None else Owner(host=_host(), pid=pid, started=seen[1])
 
 
 def parse_owner(data: bytes) -> tuple[Owner, dict[str, Any]] | None:
@@ -69,10 +75,22 @@ def _host() -> str:
     return f"{socket.gethostname()}/{boot}/{namespace}"
 
 
-def _started(pid: int) -> int | None:
-    """Start time of a process in ticks; None where there is no such process, or it is a zombie, or no /proc."""
+def _exists(pid: int) -> bool:
+    if pid < 1:  # such a number names a group of processes
+        return False
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
+
+
+def _look(pid: int) -> tuple[str, int] | None:
+    """State letter of a process and its start in ticks; None where /proc does not show it."""
+    try:
+        fields = (PROCESSES / f"{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
-    return None if fields[0] in ("Z", "X") else int(fields[19])
+    return fields[0], int(fields[19])

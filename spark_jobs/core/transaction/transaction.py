@@ -7,9 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import StorageError, WriteConflictError
-from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.files.markers import delete_markers, reconcile_markers
+from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.metadata_table.writer import MetadataWriter
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
@@ -39,7 +41,8 @@ class TransactionSettings:
         return f"{self.base_path}/.hoodie" + (f"/{folder}" if folder else "")
 
     def load_timeline(self) -> ActiveTimeline:
-        return ActiveTimeline.load(self.storage, self.timeline_folder)
+        archive = f"{self.base_path}/.hoodie/{table_keys.ARCHIVE_FOLDER.of(self.config.properties)}"
+        return ActiveTimeline.load(self.storage, self.timeline_folder, archive)
 
     def new_lock(self) -> TableLock:
         return TableLock(self.storage, self.lock, self.clock)
@@ -65,18 +68,33 @@ class Transaction:
         timeline = self.settings.load_timeline()
         self.instant = transition(timeline, self.instant.at(State.REQUESTED), State.INFLIGHT, data)
 
-    def publish(self, data: bytes, touched: frozenset[FileGroupKey] = frozenset()) -> Instant:
+    def publish(
+        self,
+        data: bytes,
+        touched: frozenset[FileGroupKey] = frozenset(),
+        *,
+        written: frozenset[str] = frozenset(),
+        check: Callable[[ActiveTimeline], None] = lambda timeline: None,
+    ) -> Instant:
         """Complete the instant under the lock.
 
         :param data: content of the completed file.
         :param touched: (partition, file id) written or replaced; empty skips the conflict check.
+        :param written: relative paths of the data files in ``data``; files of other attempts of its tasks are
+            deleted, and every partition of them gets its metafile, even if a cleaner took it away meanwhile.
+        :param check: raises where something else changed that the writer built on; asked under the lock.
         :raises WriteConflictError: another writer has a touched file group, or took this one for gone.
         """
+        storage, base_path = self.settings.storage, self.settings.base_path
         with self.settings.new_lock() as lock:
             timeline = self.settings.load_timeline()
             self._check_rights(timeline)
             if touched:
                 self._check_conflicts(timeline, touched)
+            check(timeline)
+            reconcile_markers(storage, base_path, self.time, written)
+            for partition in sorted({path.rpartition("/")[0] for path in written}):
+                ensure_partition_metafile(storage, base_path, partition, self.time)
             self.settings.metadata_writer.before_publish(
                 self.settings.storage, self.settings.base_path, self.settings.clock
             )
@@ -170,6 +188,7 @@ def begin(
     """
     with settings.new_lock():
         timeline = settings.load_timeline()
+        refuse_pending_restore(timeline)
         if not allowed(timeline):
             return None
         time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
@@ -188,13 +207,28 @@ def resume(settings: TransactionSettings, instant: Instant) -> Transaction:
     The caller holds the table lock and saw no live heartbeat of it.
     """
     timeline = settings.load_timeline()
+    refuse_pending_restore(timeline)
     return Transaction(settings, instant, Baseline.of(timeline), _start_heartbeat(settings, instant.timestamp, None))
 
 
 def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:
     """Put a plan on the timeline for later. The caller holds the table lock and made the plan from ``timeline``."""
+    refuse_pending_restore(timeline)
     time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
     return request(timeline, time, action, plan)
+
+
+def refuse_pending_restore(timeline: ActiveTimeline) -> None:
+    """
+    :raises WriteConflictError: a restore is under way or broke off; the table is half undone.
+    """
+    pending = timeline.pending({Action.RESTORE})
+    if pending:
+        raise WriteConflictError(
+            f"restore {pending[0].timestamp} is pending, the table is half undone",
+            todo="let it end, or run it again with Hudi",
+            instant=pending[0].timestamp,
+        )
 
 
 def _start_heartbeat(settings: TransactionSettings, time: str, idempotency_key: str | None) -> Heartbeat:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, StorageError
+from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import transition
@@ -42,8 +44,11 @@ def run_cleaning(options: CleanOptions, progress: Progress) -> JobResult:
     with settings.new_lock():
         table = table.refreshed()
         for pending in table.timeline.pending({Action.CLEAN}):
-            progress.note(f"finishing clean {pending.timestamp}, which was left pending")
-            _carry_out(settings, table, pending, progress)
+            if _withdraw_without_plan(table, pending):
+                progress.note(f"removed clean {pending.timestamp}, whose plan was never written")
+            else:
+                progress.note(f"finishing clean {pending.timestamp}, which was left pending")
+                _carry_out(settings, table, pending, progress)
             table = table.refreshed()
         with progress.phase("plan"):
             plan = _plan(table, properties)
@@ -86,8 +91,7 @@ def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[s
 
 def _nothing(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -> JobResult | None:
     """The reason not to clean, with its numbers; None where there is something to do."""
-    cleans = table.timeline.completed(Action.CLEAN)
-    last = table.timeline.payload(cleans[-1], table.clock)["lastCompletedCommitTimestamp"] if cleans else ""
+    last = _last_cleaned(table)
     since, needed = commits_since(table.timeline, last), keys.CLEAN_MAX_COMMITS.of(properties)
     if len(since) < needed:
         return nothing_to_do(
@@ -108,6 +112,27 @@ def _nothing(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -
             f"{completed} completed commit(s), {retained} are retained ({keys.CLEAN_COMMITS_RETAINED.name})",
         )
     return nothing_to_do(ACTION, table, "no file group has a slice older than the retained ones")
+
+
+def _last_cleaned(table: HudiTable) -> str:
+    """The newest commit that the last clean knew; empty where there was none, or nothing of it is readable.
+
+    Hudi leaves an empty completed file where it died while it wrote one: its plan tells the same.
+    """
+    cleans = table.timeline.completed(Action.CLEAN)
+    for instant in (cleans[-1], cleans[-1].at(State.REQUESTED)) if cleans else ():
+        with suppress(CorruptTableError, StorageError):
+            return str(table.timeline.payload(instant, table.clock)["lastCompletedCommitTimestamp"] or "")
+    return ""
+
+
+def _withdraw_without_plan(table: HudiTable, clean: Instant) -> bool:
+    """Take a clean off the timeline whose plan is empty: Hudi died while it wrote it, so nothing was deleted by it."""
+    if table.timeline.read(clean.at(State.REQUESTED)):
+        return False
+    for state in (State.INFLIGHT, State.REQUESTED):
+        table.storage.delete(table.timeline.path(clean.at(state)))
+    return True
 
 
 def _carry_out(settings: TransactionSettings, table: HudiTable, clean: Instant, progress: Progress) -> None:
@@ -140,7 +165,7 @@ def _carry_out(settings: TransactionSettings, table: HudiTable, clean: Instant, 
         "partitionMetadata": partitions,
         "version": 2,
         "bootstrapPartitionMetadata": {},
-        "extraMetadata": {},
+        "extraMetadata": raw.get("extraMetadata") or {},
     }
     settings.metadata_writer.before_publish(table.storage, table.base_path, settings.clock)
     transition(table.timeline, inflight, State.COMPLETED, encode_payload(CLEAN_METADATA, metadata))
@@ -158,15 +183,23 @@ def _partition_metadata(partition: str, policy: str, names: list[str], is_empty:
 
 
 def _remove_partition(table: HudiTable, partition: str) -> None:
-    """Remove the directory of a partition that was emptied, unless a write under way put something there."""
+    """Remove the directory of a partition that was emptied, unless a write under way put something there.
+
+    One that puts its file there after the listing keeps its directory, and gets the metafiles back.
+    """
     folder = join(table.base_path, partition)
-    left = [
-        status
-        for status in table.storage.list(folder)
-        if status.is_directory or parse_base_file_name(status.name) or parse_log_file_name(status.name)
-    ]
-    if not left and all(status.name in METAFILES for status in table.storage.list(folder)):
-        table.storage.delete_tree(folder)
+    names = {status.name for status in table.storage.list(folder)}
+    metafiles = names.intersection(METAFILES)
+    if names - metafiles - {f".{name}.crc" for name in metafiles}:
+        return
+    contents = {f"{folder}/{name}": table.storage.read(f"{folder}/{name}") for name in metafiles}
+    for path in contents:
+        table.storage.delete(path)
+    if table.storage.remove_empty_directory(folder):
+        return
+    for path, data in contents.items():
+        with suppress(AlreadyExistsError):  # the writer made its own
+            table.storage.create(path, data)
 
 
 def _result(table: HudiTable, plan: CleanPlan, instant: str | None, progress: Progress) -> JobResult:

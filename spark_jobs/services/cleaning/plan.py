@@ -142,8 +142,11 @@ def _by_commits(group: FileGroup, retain: Instant | None) -> list[FileSlice]:
 def _by_versions(group: FileGroup, retained: int) -> list[FileSlice]:
     if group.replaced_at is not None:
         return list(group.slices)
-    keep = retained - 1 if group.pending_compaction else retained
-    return _without_pending(group, list(group.slices[max(keep, 1) :]))
+    if group.pending_compaction is None:
+        return list(group.slices[max(retained, 1) :])
+    # what the compaction needs is one version together, as its result will be
+    free = _without_pending(group, list(group.slices))
+    return free[max(retained - 1, 0) :]
 
 
 def _without_pending(group: FileGroup, doomed: list[FileSlice]) -> list[FileSlice]:

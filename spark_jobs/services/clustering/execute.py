@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from uuid import UUID, uuid5
 
 import pyarrow as pa
@@ -13,6 +15,7 @@ from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.services.clustering.plan import ClusteringGroup
+from spark_jobs.services.clustering.spill import RUN_BYTES, ordered_rows
 
 ROWS_PER_WRITE = 128 * 1024
 
@@ -21,35 +24,43 @@ ROWS_PER_WRITE = 128 * 1024
 class Clusterer:
     """Rewrites groups; pickles.
 
-    ``seed`` is a UUID of the driver, from which the file ids of every attempt are derived.
+    ``seed`` is a UUID of the driver, from which the file ids of every attempt are derived; of a group, ``run_bytes``
+    are held in memory (Arrow's size) and the rest in temporary files.
     """
 
     context: WriteContext
     reader: SliceReader
     sort_columns: tuple[str, ...]
     seed: str
+    run_bytes: int = RUN_BYTES
 
     def __call__(self, numbered: tuple[int, ClusteringGroup], scope: TaskScope) -> list[WriteStat]:
         number, group = numbered
-        rows = self._read(group)
-        if self.sort_columns:
-            rows = rows.sort_by([(name, "ascending") for name in self.sort_columns])
         prefix = str(uuid5(UUID(self.seed), str(number)))
-        share = max(1, math.ceil(rows.num_rows / group.output_groups))
         context = replace(self.context, max_file_size=1 << 62)  # the plan says how many files there will be
         stats: list[WriteStat] = []
-        for output in range(group.output_groups):
-            part = rows.slice(output * share, share)
-            handle = CreateHandle(context, scope, group.partition, prefix, first=output, keep_meta=True)
-            try:
-                for start in range(0, part.num_rows, ROWS_PER_WRITE):
-                    handle.write(part.slice(start, ROWS_PER_WRITE))
-                stats += handle.close()
-            except BaseException:
-                handle.abort()
-                raise
+        batches = (batch for one in group.slices for batch in self.reader.read(one))
+        with ordered_rows(batches, context.file_format.schema, self.sort_columns, self.run_bytes) as rows:
+            share = max(1, math.ceil(rows.count / group.output_groups))
+            for output, parts in groupby(_cut(rows.tables, share), lambda cut: cut[0]):
+                handle = CreateHandle(context, scope, group.partition, prefix, first=output, keep_meta=True)
+                try:
+                    for _, part in parts:
+                        handle.write(part)
+                    stats += handle.close()
+                except BaseException:
+                    handle.abort()
+                    raise
         return stats
 
-    def _read(self, group: ClusteringGroup) -> pa.Table:
-        batches = [batch for one in group.slices for batch in self.reader.read(one)]
-        return pa.Table.from_batches(batches, schema=self.context.file_format.schema)
+
+def _cut(tables: Iterable[pa.Table], share: int) -> Iterator[tuple[int, pa.Table]]:
+    """The rows in pieces that a handle takes well, each with the number of its output of ``share`` rows."""
+    done = 0
+    for table in tables:
+        start = 0
+        while start < table.num_rows:
+            count = min(ROWS_PER_WRITE, share - done % share, table.num_rows - start)
+            yield done // share, table.slice(start, count)
+            start += count
+            done += count

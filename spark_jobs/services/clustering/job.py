@@ -10,14 +10,13 @@ from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.markers import reconcile_markers
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
-from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, schedule
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.core.view.visibility import Visibility
@@ -199,9 +198,6 @@ def _clusterer(table: HudiTable, properties: Mapping[str, str], instant: str, pl
 def _publish(
     table: HudiTable, transaction: Transaction, plan: ClusteringPlan, stats: list[WriteStat], progress: Progress
 ) -> JobResult:
-    reconcile_markers(
-        table.storage, table.base_path, transaction.time, frozenset(stat.path for stat in stats if stat.path)
-    )
     replaced: dict[str, list[str]] = {}
     for one in plan.slices:
         replaced.setdefault(one.partition, []).append(one.file_id)
@@ -212,7 +208,7 @@ def _publish(
         replaced_file_ids={partition: tuple(ids) for partition, ids in replaced.items()},
     )
     groups = frozenset((one.partition, one.file_id) for one in plan.slices)
-    instant = transaction.publish(metadata.encode(), groups)
+    instant = transaction.publish(metadata.encode(), groups, written=written_paths(stats))
     return written(
         ACTION,
         table,

@@ -28,9 +28,9 @@ class Compactor:
         if file_slice.base_file is not None:
             stat = merge_base_file(self.context, scope, file_slice.base_file, changes, event_time_deletes=False)
             return [_with_log_counts(stat, scan)]
-        prefix, _, suffix = file_slice.file_id.rpartition("-")
-        context = replace(self.context, max_file_size=1 << 62)  # the slice keeps its one file id, whatever its size
-        handle = CreateHandle(context, scope, file_slice.partition, prefix, first=int(suffix), keep_meta=True)
+        handle = CreateHandle(
+            self.context, scope, file_slice.partition, file_slice.file_id, whole_id=True, keep_meta=True
+        )
         try:
             handle.write(changes.upserts())
             return [_with_log_counts(stat, scan) for stat in handle.close()]

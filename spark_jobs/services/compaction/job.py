@@ -9,14 +9,13 @@ from dataclasses import replace
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.files.markers import reconcile_markers
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
-from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, schedule
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.engine.progress import Progress
@@ -185,16 +184,13 @@ def _compactor(table: HudiTable, properties: Mapping[str, str], instant: str) ->
 def _publish(
     table: HudiTable, transaction: Transaction, plan: CompactionPlan, stats: list[WriteStat], progress: Progress
 ) -> JobResult:
-    reconcile_markers(
-        table.storage, table.base_path, transaction.time, frozenset(stat.path for stat in stats if stat.path)
-    )
     metadata = CommitMetadata(
         write_stats=tuple(stats),
         operation_type=OperationType.COMPACT,
         compacted=True,
         extra_metadata={SCHEMA_KEY: json.dumps(table.avro_schema)},
     )
-    instant = transaction.publish(metadata.encode())
+    instant = transaction.publish(metadata.encode(), written=written_paths(stats))
     return written(
         ACTION,
         table,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from spark_jobs.core.errors import AlreadyExistsError
+from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
@@ -63,12 +63,24 @@ def resume_rollback(
     """
     raw = timeline.payload(pending.at(State.REQUESTED), settings.clock)
     info = raw["instantToRollback"]
+    for one in timeline.find(info["commitTime"]):
+        if one.is_completed:  # before its files go, so that no reader looks for them
+            timeline.storage.delete(timeline.path(one))
+            timeline = settings.load_timeline()
     found = [one for one in timeline.find(info["commitTime"]) if not one.is_completed]
     target = found[0] if found else Instant(info["commitTime"], Action(info["action"]), State.INFLIGHT)
     plan = RollbackPlan(target, RollbackPlan.requests_from_avro(raw))
     if pending.state is State.REQUESTED:
         pending = transition(timeline, pending, State.INFLIGHT, b"")
     return _execute(settings, timeline, pending, plan, keep_plan=is_plan(target))
+
+
+def has_plan(settings: TransactionSettings, timeline: ActiveTimeline, pending: Instant) -> bool:
+    """Whether the plan of a pending rollback is readable; Hudi does not write it in one step on a local disk."""
+    try:
+        return timeline.payload(pending.at(State.REQUESTED), settings.clock)["instantToRollback"] is not None
+    except CorruptTableError:
+        return False
 
 
 def _requests(settings: TransactionSettings, target: Instant) -> tuple[RollbackRequest, ...]:

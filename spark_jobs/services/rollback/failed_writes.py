@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.markers import reconcile_markers
 from spark_jobs.core.files.names import MARKER_FOLDER
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -13,7 +14,7 @@ from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, Pulse, read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
-from spark_jobs.services.rollback.execute import resume_rollback, roll_back
+from spark_jobs.services.rollback.execute import has_plan, resume_rollback, roll_back
 
 
 def abandoned_writes(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Instant]:
@@ -50,7 +51,13 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
         for target in abandoned_writes(settings, settings.load_timeline()):
             finished = roll_back(settings, settings.load_timeline(), target)
             done.append((target.timestamp, finished.timestamp))
-        for left in _debris(settings, settings.load_timeline()):
+        timeline = settings.load_timeline()
+        completed = {one.timestamp for one in timeline.instants if one.is_completed}
+        for left in _debris(settings, timeline):
+            if (
+                left.name not in completed
+            ):  # tasks that outlived their rolled-back write made these files after the rollback
+                reconcile_markers(settings.storage, settings.base_path, left.name, frozenset())
             remove = settings.storage.delete_tree if left.is_directory else settings.storage.delete
             remove(left.path)
     return done
@@ -64,6 +71,10 @@ def finish_rollbacks(settings: TransactionSettings) -> list[tuple[str, str]]:
     done = []
     for pending in settings.load_timeline().pending({Action.ROLLBACK}):
         timeline = settings.load_timeline()
+        if pending.state is State.REQUESTED and not has_plan(settings, timeline, pending):
+            # whoever began it died before anything was undone: its target is planned anew
+            settings.storage.delete(timeline.path(pending))
+            continue
         finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline))
         done.append((timeline.payload(finished, settings.clock)["commitsRollback"][0], finished.timestamp))
     return done
@@ -92,6 +103,8 @@ def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) 
     try:
         with settings.new_lock():
             timeline = settings.load_timeline()
+            if _pulse(settings, time).alive:
+                return  # another worker took the instant over: it is no longer this process's to undo
             for instant in timeline.find(time):
                 keep = is_plan(settings, timeline, instant)
                 if instant.state is State.INFLIGHT:

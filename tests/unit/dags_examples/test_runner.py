@@ -23,10 +23,38 @@ def test_a_wrong_argument_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == "pyhudi-demo: unrecognized arguments: --wrong (see pyhudi-demo --help)\n"
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1.5"])
+def test_a_wrong_sample_is_one_line(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main([f"--every={number}"])
+    assert caught.value.code == 2
+    assert f"{number} is not a whole number of 1 or more" in capsys.readouterr().err
+
+
+def test_another_sample_than_the_tables_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".every").write_text("10")
+    assert main(["--directory", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (
+        f"pyhudi-demo: {tmp_path} has tables of --every 10: give that, or another --directory\n"
+    )
+
+
+@pytest.mark.parametrize("uris", ["lake", "thrift://127.0.0.1:1"])
+def test_a_metastore_that_does_not_answer_is_told_at_once(
+    tmp_path: Path, uris: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--directory", str(tmp_path), "--metastore-uris", uris]) == 1
+    error = capsys.readouterr().err
+    assert uris.removeprefix("thrift://") in error
+    assert error.count("\n") == 1
+
+
 def test_a_folder_that_is_a_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     assert main(["--directory", str(tmp_path / "file")]) == 1
-    assert capsys.readouterr().err.count("\n") == 1
+    assert capsys.readouterr().err == (
+        f"pyhudi-demo: can't make the folder {tmp_path / 'file'} (File exists): give another --directory\n"
+    )
 
 
 def test_missing_java_is_one_line_that_names_the_package(
@@ -59,7 +87,7 @@ def test_airflow_is_kept_inside_the_folder(tmp_path: Path) -> None:
 
 
 def test_each_task_is_one_line_and_a_retried_task_has_not_failed() -> None:
-    states = iter(["success", "up_for_retry", "success", "failed"])
+    states = iter(["success", "up_for_retry", "success", "failed", "success"])
     lines = [
         "noise\n",
         "\x1b[32m[DAG TEST] starting task_id=load map_index=-1\x1b[0m\n",
@@ -71,11 +99,20 @@ def test_each_task_is_one_line_and_a_retried_task_has_not_failed() -> None:
         "[DAG TEST] end task task_id=compact map_index=-1\n",
         "[DAG TEST] starting task_id=clean map_index=-1\n",
         "[DAG TEST] end task task_id=clean map_index=-1\n",
+        "[DAG TEST] starting task_id=upsert map_index=-1\n",
+        "[info     ] Done before: instant 1 did it [airflow.task.operators] loc=base.py:214\n",
+        "[DAG TEST] end task task_id=upsert map_index=-1\n",
     ]
     log, out = io.StringIO(), io.StringIO()
     assert follow(lines, log, out, SYSTEM_CLOCK, lambda task: next(states)) == ("clean",)
     words = [line.split(" s  ")[1] for line in out.getvalue().splitlines()]
-    assert words == ["done", "failed, will be tried again", "nothing to do: no log files", "failed"]
+    assert words == [
+        "done",
+        "failed, will be tried again",
+        "nothing to do: no log files",
+        "failed",
+        "done before: instant 1 did it",
+    ]
     assert "\x1b" not in log.getvalue()
     assert log.getvalue().count("\n") == len(lines)
 

@@ -109,7 +109,9 @@ def test_by_commits(given: FileGroup, retained: int, expected: list[str]) -> Non
         (group("g", "12345"), 3, ["1", "2"]),
         (group("g", "12345"), 1, ["1", "2", "3", "4"]),
         (group("g", "12", replaced="3"), 2, ["1", "2"]),
-        (group("g", "123", pending="4"), 3, ["1"]),  # the pending compaction will make one more
+        (group("g", "123", pending="4"), 3, []),  # the pending compaction counts for one, 2 and 1 are the others
+        (group("g", "1234", pending="5"), 3, ["1"]),
+        (group("g", "12345", pending="5"), 3, ["1"]),  # with logs for the slice that the compaction will make
         (group("g", "123", pending="4"), 1, ["1", "2"]),
         (group("g", "123", pending="2"), 1, []),
     ],

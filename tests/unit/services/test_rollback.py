@@ -197,6 +197,37 @@ def test_a_rollback_that_dies_at_any_call_is_finished_by_the_next_writer(tmp_pat
     assert deaths > 10
 
 
+def planned_by_another(failed: FailedWrite, time: str) -> tuple[Path, bytes]:
+    """The plan file of a rollback of the failed write, and what it would hold."""
+    inflight = Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT)
+    requests = plan_by_markers(read_markers(failed.table.storage, failed.table.base_path, T2) or [])
+    data = encode_payload(ROLLBACK_PLAN, RollbackPlan(inflight, requests).to_avro(failed.table.base_path))
+    return Path(failed.table.timeline.folder, f"{time}.rollback.requested"), data
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.9, 0.999])
+def test_a_rollback_whose_plan_was_not_written_to_its_end_is_planned_anew(tmp_path: Path, share: float) -> None:
+    failed = failed_write(tmp_path / "t")
+    plan, data = planned_by_another(failed, "20240101000000003")
+    plan.write_bytes(data[: int(len(data) * share)])
+    ((target, by),) = roll_back_failed_writes(failed.settings())
+    assert target == T2
+    assert by != "20240101000000003"
+    assert not plan.exists()
+    assert_undone(failed)
+
+
+def test_a_pending_rollback_of_a_completed_write_takes_it_off_the_timeline(tmp_path: Path) -> None:
+    failed = failed_write(tmp_path / "t")
+    complete(failed.table, Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT), [failed.log, failed.new])
+    assert len(contents(failed.table)) == 3
+    plan, data = planned_by_another(failed, "20240101000000003")
+    plan.write_bytes(data)
+    assert roll_back_failed_writes(failed.settings()) == [(T2, "20240101000000003")]
+    assert_undone(failed)
+    assert not list(Path(failed.table.timeline.folder).glob(f"{T2}.*"))
+
+
 def compaction_that_died(path: Path) -> tuple[FailedWrite, Instant]:
     """A compaction plan whose worker made a base file, then died."""
     failed = failed_write(path)

@@ -94,6 +94,17 @@ def test_a_full_file_is_followed_by_the_next_of_the_same_prefix(tmp_path: Path) 
     assert sequence == ["100_0_0", "100_0_1", "100_0_2"]
 
 
+@pytest.mark.parametrize("file_id", ["00000000-0000-0000-0000-00000000000a", f"{PREFIX}-007", "plain"])
+def test_a_file_keeps_a_whole_file_id_whatever_its_size(tmp_path: Path, file_id: str) -> None:
+    context = context_of(new_table(str(tmp_path / "t")), "100", max_file_size=1)
+    handle = CreateHandle(context, scope(), "a", file_id, whole_id=True)
+    for number in range(3):
+        handle.write(rows((f"k{number}", 1, "x" * 100_000)))
+    (stat,) = handle.close()
+    assert (stat.file_id, stat.num_writes) == (file_id, 3)
+    assert stat.file_name == f"{file_id}_0-1-1_100.parquet"
+
+
 def test_no_rows_no_file(context: WriteContext) -> None:
     assert create(context, rows()) == []
     assert read_markers(context.storage, context.base_path, "100") is None

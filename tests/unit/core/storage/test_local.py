@@ -190,3 +190,37 @@ def test_locate(url: str, path: str) -> None:
 def test_other_schemes_are_refused() -> None:
     with pytest.raises(StorageError, match="no storage for the scheme 's3'"):
         locate("s3://bucket/t")
+
+
+def test_only_an_empty_directory_is_removed(tmp_path: Path) -> None:
+    storage, folder = LocalStorage(), tmp_path / "p"
+    storage.create(f"{folder}/file", b"x")
+    assert not storage.remove_empty_directory(str(folder))
+    assert (folder / "file").read_bytes() == b"x"
+    storage.delete(f"{folder}/file")
+    assert storage.remove_empty_directory(str(folder))
+    assert not folder.exists()
+    assert storage.remove_empty_directory(str(folder))
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageError):
+        storage.remove_empty_directory(str(tmp_path / "file"))
+
+
+@pytest.mark.parametrize("data", [b"", b"data"])
+def test_a_file_is_made_though_its_folder_is_taken_away_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    made = os.makedirs
+    taken = []
+
+    def makedirs(path: str, exist_ok: bool = False) -> None:
+        """What a clean in another process does at the worst moment, once."""
+        made(path, exist_ok=exist_ok)
+        if not taken:
+            taken.append(path)
+            os.rmdir(path)
+
+    monkeypatch.setattr(os, "makedirs", makedirs)
+    LocalStorage().create(str(tmp_path / "p" / "file"), data)
+    assert (tmp_path / "p" / "file").read_bytes() == data
+    assert taken == [str(tmp_path / "p")]

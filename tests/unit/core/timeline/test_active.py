@@ -19,7 +19,7 @@ pytestmark = pytest.mark.unit
 def load(folder: Path, *names: str) -> ActiveTimeline:
     for name in names:
         (folder / name).write_bytes(b"")
-    return ActiveTimeline.load(LocalStorage(), str(folder))
+    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"))
 
 
 def test_each_instant_counts_in_its_highest_state(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_each_instant_counts_in_its_highest_state(tmp_path: Path) -> None:
     ]
     assert [one.timestamp for one in line.completed_commits()] == ["1", "3"]
     assert [one.timestamp for one in line.pending_writes()] == ["2"]
-    assert (line.last_time, line.start) == ("3", "1")
+    assert line.last_time == "3"
     last = line.last_completed()
     assert last is not None
     assert last.timestamp == "3"
@@ -88,3 +88,13 @@ def test_a_commit_file_that_stays_cut_is_corrupt(tmp_path: Path) -> None:
     (tmp_path / "1.commit").write_bytes(b'{"a"')
     with pytest.raises(CorruptTableError, match=r"1\.commit"):
         line.reload().commit_metadata(Instant("1", Action.COMMIT, State.COMPLETED), HandClock())
+
+
+def test_old_instants_count_as_archived_only_where_something_was(tmp_path: Path) -> None:
+    """A rolled-back first write is older than all that is left, and was never archived."""
+    assert load(tmp_path, "2.rollback", "3.commit").start == ""
+    archive = tmp_path / "archived"
+    archive.mkdir()
+    (archive / ".commits_.archive.1_1-0-1").touch()
+    # cleans and rollbacks are archived by counts of their own: an old one does not move the start back
+    assert load(tmp_path, "2.rollback", "3.commit").start == "3"

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 def timeline(*names: str) -> ActiveTimeline:
     instants = tuple(instant for name in names if (instant := parse_instant(name)) is not None)
     assert len(instants) == len(names)
-    return ActiveTimeline(LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0))
+    return ActiveTimeline(LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0), "/nowhere", False)
 
 
 OWN = parse_instant("5.deltacommit.inflight")

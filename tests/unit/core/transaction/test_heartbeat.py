@@ -129,3 +129,18 @@ def test_a_beat_that_fails_is_followed_by_the_next(tmp_path: Path) -> None:
     wait_until(lambda: beat_file(tmp_path).stat().st_mtime_ns > first)
     assert storage.failures == 0
     beat.stop()
+
+
+def test_a_worker_that_was_replaced_leaves_the_new_ones_heartbeat_alone(tmp_path: Path) -> None:
+    """Two workers of one plan: the first stalled, its plan was rolled back and taken by the second."""
+    first = Heartbeat(STORAGE, str(tmp_path), "1", SLOW, SYSTEM_CLOCK)
+    first.start()
+    beat_file(tmp_path).unlink()
+    second = Heartbeat(STORAGE, str(tmp_path), "1", SLOW, SYSTEM_CLOCK)
+    second.start()
+    assert first.lapsed()
+    assert not second.lapsed()
+    first.stop()
+    assert beat_file(tmp_path).exists()
+    second.stop()
+    assert not beat_file(tmp_path).exists()

@@ -170,3 +170,35 @@ def test_a_listed_metadata_table_is_taken_off_before_the_commit(tmp_path: Path, 
     one.publish(commit())
     assert not folder.parent.exists()
     assert HudiTable.open(table.base_path).config.metadata_partitions == ()
+
+
+def test_nothing_begins_while_a_restore_is_pending(settings: TransactionSettings) -> None:
+    folder = Path(settings.timeline_folder)
+    (folder / "20200101000000000.restore.requested").touch()
+    with pytest.raises(WriteConflictError, match=r"restore 20200101000000000 is pending.*let it end"):
+        begin(settings, Action.DELTA_COMMIT)
+    with pytest.raises(WriteConflictError, match="restore"):
+        schedule(settings, Action.COMPACTION, settings.load_timeline(), b"")
+
+
+def test_publish_deletes_files_of_other_attempts_and_completes_the_partitions(settings: TransactionSettings) -> None:
+    one = started(settings)
+    folder = Path(settings.base_path, "a")
+    folder.mkdir()
+    for name in ("kept_0-0-1_1.parquet", "stray_0-0-2_1.parquet"):
+        create_marker(settings.storage, settings.base_path, one.time, "a", name, MarkerType.CREATE)
+        (folder / name).touch()
+    one.publish(commit(), written=frozenset({"a/kept_0-0-1_1.parquet"}))
+    assert {path.name for path in folder.iterdir()} == {"kept_0-0-1_1.parquet", ".hoodie_partition_metadata"}
+
+
+def test_a_check_of_the_writer_refuses_under_the_lock(settings: TransactionSettings) -> None:
+    one = started(settings)
+
+    def refuse(timeline: object) -> None:
+        raise WriteConflictError("something else changed")
+
+    with pytest.raises(WriteConflictError, match="something else"):
+        one.publish(commit(), check=refuse)
+    assert not settings.load_timeline().completed_commits()
+    one.abandon()
