@@ -83,7 +83,8 @@ class Chain:
         self.directory = directory
         self.airflow_only: bool = options.airflow_only
         self.every: int = options.every
-        self.job_phases: bool = options.phases == "jobs"
+        self.task_starts: bool = options.phases in ("tasks", "all")
+        self.job_phases: bool = options.phases in ("jobs", "all")
         self.tasks: re.Pattern[str] = options.tasks
         self.token = token
         for part in ("sources", "tables") if options.start_from else ():
@@ -145,7 +146,7 @@ class Chain:
                     read = len(self.log())
                     if not self.tasks.search(name):
                         continue
-                    if at_start_of is not None and name not in at_start_of:
+                    if self.task_starts and at_start_of is not None and name not in at_start_of:
                         deadline = time.monotonic()
                     if after is not None and deadline is None and name not in self.finished:
                         deadline = time.monotonic() + after
@@ -316,9 +317,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the random moments (%(default)s)")
     parser.add_argument(
         "--phases",
-        choices=("tasks", "jobs", "none"),
+        choices=("tasks", "jobs", "all", "none"),
         default="tasks",
-        help="kill at the start of each task, also of each phase inside each kind of job, or of none (%(default)s)",
+        help="kill at the start of each task, of each phase inside each kind of job, of both, or of none (%(default)s)",
     )
     parser.add_argument(
         "--airflow-only", action="store_true", help="kill the demo's process group: drivers and metastore live on"

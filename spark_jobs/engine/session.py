@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -25,9 +26,12 @@ def job_session(job: str, *, debug: bool = False) -> Iterator[SparkSession]:
         files.
     """
     refuse_mixed_versions()
-    if not debug and not _log_is_configured():
+    quiet = not debug and not _log_is_configured()
+    if quiet:
         _silence_java()
     spark = SparkSession.builder.appName(f"pyhudi {job}").getOrCreate()
+    if quiet:
+        spark.sparkContext.setLogLevel("OFF")
     try:
         yield spark
     finally:
@@ -45,14 +49,17 @@ def _log_is_configured() -> bool:
 
 
 def _silence_java() -> None:
-    """Give Log4j a configuration without output before Spark installs its default one (no option does that)."""
+    """Give Log4j a configuration without output before the session's first lines; no option of Spark's does that."""
     jvm = SparkContext._jvm
     assert jvm is not None  # asking for a system property started it
     log4j = jvm.org.apache.logging.log4j
-    builder = log4j.core.config.builder.api.ConfigurationBuilderFactory.newConfigurationBuilder()
-    builder.add(builder.newAppender("none", "Null"))  # without an appender Spark takes it for unconfigured
-    builder.add(builder.newRootLogger(log4j.Level.OFF).add(builder.newAppenderRef("none")))
-    log4j.core.config.Configurator.reconfigure(builder.build())
+    with suppress(Py4JError):  # a Spark that has it otherwise shows its first lines
+        # Spark installs its default configuration once, over any other: let it do that now, without a word
+        jvm.org.apache.spark.SparkConf(False).initializeLogIfNecessary(False, True)
+        builder = log4j.core.config.builder.api.ConfigurationBuilderFactory.newConfigurationBuilder()
+        builder.add(builder.newAppender("none", "Null"))
+        builder.add(builder.newRootLogger(log4j.Level.OFF).add(builder.newAppenderRef("none")))
+        log4j.core.config.Configurator.reconfigure(builder.build())
 
 
 def refuse_mixed_versions() -> None:

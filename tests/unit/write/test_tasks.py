@@ -1,0 +1,112 @@
+"""What a task writes, without Spark: bulk inserts to many partitions keep few files open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.files.base_file import BaseFileWriter, open_base_file
+from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.write import tasks
+from spark_jobs.write.tasks import RecordRules, bulk_insert_batches
+from tests.unit.core.support import context_of, new_table, rows, scope
+
+pytestmark = pytest.mark.unit
+
+SEED = "00000000-0000-0000-0000-00000000000a"
+RULES = RecordRules(combine=False, all_deleted=False)
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> WriteContext:
+    return context_of(new_table(str(tmp_path / "t")), "100")
+
+
+@pytest.fixture
+def open_files(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many files were open after each one was opened; watches the real writer."""
+    counts = [0]
+    now = set()
+    begin, close, abort = BaseFileWriter.__init__, BaseFileWriter.close, BaseFileWriter.abort
+
+    def watched_begin(self: BaseFileWriter, *arguments: object) -> None:
+        begin(self, *arguments)  # type: ignore[arg-type]
+        now.add(id(self))
+        counts.append(len(now))
+
+    def watched_close(self: BaseFileWriter) -> int:
+        now.discard(id(self))
+        return close(self)
+
+    def watched_abort(self: BaseFileWriter) -> None:
+        now.discard(id(self))
+        abort(self)
+
+    monkeypatch.setattr(BaseFileWriter, "__init__", watched_begin)
+    monkeypatch.setattr(BaseFileWriter, "close", watched_close)
+    monkeypatch.setattr(BaseFileWriter, "abort", watched_abort)
+    return counts
+
+
+def batches(*partitions: str) -> Iterator[pa.RecordBatch]:
+    for number, partition in enumerate(partitions):
+        yield from rows((f"k{number}", number, partition), partition=partition).to_batches()
+
+
+def insert(context: WriteContext, *partitions: str) -> list[WriteStat]:
+    return list(bulk_insert_batches(batches(*partitions), context, scope(), SEED, RULES))
+
+
+def keys(context: WriteContext, stat: WriteStat) -> list[str]:
+    table = open_base_file(context.storage, f"{context.base_path}/{stat.path}").read(["id"])
+    return [str(key) for key in table.column("id").to_pylist()]
+
+
+def test_one_file_for_each_partition_while_they_are_few(context: WriteContext, open_files: list[int]) -> None:
+    stats = insert(context, "a", "b", "a", "b")
+    assert [(one.partition_path, one.file_id[-2:], keys(context, one)) for one in stats] == [
+        ("a", "-0", ["k0", "k2"]),
+        ("b", "-0", ["k1", "k3"]),
+    ]
+    assert max(open_files) == 2
+
+
+def test_beyond_the_limit_the_least_recently_used_file_is_closed(
+    context: WriteContext, open_files: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "MAX_OPEN_FILES", 2)
+    stats = insert(context, "a", "b", "a", "c", "b", "b", "a")
+    found = sorted((one.partition_path, one.file_id[-2:], keys(context, one)) for one in stats)
+    assert found == [
+        ("a", "-0", ["k0", "k2"]),
+        ("a", "-1", ["k6"]),
+        ("b", "-0", ["k1"]),
+        ("b", "-1", ["k4", "k5"]),
+        ("c", "-0", ["k3"]),
+    ]
+    assert max(open_files) == 2
+    assert len({one.file_id for one in stats}) == 5
+    for one, other in pairwise([one.file_id for one in stats if one.partition_path == "a"]):
+        assert one[:-2] == other[:-2]
+
+
+def test_a_hundred_partitions_in_turn(context: WriteContext, open_files: list[int]) -> None:
+    names = [f"p{number:03d}" for number in range(100)]
+    stats = insert(context, *names, *names)
+    assert sum(one.num_writes for one in stats) == 200
+    assert len({one.path for one in stats}) == len(stats)
+    assert max(open_files) == tasks.MAX_OPEN_FILES
+
+
+def test_an_error_leaves_no_file_open(context: WriteContext) -> None:
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield from batches("a", "b")
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        list(bulk_insert_batches(broken(), context, scope(), SEED, RULES))
