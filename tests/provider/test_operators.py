@@ -18,6 +18,13 @@ pytestmark = [pytest.mark.provider, pytest.mark.spark]
 DAG = Path(__file__).parent / "scripts" / "probe_dag.py"
 
 
+def _is_driver(process: psutil.Process) -> bool:
+    try:
+        return "probe.py" in str(process.cmdline())
+    except psutil.NoSuchProcess:  # it ended meanwhile, or is a zombie
+        return False
+
+
 def _start(name: str, folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, str(DAG), name],
@@ -103,9 +110,7 @@ def test_a_killed_task_lets_the_driver_release_what_it_holds(airflow_database: N
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    drivers = [
-        child for child in psutil.Process(process.pid).children(recursive=True) if "probe.py" in str(child.cmdline())
-    ]
+    drivers = [child for child in psutil.Process(process.pid).children(recursive=True) if _is_driver(child)]
     assert drivers
     process.send_signal(signal.SIGTERM)
     log, _ = process.communicate(timeout=60)
