@@ -121,7 +121,7 @@ class HudiSparkSubmitHook(SparkSubmitHook):
         if home and "SPARK_HOME" not in os.environ and self._connection["spark_binary"] == DEFAULT_SPARK_BINARY:
             found["SPARK_HOME"] = home
         if "SPARK_LOCAL_IP" not in os.environ:
-            found["SPARK_LOCAL_IP"] = "127.0.0.1"  # else Spark looks the host's name up, and warns where it finds a loopback
+            found["SPARK_LOCAL_IP"] = "127.0.0.1"  # else Spark looks the host name up, and warns at a loopback
         return found
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
