@@ -12,11 +12,13 @@ from spark_jobs.core.files.avro_schema import arrow_schema_of, with_meta_fields
 from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.merge.payload import payload_of
+from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import with_meta_fields as arrow_with_meta_fields
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
+from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
 
@@ -47,6 +49,18 @@ def rewrite_context(
         payload=payload_of(table.config.payload_class),
         ordering_field=table.config.precombine_field or None,
         max_file_size=max_file_size,
+    )
+
+
+def slice_reader(table: HudiTable, context: WriteContext) -> SliceReader:
+    """How a service reads the slices that it rewrites."""
+    return SliceReader(
+        storage=table.storage,
+        base_path=table.base_path,
+        schema=context.file_format.schema,
+        visibility=Visibility.of(table.timeline),
+        payload=context.payload,
+        ordering_field=context.ordering_field,
     )
 
 

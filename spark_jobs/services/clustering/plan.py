@@ -54,6 +54,17 @@ class ClusteringPlan:
     def slices(self) -> tuple[FileSlice, ...]:
         return tuple(one for group in self.groups for one in group.slices)
 
+    @property
+    def files_in(self) -> int:
+        return sum(len(one.paths) for one in self.slices)
+
+    @property
+    def bytes_in(self) -> int:
+        return sum(one.size for one in self.slices)
+
+    def facts(self) -> dict[str, Any]:
+        return {"groups": len(self.groups), "sort_columns": list(self.sort_columns)}
+
     def to_avro(self, base_path: str) -> dict[str, Any]:
         params = {SORT_COLUMNS: ",".join(self.sort_columns)} if self.sort_columns else {}
         return {

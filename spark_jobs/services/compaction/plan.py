@@ -66,6 +66,9 @@ class CompactionPlan:
             ]
         }
 
+    def facts(self) -> dict[str, Any]:
+        return {"file_slices": len(self.slices)}
+
     @staticmethod
     def from_avro(raw: Mapping[str, Any], sizes: Mapping[str, int]) -> CompactionPlan:
         """A plan on the timeline, ours or Hudi's.
