@@ -16,9 +16,12 @@ lint() {
 }
 
 # pytest ends with 5 where a phase has no test: a phase that this clone asks for must have some.
+# A test with the markers of two phases runs in the first of them.
 tests() {
+    local marked=$1
+    [ "$1" != spark ] || marked="spark and not provider"
     # shellcheck disable=SC2086
-    python -m pytest -m "$1" --junit-xml="$reports/$1.xml" ${ARGS:-} </dev/null
+    python -m pytest -m "$marked" --junit-xml="$reports/$1.xml" ${ARGS:-} </dev/null
 }
 
 count() {
