@@ -38,6 +38,11 @@ def home(tmp_path: Path) -> Iterator[Path]:
     stop_metastore(tmp_path / "a folder")
 
 
+def test_no_spark_is_imported_for_it() -> None:
+    check = "import sys, spark_jobs.hive.embedded; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
 def test_life_of_a_server(home: Path, tmp_path: Path) -> None:
     assert running_metastore(home) is None
     assert not stop_metastore(home)
@@ -48,7 +53,6 @@ def test_life_of_a_server(home: Path, tmp_path: Path) -> None:
     assert first is not None
     assert start_metastore(home) == first
     assert Path(first.log_path) == home / "metastore.log"
-    assert "pyspark" not in sys.modules
 
     facts, config = facts_named("mor", str(tmp_path)), SyncConfig(database="kept")
     with ThriftMetastore.connect(first.uri) as metastore:

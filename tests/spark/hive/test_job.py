@@ -145,7 +145,11 @@ def test_changes_of_the_timeline(table: HudiTable) -> None:
         ("20240103000000000", ("month=2",), ()),
     ]
     assert facts.partitions == ("month=2",)
-    assert facts_of(table, SyncedUntil(instant="2023")).changes is None
+    before_all = facts_of(table, SyncedUntil(instant="2023"))
+    assert before_all.changes is not None
+    assert len(before_all.changes) == 3  # nothing was archived: all that ever happened is known
+    Path(table.base_path, ".hoodie", "archived", ".commits_.archive.1_1-0-1").touch()
+    assert facts_of(table.refreshed(), SyncedUntil(instant="2023")).changes is None
     assert facts_of(table).changes is None
 
 
