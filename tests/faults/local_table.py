@@ -14,7 +14,6 @@ from spark_jobs.core.files.avro_schema import avro_schema_of
 from spark_jobs.core.files.avro_schema import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.markers import reconcile_markers
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import Payload
@@ -23,6 +22,7 @@ from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
@@ -89,15 +89,13 @@ def write(path: Path, rows: pa.Table, key: str) -> str:
         rules = RecordRules(combine=True, all_deleted=False)
         batches = iter(routed.sort_by(BUCKET).combine_chunks().to_batches())
         stats = list(write_buckets(batches, context, TaskScope(0, f"0-0-{token}"), routes, rules))
-        written = frozenset(stat.path for stat in stats if stat.path)
-        reconcile_markers(table.storage, table.base_path, transaction.time, written)
         metadata = CommitMetadata(
             write_stats=tuple(stats),
             operation_type=OperationType.UPSERT,
             extra_metadata={SCHEMA_KEY: json.dumps(avro_schema_of(SCHEMA, "t")), IDEMPOTENCY_KEY: key},
         )
         touched = frozenset((one.partition_path, one.file_id) for one in stats if one.prev_commit != "null")
-        return transaction.publish(metadata.encode(), touched).timestamp
+        return transaction.publish(metadata.encode(), touched, written=written_paths(stats)).timestamp
     except BaseException:
         transaction.abandon()
         undo(settings, transaction.time, print)

@@ -73,7 +73,7 @@ class Transaction:
         data: bytes,
         touched: frozenset[FileGroupKey] = frozenset(),
         *,
-        written: frozenset[str] = frozenset(),
+        written: frozenset[str],
         check: Callable[[ActiveTimeline], None] = lambda timeline: None,
     ) -> Instant:
         """Complete the instant under the lock.

@@ -271,7 +271,7 @@ def test_a_rollback_of_a_compaction_that_dies_is_finished_before_the_plan_is_tak
         assert transaction is not None
         transaction.to_inflight()
         assert roll_back_failed_writes(failed.settings()) == []  # nothing is left that would undo the new worker
-        transaction.publish(b"{}")
+        transaction.publish(b"{}", written=frozenset())
         assert contents(failed.table)
         deaths += 1
         assert deaths < 40

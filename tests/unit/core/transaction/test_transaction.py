@@ -53,7 +53,7 @@ def test_a_write_from_begin_to_publish(settings: TransactionSettings) -> None:
     one = started(settings, idempotency_key="k")
     assert Path(heartbeat_path(settings.base_path, one.time)).exists()
     create_marker(settings.storage, settings.base_path, one.time, "a", "f.parquet", MarkerType.CREATE)
-    done = one.publish(commit(), frozenset({GROUP}))
+    done = one.publish(commit(), frozenset({GROUP}), written=frozenset())
     assert done.file_name == f"{one.time}.deltacommit"
     assert settings.load_timeline().instants == (done,)
     assert not Path(heartbeat_path(settings.base_path, one.time)).exists()
@@ -65,7 +65,7 @@ def test_instants_increase_though_the_clock_stands_still(settings: TransactionSe
     times = []
     for _ in range(3):
         one = started(settings)
-        one.publish(commit(one.time))
+        one.publish(commit(one.time), written=frozenset())
         times.append(one.time)
     assert times == sorted(set(times))
 
@@ -81,13 +81,13 @@ def test_begin_asks_under_the_lock_and_writes_nothing_when_told_no(settings: Tra
 
 def test_of_two_writers_of_a_file_group_the_second_is_told(settings: TransactionSettings) -> None:
     first, second = started(settings), started(settings)
-    first.publish(commit(), frozenset({GROUP}))
+    first.publish(commit(), frozenset({GROUP}), written=frozenset())
     with pytest.raises(
         WriteConflictError, match=rf"instant {second.time} and {first.time} deltacommit .*g-0"
     ) as caught:
-        second.publish(commit(), frozenset({GROUP}))
+        second.publish(commit(), frozenset({GROUP}), written=frozenset())
     assert caught.value.details["other"] == first.time
-    second.publish(commit("h-0"), frozenset({("a", "h-0")}))  # another group is no conflict
+    second.publish(commit("h-0"), frozenset({("a", "h-0")}), written=frozenset())  # another group is no conflict
 
 
 def test_who_was_rolled_back_may_not_publish(settings: TransactionSettings) -> None:
@@ -95,7 +95,7 @@ def test_who_was_rolled_back_may_not_publish(settings: TransactionSettings) -> N
     line = settings.load_timeline()
     settings.storage.delete(line.path(one.instant))
     with pytest.raises(WriteConflictError, match="another writer rolled it back"):
-        one.publish(commit())
+        one.publish(commit(), written=frozenset())
     assert [instant.state for instant in settings.load_timeline().instants] == [State.REQUESTED]
     one.abandon()
 
@@ -104,7 +104,7 @@ def test_whose_heartbeat_lapsed_may_not_publish(settings: TransactionSettings, c
     one = started(settings)
     clock.passed += settings.heartbeat.lapse_ms / 1000 + 10
     with pytest.raises(WriteConflictError, match="its heartbeat lapsed"):
-        one.publish(commit())
+        one.publish(commit(), written=frozenset())
     one.abandon()
 
 
@@ -118,16 +118,16 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
     robbed = replace(settings, metadata_writer=Robber())
     one = started(robbed)
     with pytest.raises(WriteConflictError, match="its lock or heartbeat lapsed"):
-        one.publish(commit())
+        one.publish(commit(), written=frozenset())
     assert settings.load_timeline().instants == (one.instant,)
     one.abandon()
 
 
 def test_an_instant_is_published_once(settings: TransactionSettings) -> None:
     one = started(settings)
-    one.publish(commit())
+    one.publish(commit(), written=frozenset())
     with pytest.raises(WriteConflictError, match="may not be published"):
-        one.publish(commit())
+        one.publish(commit(), written=frozenset())
 
 
 def test_only_a_requested_instant_becomes_inflight(settings: TransactionSettings) -> None:
@@ -151,13 +151,16 @@ def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_no
     writer = started(settings)
     work = resume(settings, before)
     work.to_inflight()
-    assert work.publish(commit(operation=OperationType.COMPACT)).file_name == f"{before.timestamp}.commit"
-    writer.publish(commit(), frozenset({GROUP}))
+    assert (
+        work.publish(commit(operation=OperationType.COMPACT), written=frozenset()).file_name
+        == f"{before.timestamp}.commit"
+    )
+    writer.publish(commit(), frozenset({GROUP}), written=frozenset())
 
     writer = started(settings)
     after = schedule(settings, Action.COMPACTION, settings.load_timeline(), planned_compaction(settings))
     with pytest.raises(WriteConflictError, match=f"{after.timestamp} compaction"):
-        writer.publish(commit(), frozenset({GROUP}))
+        writer.publish(commit(), frozenset({GROUP}), written=frozenset())
     writer.abandon()
 
 
@@ -167,7 +170,7 @@ def test_a_listed_metadata_table_is_taken_off_before_the_commit(tmp_path: Path, 
     folder = tmp_path / "t" / ".hoodie" / "metadata" / "files"
     folder.mkdir(parents=True)
     one = started(table.transaction_settings({}))
-    one.publish(commit())
+    one.publish(commit(), written=frozenset())
     assert not folder.parent.exists()
     assert HudiTable.open(table.base_path).config.metadata_partitions == ()
 
@@ -199,6 +202,6 @@ def test_a_check_of_the_writer_refuses_under_the_lock(settings: TransactionSetti
         raise WriteConflictError("something else changed")
 
     with pytest.raises(WriteConflictError, match="something else"):
-        one.publish(commit(), check=refuse)
+        one.publish(commit(), written=frozenset(), check=refuse)
     assert not settings.load_timeline().completed_commits()
     one.abandon()
