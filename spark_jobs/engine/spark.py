@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from spark_jobs.core.handles.context import TaskScope
 
@@ -60,6 +61,13 @@ def task_scope() -> TaskScope:
 def parallelism(spark: SparkSession) -> int:
     """Tasks that the session can run at once, as far as it tells."""
     return max(int(spark.sparkContext.defaultParallelism), 1)
+
+
+def parquet_files(spark: SparkSession, paths: Sequence[str], schema: StructType | str) -> DataFrame:
+    """Rows of Parquet files by Spark's own scan: paths are taken to the letter, never as patterns, and columns from the
+    files alone, whatever the folders are called."""
+    reader = spark.read.schema(schema).option("__globPaths__", "false").option("recursiveFileLookup", "true")
+    return reader.parquet(*paths)
 
 
 @contextmanager

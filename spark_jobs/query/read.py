@@ -15,6 +15,7 @@ from spark_jobs.core.files.names import join
 from spark_jobs.core.read.scan import Scan
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.spark import parquet_files
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
@@ -45,9 +46,7 @@ def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
 
 def _parquet(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: StructType) -> DataFrame:
     paths = [join(scan.base_path, one.base_file.relative_path) for one in slices if one.base_file is not None]
-    # paths are taken to the letter, and columns from the files alone, whatever the folders are called
-    reader = spark.read.schema(schema).option("__globPaths__", "false").option("recursiveFileLookup", "true")
-    return reader.parquet(*paths)
+    return parquet_files(spark, paths, schema)
 
 
 def _merge(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: StructType) -> DataFrame:

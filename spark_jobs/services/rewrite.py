@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 
-from spark_jobs.core.config import write_keys
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.avro_schema import arrow_schema_of, with_meta_fields
-from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
+from spark_jobs.core.files.avro_schema import arrow_schema_of
+from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.read.slice_reader import SliceReader
-from spark_jobs.core.schema.meta_fields import with_meta_fields as arrow_with_meta_fields
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
@@ -27,25 +23,11 @@ def rewrite_context(
     table: HudiTable, properties: Mapping[str, str], instant: str, *, max_file_size: int
 ) -> WriteContext:
     """How a service writes base files: the table's schema and payload, the job's codec and bloom settings."""
-    refuse_unwritable(table.config)
-    bloom = BloomSettings(
-        kind=write_keys.BLOOM_TYPE.of(properties),
-        entries=write_keys.BLOOM_ENTRIES.of(properties),
-        fpp=write_keys.BLOOM_FPP.of(properties),
-        max_entries=write_keys.BLOOM_MAX_ENTRIES.of(properties),
-    )
     return WriteContext(
         storage=table.storage,
         base_path=table.base_path,
         instant=instant,
-        file_format=BaseFileFormat(
-            schema=arrow_with_meta_fields(arrow_schema_of(table.avro_schema)),
-            avro_schema=json.dumps(with_meta_fields(table.avro_schema)),
-            codec=write_keys.CODEC.of(properties).value,
-            codec_level=write_keys.ZSTD_LEVEL.of(properties),
-            dictionary=write_keys.DICTIONARY.of(properties),
-            bloom=bloom if write_keys.BLOOM_ENABLED.of(properties) else None,
-        ),
+        file_format=base_file_format(properties, arrow_schema_of(table.avro_schema), table.avro_schema),
         payload=payload_of(table.config.payload_class),
         ordering_field=table.config.precombine_field or None,
         max_file_size=max_file_size,

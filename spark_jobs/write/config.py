@@ -9,7 +9,6 @@ from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.table_keys import HIVE_STYLE, URL_ENCODE
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
-from spark_jobs.core.files.base_file import BloomSettings
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload, payload_of
 from spark_jobs.core.storage import locate
@@ -34,7 +33,6 @@ class WriteConfig:
     precombine_field: str
     payload_class: str
     sizes: SizeSettings
-    bloom: BloomSettings | None
 
     @property
     def payload(self) -> Payload:
@@ -119,23 +117,10 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
             record_size=keys.RECORD_SIZE_ESTIMATE.of(properties),
             small_slices=keys.SMALL_FILE_CANDIDATES.of(properties),
         ),
-        bloom=bloom_settings(properties),
     )
     config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
     keys.INDEX_TYPE.of(properties)
     return config
-
-
-def bloom_settings(properties: Mapping[str, str]) -> BloomSettings | None:
-    """How bloom filters are made; None where they are turned off."""
-    if not keys.BLOOM_ENABLED.of(properties):
-        return None
-    return BloomSettings(
-        kind=keys.BLOOM_TYPE.of(properties),
-        entries=keys.BLOOM_ENTRIES.of(properties),
-        fpp=keys.BLOOM_FPP.of(properties),
-        max_entries=keys.BLOOM_MAX_ENTRIES.of(properties),
-    )
 
 
 def _key_spec(

@@ -15,11 +15,10 @@ from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import AlreadyExistsError, WriteConflictError
 from spark_jobs.core.files.avro_schema import arrow_schema_of
-from spark_jobs.core.files.avro_schema import with_meta_fields as avro_with_meta_fields
-from spark_jobs.core.files.base_file import BaseFileFormat
+from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.read.table_schema import committed_schema
-from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
@@ -175,14 +174,7 @@ def _context(config: WriteConfig, table: HudiTable, rows: PreparedRows, instant:
         storage=table.storage,
         base_path=table.base_path,
         instant=instant,
-        file_format=BaseFileFormat(
-            schema=with_meta_fields(rows.arrow_schema),
-            avro_schema=json.dumps(avro_with_meta_fields(rows.avro_schema)),
-            codec=write_keys.CODEC.of(config.properties).value,
-            codec_level=write_keys.ZSTD_LEVEL.of(config.properties),
-            dictionary=write_keys.DICTIONARY.of(config.properties),
-            bloom=config.bloom,
-        ),
+        file_format=base_file_format(config.properties, rows.arrow_schema, rows.avro_schema),
         payload=config.payload,
         ordering_field=config.precombine_field or None,
         max_file_size=config.sizes.max_file_size,

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from spark_jobs.core.files.names import join
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.spark import parquet_files
 from spark_jobs.write.tasks import BUCKET
 
 BROADCAST_ROWS = 2_000_000
@@ -53,8 +54,6 @@ def tag(keyed: DataFrame, located: DataFrame | None, incoming: int) -> DataFrame
 
 
 def read_base_files(spark: SparkSession, paths: list[str]) -> DataFrame:
-    """Record key and file name of every row; paths are taken to the letter, never as patterns."""
-    reader = (
-        spark.read.schema(f"{RECORD_KEY} string").option("__globPaths__", "false").option("recursiveFileLookup", "true")
-    )
-    return reader.parquet(*paths).select(RECORD_KEY, F.col("_metadata.file_name").alias("file"))
+    """Record key and file name of every row."""
+    rows = parquet_files(spark, paths, f"{RECORD_KEY} string")
+    return rows.select(RECORD_KEY, F.col("_metadata.file_name").alias("file"))

@@ -1,0 +1,40 @@
+"""How base files are written, from the ``hoodie.*`` values of a job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.files.avro_schema import with_meta_fields as avro_with_meta_fields
+from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
+from spark_jobs.core.schema.meta_fields import with_meta_fields
+
+
+def base_file_format(
+    properties: Mapping[str, str], schema: pa.Schema, avro_schema: Mapping[str, Any]
+) -> BaseFileFormat:
+    """The format of all base files of one write; both schemas are of the table, without meta columns."""
+    return BaseFileFormat(
+        schema=with_meta_fields(schema),
+        avro_schema=json.dumps(avro_with_meta_fields(avro_schema)),
+        codec=keys.CODEC.of(properties).value,
+        codec_level=keys.ZSTD_LEVEL.of(properties),
+        dictionary=keys.DICTIONARY.of(properties),
+        bloom=bloom_settings(properties),
+    )
+
+
+def bloom_settings(properties: Mapping[str, str]) -> BloomSettings | None:
+    """How bloom filters are made; None where they are turned off."""
+    if not keys.BLOOM_ENABLED.of(properties):
+        return None
+    return BloomSettings(
+        kind=keys.BLOOM_TYPE.of(properties),
+        entries=keys.BLOOM_ENTRIES.of(properties),
+        fpp=keys.BLOOM_FPP.of(properties),
+        max_entries=keys.BLOOM_MAX_ENTRIES.of(properties),
+    )
