@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from airflow_provider_pyhudi.operators.hive_sync import HudiHiveSyncOperator
     from airflow_provider_pyhudi.operators.ingest import HudiIngestOperator
     from airflow_provider_pyhudi.sensors.commit import HudiCommitSensor
+    from airflow_provider_pyhudi.sensors.table_service import HudiTableServiceSensor
     from airflow_provider_pyhudi.triggers.commit import HudiCommitTrigger
+    from airflow_provider_pyhudi.triggers.table_service import HudiTableServiceTrigger
 
 _HOMES = {
     "HudiCleanOperator": "operators.clean",
@@ -27,6 +29,8 @@ _HOMES = {
     "HudiHook": "hooks.hudi",
     "HudiIngestOperator": "operators.ingest",
     "HudiSparkSubmitHook": "hooks.submit",
+    "HudiTableServiceSensor": "sensors.table_service",
+    "HudiTableServiceTrigger": "triggers.table_service",
     "hudi_asset": "assets.table",
 }
 
@@ -40,6 +44,8 @@ __all__ = [
     "HudiHook",
     "HudiIngestOperator",
     "HudiSparkSubmitHook",
+    "HudiTableServiceSensor",
+    "HudiTableServiceTrigger",
     "hudi_asset",
 ]
 

@@ -26,9 +26,9 @@ def get_provider_info() -> dict[str, Any]:
             {"integration-name": _INTEGRATION, "external-doc-url": "https://hudi.apache.org/", "tags": ["apache"]}
         ],
         "operators": _modules("operators", "clean", "clustering", "compaction", "hive_sync", "ingest"),
-        "sensors": _modules("sensors", "commit"),
+        "sensors": _modules("sensors", "commit", "table_service"),
         "hooks": _modules("hooks", "hudi", "submit"),
-        "triggers": _modules("triggers", "commit"),
+        "triggers": _modules("triggers", "commit", "table_service"),
         "connection-types": [
             {
                 "hook-class-name": f"{_PACKAGE}.hooks.hudi.HudiHook",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
 if TYPE_CHECKING:
     from spark_jobs.core.table import HudiTable
+
+SERVICES = ("compaction", "clustering", "clean")
+
+_log = logging.getLogger(__name__)
 
 
 def completed_commits(base_path: str, after_instant: str | None, actions: Collection[str] | None) -> list[str]:
@@ -29,6 +34,43 @@ def completed_commits(base_path: str, after_instant: str | None, actions: Collec
         for commit in commits
         if (not after_instant or commit.timestamp > after_instant) and (not actions or commit.action in actions)
     ]
+
+
+def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> dict[str, Any] | None:
+    """The plan that a dry run of the service gives now, or None where it gives a reason for doing nothing.
+
+    A plan that stands on the timeline and was not executed yet counts too. A table that is not there has nothing due.
+
+    :returns: the job's result as a dictionary, its state ``DRY_RUN``.
+    :raises HudiError: the table can't be read, or the service has nothing to do with its type.
+    """
+    from spark_jobs.core.clock import SYSTEM_CLOCK
+    from spark_jobs.core.errors import TableNotFoundError
+    from spark_jobs.engine.local import LocalEngine
+    from spark_jobs.engine.progress import Progress
+    from spark_jobs.options import CleanOptions, ClusteringOptions, CompactionOptions, JobState, ServiceMode
+    from spark_jobs.services.cleaning.job import run_cleaning
+    from spark_jobs.services.clustering.job import run_clustering
+    from spark_jobs.services.compaction.job import run_compaction
+
+    conf, progress, engine = tuple(hoodie_conf.items()), Progress(service), LocalEngine(SYSTEM_CLOCK)
+    mode = ServiceMode.SCHEDULE
+    try:
+        if service == "compaction":
+            compaction = CompactionOptions(base_path=base_path, hoodie_conf=conf, dry_run=True, mode=mode)
+            result = run_compaction(engine, compaction, progress)
+        elif service == "clustering":
+            clustering = ClusteringOptions(base_path=base_path, hoodie_conf=conf, dry_run=True, mode=mode)
+            result = run_clustering(engine, clustering, progress)
+        else:
+            result = run_cleaning(CleanOptions(base_path=base_path, hoodie_conf=conf, dry_run=True), progress)
+    except TableNotFoundError:
+        _log.info("%s of %s is not due: there is no table yet", service, base_path)
+        return None
+    if result.state is not JobState.DRY_RUN:
+        _log.info("%s of %s is not due: %s", service, base_path, result.reason)
+        return None
+    return result.to_dict()
 
 
 class HudiHook(BaseHook):

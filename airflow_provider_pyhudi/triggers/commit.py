@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from typing import Any
-
-from airflow.triggers.base import BaseTrigger, TriggerEvent
+from typing import Any, ClassVar
 
 from airflow_provider_pyhudi.hooks.hudi import completed_commits
+from airflow_provider_pyhudi.triggers.base import TableTrigger
 
 
-class HudiCommitTrigger(BaseTrigger):
-    """Fires once, when ``min_commits`` writes after ``after_instant`` (exclusive) are completed, or at an error.
+class HudiCommitTrigger(TableTrigger):
+    """Fires when ``min_commits`` writes after ``after_instant`` (exclusive) are completed.
 
-    The event is ``{"instants": [...]}``, oldest first, or ``{"error": "..."}``. The table is read in a thread.
+    The event is ``{"instants": [...]}``, oldest first, or ``{"error": "..."}``.
     """
+
+    arguments: ClassVar[tuple[str, ...]] = ("base_path", "after_instant", "min_commits", "actions")
 
     def __init__(
         self,
@@ -25,26 +24,12 @@ class HudiCommitTrigger(BaseTrigger):
         actions: list[str] | None = None,
         poke_interval: float = 60.0,
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__(poke_interval)
         self.base_path = base_path
         self.after_instant = after_instant
         self.min_commits = min_commits
         self.actions = actions
-        self.poke_interval = poke_interval
 
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The path of this class and the arguments that make an equal trigger."""
-        names = ("base_path", "after_instant", "min_commits", "actions", "poke_interval")
-        return f"{type(self).__module__}.{type(self).__qualname__}", {name: getattr(self, name) for name in names}
-
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        while True:
-            try:
-                found = await asyncio.to_thread(completed_commits, self.base_path, self.after_instant, self.actions)
-            except Exception as error:  # whatever it is, the task gets to know it and does not wait in vain
-                yield TriggerEvent({"error": str(error)})  # type: ignore[no-untyped-call]
-                return
-            if len(found) >= self.min_commits:
-                yield TriggerEvent({"instants": found})  # type: ignore[no-untyped-call]
-                return
-            await asyncio.sleep(self.poke_interval)
+    def look(self) -> dict[str, Any] | None:
+        found = completed_commits(self.base_path, self.after_instant, self.actions)
+        return {"instants": found} if len(found) >= self.min_commits else None

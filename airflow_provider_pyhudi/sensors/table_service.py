@@ -1,0 +1,55 @@
+"""Wait until a table service has something to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airflow.sdk import Context, PokeReturnValue
+
+from airflow_provider_pyhudi.hooks.hudi import SERVICES, HudiHook, due_plan
+from airflow_provider_pyhudi.sensors.base import HudiTableSensor
+from airflow_provider_pyhudi.triggers.table_service import HudiTableServiceTrigger
+
+
+class HudiTableServiceSensor(HudiTableSensor):
+    """Wait until compaction, clustering or cleaning is due by the job's own rules. No Spark is needed.
+
+    The sensor plans the service as ``--dry-run`` does and changes nothing. Its result is that plan's; the reason why a
+    service is not due yet is in the task's log.
+
+    :param base_path: base path of the table.
+    :param service: ``compaction``, ``clustering`` or ``clean``.
+    :param hoodie_conf: what decides when it is due, such as ``hoodie.compact.inline.max.delta.commits``; the same as
+        the service's task has.
+    :param hudi_conn_id: a connection of type ``hudi``: a relative ``base_path`` is joined to its own, and its
+        ``hoodie_conf`` holds where the task gives no value of its own.
+    :param deferrable: wait in the triggerer instead of a worker.
+    :raises ValueError: another service.
+    """
+
+    template_fields: Sequence[str] = ("base_path", "hoodie_conf")
+
+    def __init__(self, *, service: str, hoodie_conf: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if service not in SERVICES:
+            raise ValueError(f"service={service!r} is none of {', '.join(SERVICES)}")
+        self.service = service
+        self.hoodie_conf = hoodie_conf
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        plan = due_plan(self.path, self.service, self._conf)
+        return PokeReturnValue(plan is not None, plan)
+
+    def trigger(self) -> HudiTableServiceTrigger:
+        return HudiTableServiceTrigger(
+            base_path=self.path, service=self.service, hoodie_conf=self._conf, poke_interval=self.poke_interval
+        )
+
+    def value(self, event: dict[str, Any]) -> dict[str, Any]:
+        return event
+
+    @property
+    def _conf(self) -> dict[str, str]:
+        of_connection = HudiHook(self.hudi_conn_id).hoodie_conf if self.hudi_conn_id else {}
+        return {**of_connection, **{key: str(value) for key, value in (self.hoodie_conf or {}).items()}}
