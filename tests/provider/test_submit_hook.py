@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -167,7 +168,15 @@ def test_a_driver_that_does_not_end_is_killed_after_the_grace_period(tmp_path: P
     assert 1 <= seconds < 5
 
 
-def test_an_interrupt_ends_the_group_too(tmp_path: Path, airflow_database: None) -> None:
+@pytest.fixture
+def heeds_interrupts() -> Iterator[None]:
+    """A shell starts its background commands with SIGINT ignored, and Python keeps it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_the_group_too(tmp_path: Path, airflow_database: None, heeds_interrupts: None) -> None:
     started = tmp_path / "marker.started"
     driver = tmp_path / "driver.py"
     driver.write_text(textwrap.dedent(DRIVER.format(on_term="sys.exit(143)", marker=str(tmp_path / "marker"))))
