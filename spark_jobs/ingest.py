@@ -15,13 +15,16 @@ def main(options: IngestOptions, progress: Progress) -> JobResult:
 
     What is wrong with the table, and that the write is done already, is said before one starts.
     """
+    from spark_jobs.hive.job import sync_after_write, sync_asked_for
     from spark_jobs.write.config import open_if_there, resolve
     from spark_jobs.write.outcome import done_before
 
     table = open_if_there(options.base_path)
-    done = done_before(resolve(options, table), table, progress)
-    if done is not None:
-        return done
+    config = resolve(options, table)
+    synced = sync_asked_for(config.properties)
+    done = done_before(config, table, progress)
+    if table is not None and done is not None:
+        return sync_after_write(table, config.properties, done, progress) if synced else done
     from spark_jobs.engine.session import job_session
     from spark_jobs.write.ingest import ingest
 

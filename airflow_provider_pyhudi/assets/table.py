@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from airflow.sdk import Asset
+from airflow.providers.common.compat.sdk import Asset
 
 
 def hudi_asset(
@@ -15,5 +16,7 @@ def hudi_asset(
 
     An operator that has it among its ``outlets`` puts the instant into the extra of the asset's event.
     """
-    uri = base_path.rstrip("/") if "://" in base_path else Path(base_path).absolute().as_uri()
+    location = urlsplit(base_path)
+    local = location.path if location.scheme == "file" else "" if location.scheme else base_path
+    uri = Path(local).absolute().as_uri() if local else base_path.rstrip("/")
     return Asset(name=name or uri, uri=uri, group=group, extra=extra or {})

@@ -3,36 +3,54 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from airflow.sdk import BaseHook
+from airflow.providers.common.compat.sdk import BaseHook
 
 if TYPE_CHECKING:
     from spark_jobs.core.table import HudiTable
 
 SERVICES = ("compaction", "clustering", "clean")
+WRITES = ("commit", "deltacommit", "replacecommit")
 
 _log = logging.getLogger(__name__)
+
+
+def known_actions(actions: str | Collection[str] | None) -> list[str] | None:
+    """Actions as a list; one alone may stand without it, and a template may have made the list's text.
+
+    :raises ValueError: none of ``commit``, ``deltacommit`` and ``replacecommit``.
+    """
+    if not actions or (isinstance(actions, str) and "{{" in actions):
+        return None
+    found = re.findall(r"[^\s,'\"\[\]()]+", actions) if isinstance(actions, str) else list(actions)
+    for action in found:
+        if action not in WRITES:
+            raise ValueError(f"actions={action!r} is none of {', '.join(WRITES)}")
+    return found
 
 
 def completed_commits(base_path: str, after_instant: str | None, actions: Collection[str] | None) -> list[str]:
     """Instants of the completed writes after ``after_instant`` (exclusive), oldest first; none while there is no table.
 
     :param actions: only those of ``commit``, ``deltacommit`` and ``replacecommit``; all without it.
+    :raises ConfigError: ``after_instant`` is no instant.
     :raises StorageError: the table is there but can't be read.
     """
     from spark_jobs.core.errors import TableNotFoundError
     from spark_jobs.core.table import HudiTable
+    from spark_jobs.core.timeline.instant import query_instant
 
+    after = query_instant(after_instant) if after_instant else ""
     try:
         commits = HudiTable.open(base_path).timeline.completed_commits()
     except TableNotFoundError:
         return []
     return [
-        commit.timestamp
-        for commit in commits
-        if (not after_instant or commit.timestamp > after_instant) and (not actions or commit.action in actions)
+        commit.timestamp for commit in commits if commit.timestamp > after and (not actions or commit.action in actions)
     ]
 
 
@@ -103,7 +121,7 @@ class HudiHook(BaseHook):
     def base_path_of(self, path: str) -> str:
         """An absolute path or URL as it is; a relative one joined to the connection's ``base_path``."""
         root = str(self.get_conn().get("base_path") or "")
-        if not root or path.startswith("/") or "://" in path:
+        if not root or path.startswith("/") or urlsplit(path).scheme:
             return path
         return f"{root.rstrip('/')}/{path}" if path else root
 

@@ -16,8 +16,12 @@ from typing import Any
 
 import psutil
 from airflow.providers.apache.spark.hooks.spark_submit import DEFAULT_SPARK_BINARY, SparkSubmitHook
-from airflow.sdk import Connection
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowFailException,
+    AirflowNotFoundException,
+    Connection,
+)
 
 LOCAL_MASTER = "local[*]"
 BAD_OPTIONS = 2

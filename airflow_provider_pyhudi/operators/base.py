@@ -10,12 +10,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from airflow.sdk import Asset, BaseOperator, Context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+from airflow.providers.common.compat.sdk import (
+    AirflowException,
+    AirflowFailException,
+    AirflowSkipException,
+    Asset,
+    BaseOperator,
+    Context,
+)
 
 from airflow_provider_pyhudi.hooks.hudi import HudiHook
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
+from spark_jobs.options.properties import read_properties
 
 DEFAULT_SPARK_CONN_ID = "spark_default"
 _ATTRIBUTES = {"dry_run": "job_dry_run"}
@@ -162,13 +169,25 @@ class HudiJobOperator(BaseOperator):
         hudi = self._hudi_hook
         if hudi:
             values["base_path"] = hudi.base_path_of(self.base_path)
-            values["hoodie_conf"] = {**hudi.hoodie_conf, **dict(self.hoodie_conf or {})}
+            values["hoodie_conf"] = {**self._of_connection(hudi), **dict(self.hoodie_conf or {})}
         values.update(self.job_values(context))
         return self.options_type(**values)
 
     def job_values(self, context: Context) -> dict[str, Any]:
         """Values of options that this kind of job does not take as they were given."""
         return {}
+
+    def _of_connection(self, hudi: HudiHook) -> dict[str, str]:
+        """The connection's ``hoodie.*`` values but for those that the task's file of properties has; all of them where
+        the driver alone can see that file.
+        """
+        known = hudi.hoodie_conf
+        try:
+            own = read_properties(self.props) if self.props and known else {}
+        except OptionsError as error:
+            self.log.warning("%s; the values of connection %s win over it", error, self.hudi_conn_id)
+            own = {}
+        return {key: value for key, value in known.items() if key not in own}
 
     @cached_property
     def _hudi_hook(self) -> HudiHook | None:

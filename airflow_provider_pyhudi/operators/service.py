@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from airflow.sdk import Context
+from airflow.providers.common.compat.sdk import Context
 
 from airflow_provider_pyhudi.operators.base import HudiJobOperator, given_instant
 from spark_jobs.options import ServiceMode

@@ -6,9 +6,7 @@ import datetime
 from abc import abstractmethod
 from typing import Any
 
-from airflow.configuration import conf
-from airflow.sdk import BaseSensorOperator, Context
-from airflow.sdk.exceptions import AirflowException
+from airflow.providers.common.compat.sdk import AirflowException, BaseSensorOperator, Context, conf
 
 from airflow_provider_pyhudi.hooks.hudi import HudiHook
 from airflow_provider_pyhudi.triggers.base import TableTrigger

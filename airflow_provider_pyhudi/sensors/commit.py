@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from airflow.sdk import Context, PokeReturnValue
+from airflow.providers.common.compat.sdk import Context, PokeReturnValue
 
-from airflow_provider_pyhudi.hooks.hudi import completed_commits
+from airflow_provider_pyhudi.hooks.hudi import completed_commits, known_actions
 from airflow_provider_pyhudi.operators.base import given_instant
 from airflow_provider_pyhudi.sensors.base import HudiTableSensor
 from airflow_provider_pyhudi.triggers.commit import HudiCommitTrigger
@@ -19,11 +19,13 @@ class HudiCommitSensor(HudiTableSensor):
     Returns ``{"instant": the newest, "instants": [all of them, oldest first]}``.
 
     :param base_path: base path of the table.
-    :param after_instant: only writes after this instant count (exclusive), such as the instant that the last run saw.
+    :param after_instant: only writes after this instant count (exclusive), such as the instant that the last run saw;
+        ``2026-01-31`` and ``2026-01-31 12:30:00`` are understood too.
     :param min_commits: how many of them there must be.
     :param actions: which kinds count: any of ``commit``, ``deltacommit``, ``replacecommit``; all without it.
     :param hudi_conn_id: a connection of type ``hudi`` whose base path a relative ``base_path`` is joined to.
     :param deferrable: wait in the triggerer instead of a worker.
+    :raises ValueError: another action.
     """
 
     template_fields: Sequence[str] = ("base_path", "after_instant", "min_commits", "actions")
@@ -40,9 +42,11 @@ class HudiCommitSensor(HudiTableSensor):
         self.after_instant = after_instant
         self.min_commits = min_commits
         self.actions = actions
+        if actions is not None:
+            known_actions(actions)
 
     def poke(self, context: Context) -> PokeReturnValue:
-        found = completed_commits(self.path, given_instant(self.after_instant), self.actions)
+        found = completed_commits(self.path, given_instant(self.after_instant), known_actions(self.actions))
         self.log.info("%s has %s new commits of %s", self.path, len(found), self.min_commits)
         done = len(found) >= int(self.min_commits)
         return PokeReturnValue(done, self.value({"instants": found}) if done else None)
@@ -52,7 +56,7 @@ class HudiCommitSensor(HudiTableSensor):
             base_path=self.path,
             after_instant=given_instant(self.after_instant),
             min_commits=int(self.min_commits),
-            actions=list(self.actions) if self.actions else None,
+            actions=known_actions(self.actions),
             poke_interval=self.poke_interval,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airflow.sdk import Context, PokeReturnValue
+from airflow.providers.common.compat.sdk import Context, PokeReturnValue
 
 from airflow_provider_pyhudi.hooks.hudi import SERVICES, HudiHook, due_plan
 from airflow_provider_pyhudi.sensors.base import HudiTableSensor

@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TypeVar
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.errors import HudiError, StorageError
 from spark_jobs.core.storage import locate
 from spark_jobs.engine.failure import Failure, failure_of
 from spark_jobs.engine.progress import Progress, say
@@ -24,6 +25,7 @@ Options = TypeVar("Options", bound=JobOptions)
 TERMINATED = 128 + signal.SIGTERM
 INTERRUPTED = 128 + signal.SIGINT
 _TERMINATION = Failure(message="terminated by SIGTERM", exit_code=TERMINATED)
+_INTERRUPTION = Failure(message="interrupted", exit_code=INTERRUPTED)
 
 
 class Terminated(SystemExit):
@@ -39,8 +41,9 @@ def run_job(
 ) -> int:
     """Parse the options, run the body, hand over its result; returns the exit code.
 
-    The result goes, as JSON, to the storage URL ``--result-file`` (whole or not at all) and to the last line of
-    stdout. An error goes to stderr as one line, ``<job>: error: ...``; its traceback only with ``--debug``.
+    The result goes, as JSON, to the last line of stdout and to the storage URL ``--result-file`` (whole or not at all;
+    an earlier result there goes first). An error goes to stderr as one line, ``<job>: error: ...``; its traceback only
+    with ``--debug``.
     """
     separate_stderr()
     words = list(sys.argv[1:] if argv is None else argv)
@@ -48,17 +51,18 @@ def run_job(
     try:
         with _sigterm_raises(terminated):
             return _run(body, options_type, words, clock)
-    except KeyboardInterrupt:
-        failure = Failure(message="interrupted", exit_code=INTERRUPTED)
     except SystemExit as stop:
-        if not terminated.is_set():
+        if not terminated.is_set() and not _was_interrupted(stop):
             return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
-        failure = _TERMINATION
-    except Exception as error:
+        failure = _TERMINATION if terminated.is_set() else _INTERRUPTION
+    except BaseException as error:
         if "--debug" in words:
             say(sys.stderr, "".join(traceback.format_exception(error)), end="")
         # What breaks while the JVM goes down with the job is no error of its own.
-        failure = _TERMINATION if terminated.is_set() else failure_of(error)
+        if terminated.is_set():
+            failure = _TERMINATION
+        else:
+            failure = _INTERRUPTION if _was_interrupted(error) else failure_of(error)
     say(sys.stderr, f"{options_type.job}: error: {failure.message}")
     return failure.exit_code
 
@@ -68,6 +72,10 @@ def _run(
 ) -> int:
     options = options_type.from_args(words)
     target = locate(options.result_file) if options.result_file else None
+    if target:
+        storage, path = target
+        storage.replace(path, b"")  # says now whether the place is good, and leaves nobody an older result
+        storage.delete(path)
     progress = Progress(options_type.job, clock=clock)
     result = body(options, progress)
     result = dataclasses.replace(
@@ -77,10 +85,17 @@ def _run(
         seconds_by_phase={**progress.seconds_by_phase, **result.seconds_by_phase},
     )
     line = result.to_json()
+    say(sys.stdout, line)
     if target:
         storage, path = target
-        storage.replace(path, line.encode() + b"\n")
-    say(sys.stdout, line)
+        try:
+            storage.replace(path, line.encode() + b"\n")
+        except HudiError as error:
+            raise StorageError(
+                f"the job is {result.state} but its result could not be written ({error.what})",
+                todo="take it from stdout, and give another --result-file",
+                path=options.result_file,
+            ) from error
     return 0
 
 
@@ -100,3 +115,12 @@ def _sigterm_raises(terminated: threading.Event) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Whether it is an interrupt, or what broke on the way out after one."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

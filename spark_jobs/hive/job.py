@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.hive.client import ThriftMetastore
-from spark_jobs.hive.config import SyncConfig, unknown_sync_key_warnings
+from spark_jobs.hive.config import ENABLE, SyncConfig, unknown_sync_key_warnings
 from spark_jobs.hive.facts import facts_of
 from spark_jobs.hive.sync import all_synced_until, sync
 from spark_jobs.options import HiveSyncOptions, JobResult, JobState
@@ -25,7 +26,10 @@ def hive_sync(options: HiveSyncOptions, progress: Progress) -> JobResult:
 
     :raises TableNotFoundError, ConfigError, MetastoreUnreachableError, MetastoreError: see their docstrings.
     """
-    return sync_table(HudiTable.open(options.base_path), options.hoodie_properties(), progress, dry_run=options.dry_run)
+    properties = options.hoodie_properties()
+    for warning in unknown_key_warnings(properties):
+        progress.note(f"warning: {warning}")
+    return sync_table(HudiTable.open(options.base_path), properties, progress, dry_run=options.dry_run)
 
 
 def sync_table(
@@ -47,6 +51,28 @@ def sync_table(
         return JobResult(
             action=ACTION, state=JobState.NOTHING_TO_DO, reason=f"not synced: {error}", base_path=table.base_path
         )
+
+
+def sync_asked_for(properties: Mapping[str, str]) -> bool:
+    """Whether a write is to be followed by a sync.
+
+    :raises ConfigError: it is, by values that are not valid.
+    """
+    if not ENABLE.of(properties):
+        return False
+    SyncConfig.of(properties)
+    return True
+
+
+def sync_after_write(
+    table: HudiTable, properties: Mapping[str, str], written: JobResult, progress: Progress
+) -> JobResult:
+    """The result of a write with that of the sync which follows it, also when an earlier run wrote: that run may have
+    failed at its sync.
+    """
+    synced = sync_table(table, properties, progress)
+    extra = {**written.extra, "sync": {"state": str(synced.state), "reason": synced.reason}}
+    return dataclasses.replace(written, extra=extra)
 
 
 def _sync_table(table: HudiTable, config: SyncConfig, progress: Progress, dry_run: bool) -> JobResult:

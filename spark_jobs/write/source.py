@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.core.errors import ConfigError, StorageError
+from spark_jobs.engine.failure import failure_of
 
 
 def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], options: Mapping[str, str]) -> DataFrame:
@@ -19,12 +21,12 @@ def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], o
         raise ConfigError("no source is given", todo="give --source")
     try:
         return spark.read.format(source_format).options(**options).load(list(paths))
-    except AnalysisException as error:
-        condition = error.getCondition() or ""
+    except (PySparkException, Py4JError) as error:
+        condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
         shown = ", ".join(paths)
         if "PATH_NOT_FOUND" in condition:
             raise StorageError(f"source {shown} does not exist", todo="check --source", source=shown) from error
-        if "DATA_SOURCE_NOT_FOUND" in condition:
+        if "DATA_SOURCE_NOT_FOUND" in (condition or str(error)):
             raise ConfigError(
                 f"--source-format {source_format} is not known to Spark", todo="check its name, or add its package"
             ) from error
@@ -32,4 +34,5 @@ def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], o
             raise StorageError(
                 f"source {shown} holds no {source_format} files with a schema", todo="check --source", source=shown
             ) from error
-        raise StorageError(f"source {shown} can't be read ({str(error).splitlines()[0]})", source=shown) from error
+        why = failure_of(error).message
+        raise StorageError(f"source {shown} can't be read ({why})", todo="check --source", source=shown) from error

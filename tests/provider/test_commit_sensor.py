@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowException, AirflowSensorTimeout, TaskDeferred
+from airflow.providers.common.compat.sdk import AirflowException, AirflowSensorTimeout, TaskDeferred
 
 from airflow_provider_pyhudi import HudiCommitSensor, HudiCommitTrigger
 from spark_jobs.core.table import HudiTable
@@ -104,3 +104,26 @@ def test_an_unreadable_table_ends_the_wait(table: Path) -> None:
     event = asyncio.run(asyncio.wait_for(anext(trigger.run()), 10)).payload  # type: ignore[arg-type]
     with pytest.raises(AirflowException, match="99"):
         _sensor(table).execute_complete({}, event)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("actions", ["commit", "['commit']", ["commit"]])
+def test_one_action_may_stand_without_a_list(actions: Any, table: Path) -> None:
+    _commit(table, f"{FIRST}.deltacommit")
+    sensor = _sensor(table, actions=actions, deferrable=True)
+    assert sensor.trigger().actions == ["commit"]
+    assert not sensor.poke({}).is_done  # type: ignore[arg-type]
+    _commit(table, f"{SECOND}.commit")
+    assert sensor.execute({})["instants"] == [SECOND]  # type: ignore[arg-type]
+
+
+def test_an_action_that_no_write_has_is_refused(table: Path) -> None:
+    with pytest.raises(ValueError, match="deltacomit"):
+        _sensor(table, actions=["deltacomit"])
+
+
+@pytest.mark.parametrize(
+    ("after", "found"), [("2023-12-31", True), ("2024-01-02", False), ("2024-01-01 12:00:00", False)]
+)
+def test_a_date_is_an_instant(after: str, found: bool, table: Path) -> None:
+    _commit(table, f"{FIRST}.commit")
+    assert _sensor(table, after_instant=after).poke({}).is_done is found  # type: ignore[arg-type]

@@ -23,6 +23,7 @@ def test_relative_paths_are_joined_and_others_left(lake: Path) -> None:
     assert hook.base_path_of("trips") == f"{lake}/trips"
     assert hook.base_path_of("/elsewhere/trips") == "/elsewhere/trips"
     assert hook.base_path_of("s3://lake/trips") == "s3://lake/trips"
+    assert hook.base_path_of("file:/lake/trips") == "file:/lake/trips"
     assert hook.spark_conn_id == "big"
 
 
@@ -44,5 +45,6 @@ def test_the_tasks_own_values_win_over_the_connections(lake: Path) -> None:
 
 def test_an_asset_is_the_same_for_each_spelling() -> None:
     assert hudi_asset("/lake/trips").uri == hudi_asset("file:///lake/trips/").uri == "file:///lake/trips"
+    assert hudi_asset("file:/lake/trips").uri == "file:///lake/trips"
     assert hudi_asset("s3://lake/trips/").uri == "s3://lake/trips"
     assert hudi_asset("/lake/trips", name="trips").name == "trips"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowException, TaskDeferred
+from airflow.providers.common.compat.sdk import AirflowException, TaskDeferred
 
 from airflow_provider_pyhudi import HudiTableServiceSensor, HudiTableServiceTrigger
 from tests.faults import local_table as local

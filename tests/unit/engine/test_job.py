@@ -75,7 +75,8 @@ def test_signal_handlers_are_put_back() -> None:
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests with it ignored
 from pathlib import Path
 from spark_jobs.engine.job import run_job
 from spark_jobs.options import CleanOptions, JobResult
@@ -93,8 +94,13 @@ sys.exit(run_job(body, CleanOptions))
 """
 
 
+@pytest.mark.parametrize(
+    ("number", "code", "message"), [(signal.SIGTERM, 143, "terminated by SIGTERM"), (signal.SIGINT, 130, "interrupted")]
+)
 @pytest.mark.parametrize("last", ["", "raise KeyError('the JVM is gone')"])
-def test_sigterm_runs_what_has_to_run_and_ends_with_143(last: str, tmp_path: Path) -> None:
+def test_a_signal_runs_what_has_to_run_and_ends_with_its_code(
+    last: str, number: int, code: int, message: str, tmp_path: Path
+) -> None:
     script = tmp_path / "job.py"
     script.write_text(SCRIPT.format(last=last))
     marker = tmp_path / "marker"
@@ -107,11 +113,12 @@ def test_sigterm_runs_what_has_to_run_and_ends_with_143(last: str, tmp_path: Pat
     )
     assert job.stdout is not None
     assert job.stdout.readline() == "ready\n"
-    job.send_signal(signal.SIGTERM)
+    job.send_signal(number)
     out, err = job.communicate(timeout=30)
-    assert job.returncode == 143
+    assert job.returncode == code
     assert marker.read_text() == "released"
-    assert err.splitlines()[-1] == "clean: error: terminated by SIGTERM"
+    assert err.splitlines()[-1] == f"clean: error: {message}"
+    assert "Traceback" not in err
     assert out == ""
 
 
@@ -120,3 +127,27 @@ def test_the_result_file_is_whole_json(tmp_path: Path) -> None:
     run_job(body, CleanOptions, ["--base-path=/t", f"--result-file={target}"])
     assert json.loads(target.read_text())["state"] == "COMPLETED"
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_an_older_result_does_not_outlive_a_run_that_fails(tmp_path: Path) -> None:
+    target = tmp_path / "result.json"
+    target.write_text(RESULT.to_json())
+
+    def fail(options: CleanOptions, progress: Progress) -> JobResult:
+        raise WriteConflictError("changed", todo="run it again")
+
+    assert run_job(fail, CleanOptions, ["--base-path=/t", f"--result-file={target}"]) == 3
+    assert not target.exists()
+
+
+def test_a_result_that_cannot_be_written_is_told_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "result.json"
+
+    def takes_the_place(options: CleanOptions, progress: Progress) -> JobResult:
+        target.mkdir()
+        return RESULT
+
+    assert run_job(takes_the_place, CleanOptions, ["--base-path=/t", f"--result-file={target}"]) == 5
+    printed = capsys.readouterr()
+    assert JobResult.from_json(printed.out.splitlines()[-1]).state is JobState.COMPLETED
+    assert "the job is COMPLETED but its result could not be written" in printed.err
