@@ -18,9 +18,10 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -42,7 +43,6 @@ STEPS = ("bulk_insert", "upsert COW", "upsert MOR", "compaction")
 TARGETS = {"bulk_insert": 0.7, "upsert COW": 0.4, "upsert MOR": 0.7, "compaction": 0.5}
 SIDES: dict[str, Callable[[Path, str], LineClient]] = {"hudi": start_hudi, "ours": start_ours}
 LIMIT = "pyarrow"
-CACHE = Path.home() / ".cache" / "pyhudi-bench"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +54,8 @@ class Measure:
     run: int
     seconds: float
     output: Output
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """Seconds by phase, where the side tells them."""
 
 
 class Bench:
@@ -88,17 +90,19 @@ class Bench:
         table = self.table(side, "cow" if step in ("bulk_insert", "upsert COW") else "mor")
         before = data_files(table) if table.exists() else {}
         if step == "bulk_insert":
-            self._write(client, table, self._data.base, "bulk_insert", "COPY_ON_WRITE")
+            answer = self._write(client, table, self._data.base, "bulk_insert", "COPY_ON_WRITE")
         elif step == "upsert COW":
-            self._write(client, table, self._data.changes, "upsert", "COPY_ON_WRITE")
+            answer = self._write(client, table, self._data.changes, "upsert", "COPY_ON_WRITE")
         elif step == "upsert MOR":
-            self._write(client, table, self._data.changes, "upsert", "MERGE_ON_READ")
+            answer = self._write(client, table, self._data.changes, "upsert", "MERGE_ON_READ")
         else:
-            client.ask("compact", path=str(table), options=compaction_options(metadata_table=self._metadata_table))
+            options = compaction_options(metadata_table=self._metadata_table)
+            answer = client.ask("compact", path=str(table), options=options)
         output = added(before, data_files(table))
         if output.files == 0:
             raise SystemExit(f"{side}: {step} wrote no file to {table}")
-        return Measure(side=side, step=step, run=run, seconds=client.seconds, output=output)
+        phases = answer.get("seconds_by_phase", {}) if isinstance(answer, dict) else {}
+        return Measure(side=side, step=step, run=run, seconds=client.seconds, output=output, phases=phases)
 
     def limit(self, side: str, run: int) -> Measure:
         """The base files that an upsert of the COW table touches (all of them), rewritten without a change."""
@@ -125,10 +129,10 @@ class Bench:
             if rows != {"n": total, "k": total, "changed": self._data.change_rows}:
                 raise SystemExit(f"{path}: {rows}, expected {total} rows, {self._data.change_rows} of them changed")
 
-    def _write(self, client: LineClient, table: Path, source: Path, operation: str, table_type: str) -> None:
+    def _write(self, client: LineClient, table: Path, source: Path, operation: str, table_type: str) -> Any:
         options = hoodie_options(table.name, table_type, metadata_table=self._metadata_table)
         options["hoodie.table.name"] = "lineitem"
-        client.ask("write", path=str(table), source=str(source), operation=operation, options=options)
+        return client.ask("write", path=str(table), source=str(source), operation=operation, options=options)
 
 
 def warm_runs(bench: Bench, sides: list[str], runs: int, scratch: Path, memory: str) -> list[Measure]:
@@ -207,6 +211,16 @@ def report(title: str, measures: list[Measure], sides: list[str]) -> None:
             )
 
 
+def report_phases(measures: list[Measure]) -> None:
+    """Where our time goes: the median seconds of each phase that the jobs tell."""
+    print("\nOurs by phase, median s")
+    for step in STEPS:
+        of_step = [measure for measure in measures if measure.side == "ours" and measure.step == step]
+        names = {name: None for measure in of_step for name in measure.phases}
+        medians = {name: statistics.median(one.phases.get(name, 0.0) for one in of_step) for name in names}
+        print(f"{step:12} " + "  ".join(f"{name} {seconds:.2f}" for name, seconds in medians.items()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=0.3, help="TPC-H scale factor (0.3: 1.8 million rows)")
@@ -235,6 +249,8 @@ def main() -> None:
     bench = Bench(data, scratch, options.metadata_table)
     measures = warm_runs(bench, sides, options.runs, scratch, options.memory)
     report("Warm sessions, write call until the instant is completed", measures, sides)
+    if "ours" in sides:
+        report_phases(measures)
     if options.processes:
         whole = process_runs(bench, sides, options.runs, scratch, options.memory)
         report("Whole processes: start, one operation, end", whole, sides)
