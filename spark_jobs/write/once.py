@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import StorageError
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, Instant
 from spark_jobs.core.transaction.heartbeat import read_pulse
@@ -13,9 +15,26 @@ from spark_jobs.core.transaction.transaction import TransactionSettings
 
 
 def completed_write(timeline: ActiveTimeline, key: str, clock: Clock) -> tuple[Instant, CommitMetadata] | None:
-    """The completed write that carries the key, newest first."""
+    """The completed write that carries the key, newest first; an archived one too."""
+    return _active_write(timeline, key, clock) or _archived_write(timeline, key)
+
+
+def _active_write(timeline: ActiveTimeline, key: str, clock: Clock) -> tuple[Instant, CommitMetadata] | None:
     for instant in reversed(timeline.completed_commits()):
-        metadata = timeline.commit_metadata(instant, clock)
+        try:
+            metadata = timeline.commit_metadata(instant, clock)
+        except StorageError:
+            if timeline.storage.stat(timeline.path(instant)) is None:
+                continue  # archived since the timeline was listed: the archive has it
+            raise
+        if metadata.idempotency_key == key:
+            return instant, metadata
+    return None
+
+
+def _archived_write(timeline: ActiveTimeline, key: str) -> tuple[Instant, CommitMetadata] | None:
+    """Asked after the active timeline: an instant is in the archive before it leaves that."""
+    for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, key):
         if metadata.idempotency_key == key:
             return instant, metadata
     return None
@@ -39,7 +58,9 @@ def settle(
     told = ""
     while True:
         timeline = settings.load_timeline()
-        done = completed_write(timeline, key, settings.clock)
+        done = _active_write(timeline, key, settings.clock)
+        if done is None and not told:  # what ends while this waits does not reach the archive in between
+            done = _archived_write(timeline, key)
         if done is not None:
             return done
         running = running_write(settings, timeline, key)

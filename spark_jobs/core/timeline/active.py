@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.errors import CorruptTableError, InstantStateError
+from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, parse_instant
+from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, highest_states
 
 T = TypeVar("T")
 _TRIES = 5
+_PLAN_COPIES = ".aux"
 _ARCHIVE_PREFIX = ".commits_.archive."
 
 
@@ -37,20 +40,12 @@ class ActiveTimeline:
         """List the folder once; files that are no timeline files are passed over.
 
         :param archive_folder: where archived instants go; whether anything is there tells if old ones were archived.
+            Early releases put them in ``folder`` itself.
         """
-        highest: dict[tuple[str, Action], tuple[Instant, int]] = {}
-        for status in storage.list(folder):
-            instant = None if status.is_directory else parse_instant(status.name)
-            if instant is None:
-                continue
-            key = (instant.timestamp, instant.comparable_action)
-            if key not in highest or highest[key][0].rank < instant.rank:
-                highest[key] = (instant, status.modified_ms)
-        moved = dict(highest.values())
-        ordered = sorted(moved, key=lambda one: (one.timestamp, one.comparable_action.value, one.rank))
-        return ActiveTimeline(
-            storage, folder, tuple(ordered), moved, archive_folder, _has_archive(storage, archive_folder)
-        )
+        files = storage.list(folder)
+        has_archive = _has_archive(files) or _has_archive(storage.list(archive_folder))
+        moved = dict(highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
+        return ActiveTimeline(storage, folder, tuple(moved), moved, archive_folder, has_archive)
 
     def reload(self) -> ActiveTimeline:
         return ActiveTimeline.load(self.storage, self.folder, self.archive_folder)
@@ -113,6 +108,18 @@ class ActiveTimeline:
         """The Avro record of a plan or result."""
         return self._patient(instant, clock, lambda data: decode_payload(data, instant.file_name))
 
+    def plan(self, instant: Instant, clock: Clock) -> dict[str, Any]:
+        """The Avro record of a pending instant's plan, from its requested file.
+
+        Before version 6 a copy of a compaction's plan is in ``.aux``; in the oldest timelines, where an instant's one
+        file was renamed from state to state, it is the only one (Hudi: readCompactionPlanAsBytes).
+        """
+        requested = instant.at(State.REQUESTED)
+        copy = f"{self.folder}/{_PLAN_COPIES}/{requested.file_name}"
+        if self.storage.stat(self.path(requested)) is None and self.storage.stat(copy) is not None:
+            return decode_payload(self.storage.read(copy), requested.file_name)
+        return self.payload(requested, clock)
+
     def _patient(self, instant: Instant, clock: Clock, decode: Callable[[bytes], T]) -> T:
         for attempt in range(_TRIES):
             data = self.read(instant)
@@ -126,18 +133,28 @@ class ActiveTimeline:
         raise CorruptTableError(f"{instant.file_name} stays unreadable")
 
 
-def _has_archive(storage: Storage, archive_folder: str) -> bool:
-    return any(status.name.startswith(_ARCHIVE_PREFIX) for status in storage.list(archive_folder))
+def _has_archive(files: Sequence[FileStatus]) -> bool:
+    """Whether a listing, which is sorted by name, has a file of the archive."""
+    at = bisect_left(files, _ARCHIVE_PREFIX, key=attrgetter("name"))
+    return at < len(files) and files[at].name.startswith(_ARCHIVE_PREFIX)
+
+
+_BEFORE = {State.INFLIGHT: State.REQUESTED, State.COMPLETED: State.INFLIGHT}
 
 
 def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: bytes) -> Instant:
     """Write the file of the next state; the file of the state before must be there.
 
-    :raises CorruptTableError: the instant is not in the state before.
+    :raises InstantStateError: the instant is not in the state right before, by its own account or on storage.
     :raises AlreadyExistsError: another process made the same step.
     """
+    if _BEFORE.get(state) is not instant.state:
+        raise InstantStateError(
+            f"{instant} can't become {state.value}: instants go from requested to inflight to completed, step by step",
+            instant=instant.timestamp,
+        )
     if timeline.storage.stat(timeline.path(instant)) is None:
-        raise CorruptTableError(
+        raise InstantStateError(
             f"{instant.file_name} is gone, {instant} can't become {state.value}", instant=instant.timestamp
         )
     moved = instant.at(state)
@@ -148,8 +165,24 @@ def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: b
 def request(timeline: ActiveTimeline, timestamp: str, action: Action, data: bytes = b"") -> Instant:
     """Put a new instant on the timeline; ``data`` is the plan where the action has one.
 
+    :raises InstantStateError: a savepoint, which is never requested: :func:`open_savepoint`.
     :raises AlreadyExistsError: the instant is taken.
     """
+    if action is Action.SAVEPOINT:
+        raise InstantStateError(f"savepoint {timestamp} can't be requested: it starts inflight", instant=timestamp)
     instant = Instant(timestamp, action, State.REQUESTED)
     timeline.storage.create(timeline.path(instant), data)
+    return instant
+
+
+def open_savepoint(timeline: ActiveTimeline, timestamp: str) -> Instant:
+    """The inflight savepoint of a completed write, the one action that is never requested.
+
+    :raises InstantStateError: no write of this time is completed.
+    :raises AlreadyExistsError: it is being saved already.
+    """
+    if not any(one.is_completed and one.action in COMMITS for one in timeline.find(timestamp)):
+        raise InstantStateError(f"{timestamp} can't be saved: no completed write has this time", instant=timestamp)
+    instant = Instant(timestamp, Action.SAVEPOINT, State.INFLIGHT)
+    timeline.storage.create(timeline.path(instant), b"")
     return instant

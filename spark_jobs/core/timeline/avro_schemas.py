@@ -202,3 +202,38 @@ SAVEPOINT_METADATA = record(
     ),
     version=version(1),
 )
+
+RESTORE_PLAN = record(
+    "HoodieRestorePlan",
+    instantsToRollback={"type": array(_INSTANT_INFO), "default": []},
+    version=version(2),
+    savepointToRestoreTimestamp=NULLABLE_STRING,
+)
+
+RESTORE_METADATA = record(
+    "HoodieRestoreMetadata",
+    startRestoreTime=STRING,
+    timeTakenInMillis="long",
+    instantsToRollback=array(STRING),
+    hoodieRestoreMetadata=string_map({**array(["null", ROLLBACK_METADATA]), "default": None}),
+    version=version(1),
+    restoreInstantInfo={"type": array("HoodieInstantInfo"), "default": []},
+)
+
+_INDEX_PARTITIONS = optional(
+    array(
+        record(
+            "HoodieIndexPartitionInfo",
+            version=version(1),
+            metadataPartitionPath=NULLABLE_STRING,
+            indexUptoInstant=NULLABLE_STRING,
+        )
+    )
+)
+INDEX_PLAN = record("HoodieIndexPlan", version=version(1), indexPartitionInfos=_INDEX_PARTITIONS)
+INDEX_COMMIT_METADATA = record(
+    "HoodieIndexCommitMetadata",
+    version=version(1),
+    operationType=NULLABLE_STRING,
+    indexPartitionInfos=_INDEX_PARTITIONS,
+)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from operator import itemgetter
 
 from spark_jobs.core.config.table_keys import TimelineZone
 from spark_jobs.core.errors import ConfigError
@@ -34,7 +36,6 @@ class State(StrEnum):
 _RANK = {State.REQUESTED: 0, State.INFLIGHT: 1, State.COMPLETED: 2}
 _COMPARABLE = {Action.COMPACTION: Action.COMMIT, Action.LOG_COMPACTION: Action.DELTA_COMMIT}
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{3}))?)?")
-_NAME = re.compile(r"(\d+)\.(\w+)(?:\.(requested|inflight))?")
 
 COMMITS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.REPLACE_COMMIT})
 """Actions whose completed form adds data."""
@@ -81,24 +82,54 @@ class Instant:
         return f"{self.timestamp} {self.action.value} ({self.state.value})"
 
 
+def _spellings() -> dict[str, tuple[Action, State]]:
+    """What stands behind the time in a file's name -> what it says."""
+    out = {}
+    for action in Action:
+        for state in State:
+            instant = Instant("0", action, state).at(state)
+            out[instant.file_name.partition(".")[2]] = (instant.action, state)
+    del out["savepoint.requested"]  # a savepoint begins inflight
+    return out
+
+
+_SPELLINGS = _spellings()
+
+
 def parse_instant(file_name: str) -> Instant | None:
     """The instant that a file of the timeline folder stands for; None for any other file."""
-    match = _NAME.fullmatch(file_name)
-    if match is None:
+    timestamp, _, spelling = file_name.partition(".")
+    known = _SPELLINGS.get(spelling)
+    if known is None or not (timestamp.isdigit() and timestamp.isascii()):
         return None
-    timestamp, word, suffix = match.groups()
-    if word == "inflight" and suffix is None:
-        return Instant(timestamp, Action.COMMIT, State.INFLIGHT)
-    try:
-        action = Action(word)
-    except ValueError:
-        return None
-    state = State(suffix) if suffix else State.COMPLETED
-    if state is State.COMPLETED and action in _COMPARABLE:
-        return None
-    if action is Action.SAVEPOINT and state is State.REQUESTED:
-        return None
-    return Instant(timestamp, action, state)
+    return Instant(timestamp, *known)
+
+
+def highest_states(names: Iterable[tuple[str, int]]) -> list[tuple[Instant, int]]:
+    """Each instant in its highest state, sorted by time, with the number that came beside its file's name.
+
+    The same as by :func:`parse_instant` and :attr:`Instant.rank`, for the tens of thousands of files of a long
+    timeline: an object is made for what is kept alone.
+    """
+    highest: dict[tuple[str, Action], tuple[int, Action, State, int]] = {}
+    for name, number in names:
+        timestamp, _, spelling = name.partition(".")
+        known = _RANKED.get(spelling)
+        if known is None or not (timestamp.isdigit() and timestamp.isascii()):
+            continue
+        comparable, rank, action, state = known
+        key = (timestamp, comparable)
+        if key not in highest or highest[key][0] < rank:
+            highest[key] = (rank, action, state, number)
+    ordered = sorted(highest.items(), key=_by_key)
+    return [(Instant(key[0], action, state), number) for key, (_, action, state, number) in ordered]
+
+
+_RANKED = {
+    spelling: (_COMPARABLE.get(action, action), _RANK[state], action, state)
+    for spelling, (action, state) in _SPELLINGS.items()
+}
+_by_key: Callable[[tuple[tuple[str, Action], object]], tuple[str, Action]] = itemgetter(0)
 
 
 def format_instant(moment: datetime, zone: TimelineZone) -> str:
@@ -122,6 +153,15 @@ def next_instant_time(moment: datetime, zone: TimelineZone, after: str) -> str:
     return later.strftime("%Y%m%d%H%M%S") + f"{later.microsecond // 1000:03d}"
 
 
+def _is_moment(text: str) -> bool:
+    """Whether the calendar has it; 2026-13-45 has the form of a date alone."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
 def query_instant(text: str) -> str:
     """The instant that a user means: digits as they are, or Hudi's spellings ``yyyy-MM-dd`` (its first moment),
     ``yyyy-MM-dd HH:mm:ss`` (the end of that second) and ``yyyy-MM-dd HH:mm:ss.SSS``; ``earliest`` is before all.
@@ -130,10 +170,10 @@ def query_instant(text: str) -> str:
     """
     if text in ("", "earliest"):
         return "000"
-    if text.isdigit():
+    if text.isdigit() and text.isascii():
         return text
     match = _DATE.fullmatch(text.strip())
-    if match is None:
+    if match is None or not _is_moment(text.strip()):
         raise ConfigError(f"{text} is no instant", todo="give its digits, or yyyy-MM-dd HH:mm:ss")
     year, month, day, time, millis = match.groups()
     if time is None:

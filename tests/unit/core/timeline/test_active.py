@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
+from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, InstantStateError
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from tests.unit.core.support import HandClock
@@ -64,8 +64,37 @@ def test_an_instant_moves_step_by_step_and_once(tmp_path: Path) -> None:
         transition(line, requested, State.INFLIGHT, b"")
     done = transition(line, inflight, State.COMPLETED, b"{}")
     assert line.reload().instants == (done,)
-    with pytest.raises(CorruptTableError, match="is gone"):
+    with pytest.raises(InstantStateError, match="is gone"):
         transition(line, Instant("2", Action.COMMIT, State.INFLIGHT), State.COMPLETED, b"{}")
+
+
+@pytest.mark.parametrize("action", sorted(set(Action) - {Action.SAVEPOINT}))
+def test_no_step_is_left_out_and_none_goes_back(tmp_path: Path, action: Action) -> None:
+    line = load(tmp_path)
+    requested = request(line, "1", action)
+    for state in (State.COMPLETED, State.REQUESTED):
+        with pytest.raises(InstantStateError, match=f"1 {action} \\(requested\\) can't become {state}"):
+            transition(line, requested, state, b"")
+    inflight = transition(line, requested, State.INFLIGHT, b"")
+    done = transition(line, inflight, State.COMPLETED, b"")
+    for state in State:
+        with pytest.raises(InstantStateError, match=f"can't become {state}"):
+            transition(line, done, state, b"")
+    assert line.reload().instants == (done,)
+
+
+def test_a_savepoint_starts_inflight_and_needs_a_completed_write(tmp_path: Path) -> None:
+    line = load(tmp_path, "1.commit", "2.commit.requested", "3.clean")
+    with pytest.raises(InstantStateError, match="it starts inflight"):
+        request(line, "1", Action.SAVEPOINT)
+    for time in ("0", "2", "3"):
+        with pytest.raises(InstantStateError, match=f"{time} can't be saved"):
+            open_savepoint(line, time)
+    inflight = open_savepoint(line, "1")
+    with pytest.raises(AlreadyExistsError):
+        open_savepoint(line, "1")
+    transition(line, inflight, State.COMPLETED, b"")
+    assert (tmp_path / "1.savepoint").exists()
 
 
 def test_a_commit_file_that_is_still_being_written_is_waited_for(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import suppress
 from typing import Any
 
+import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,7 +54,8 @@ def values_of(schema: Any, known: dict[str, Any]) -> st.SearchStrategy[Any]:
 
 def test_all_payloads_are_here() -> None:
     assert {"CLEANER_PLAN", "CLEAN_METADATA", "COMPACTION_PLAN", "REQUESTED_REPLACE_METADATA"} <= set(SCHEMAS)
-    assert {"ROLLBACK_PLAN", "ROLLBACK_METADATA"} <= set(SCHEMAS)
+    assert {"ROLLBACK_PLAN", "ROLLBACK_METADATA", "RESTORE_PLAN", "RESTORE_METADATA"} <= set(SCHEMAS)
+    assert {"SAVEPOINT_METADATA", "INDEX_PLAN", "INDEX_COMMIT_METADATA"} <= set(SCHEMAS)
 
 
 @pytest.mark.parametrize("name", sorted(SCHEMAS))
@@ -82,3 +85,11 @@ def test_what_is_no_record() -> None:
     for data in (b"", b"{}", encode_payload({"type": "string"}, "text")):  # type: ignore[arg-type]
         with pytest.raises(CorruptTableError):
             decode_payload(data, "x")
+
+
+def test_a_compressed_file_is_refused_before_it_is_unpacked() -> None:
+    sink = io.BytesIO()
+    value = {"version": 1, "indexPartitionInfos": None}
+    fastavro.writer(sink, avro_schemas.INDEX_PLAN, [value], codec="deflate")
+    with pytest.raises(CorruptTableError, match="its codec is b'deflate'"):
+        decode_payload(sink.getvalue(), "x")

@@ -27,7 +27,18 @@ def test_spellings(text: str, instant: str) -> None:
     assert query_instant(text) == instant
 
 
-@pytest.mark.parametrize("text", ["yesterday", "2026/11/21", "2026-11-21 13:50"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yesterday",
+        "2026/11/21",
+        "2026-11-21 13:50",
+        "2026-13-45",
+        "2026-02-30 00:00:00",
+        "2026-11-21 24:01:00.000",
+        "٢٠٢٦١١٢١",  # digits, but no instant's
+    ],
+)
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="is no instant: give its digits"):
         query_instant(text)

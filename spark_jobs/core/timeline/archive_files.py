@@ -1,0 +1,149 @@
+"""The files of the archived timeline: their names and order, and the entries in them (docs/format.md, archive).
+
+They are log files whose Avro blocks hold ``HoodieArchivedMetaEntry`` records (Hudi: HoodieArchivedLogFile).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from sys import intern
+from typing import Any
+
+import pyarrow as pa
+
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files.log_block import CONTENT_VERSION, BlockType, HeaderKey, LogBlock, encode_block, parse_blocks
+from spark_jobs.core.files.log_writer import schema_text
+from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN
+from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.timeline.archive_schemas import ARCHIVED_ENTRY
+from spark_jobs.core.timeline.avro_codec import decode_payload, decode_record, encode_record, parsed_schema
+
+PREFIX = ".commits_.archive."
+MERGE_PLAN_NAME = "mergeArchivePlan"
+
+_NAME = re.compile(r"\.commits_\.archive\.(\d{1,9})(?:_.*)?")
+_HEAD = struct.Struct(">ii")
+_LENGTH = struct.Struct(">i")
+_LISTED = frozenset({"commitTime", "actionType", "actionState", "stateTransitionTime"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryPlace:
+    """Where the record of an entry stands: ``length`` bytes at ``offset`` of a file, and the schema they are in."""
+
+    path: str
+    offset: int
+    length: int
+    schema: str
+
+
+def archive_version(name: str) -> int | None:
+    """The number in an archive file's name; None for any other file."""
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def archive_name(version: int) -> str:
+    """Hudi's name of an archive file on a storage that can't append."""
+    return f"{PREFIX}{version}_{UNKNOWN_WRITE_TOKEN}"
+
+
+def list_archive(storage: Storage, folder: str) -> list[FileStatus]:
+    """The archive files, newest first."""
+    found = [status for status in storage.list(folder) if archive_version(status.name) is not None]
+    return sorted(found, key=lambda status: archive_version(status.name) or 0, reverse=True)
+
+
+def is_unfinished_merge(storage: Storage, folder: str, name: str) -> bool:
+    """Whether a merge of small files that has not ended was to write this file; it may be cut then."""
+    plan = read_merge_plan(storage, folder)
+    return plan is not None and plan["mergedArchiveFileName"] == name
+
+
+def read_merge_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
+    """The plan of a merge under way or broken off; None where there is none, or one that was cut in writing."""
+    path = f"{folder}/{MERGE_PLAN_NAME}"
+    if storage.stat(path) is None:
+        return None
+    try:
+        plan = decode_payload(storage.read(path), MERGE_PLAN_NAME)
+    except CorruptTableError:
+        return None
+    return plan if plan.get("mergedArchiveFileName") and plan.get("candidate") is not None else None
+
+
+def encode_entries(entries: Sequence[Mapping[str, Any]]) -> bytes:
+    """One block of entries, as Hudi's archiver writes it: the schema is its only header."""
+    records = [encode_record(_writer_schema(), entry) for entry in entries]
+    content = b"".join(_LENGTH.pack(len(one)) + one for one in records)
+    headers = {HeaderKey.SCHEMA: schema_text(ARCHIVED_ENTRY)}
+    return encode_block(BlockType.AVRO_DATA_BLOCK, headers, _HEAD.pack(CONTENT_VERSION, len(records)) + content)
+
+
+def archive_blocks(file: pa.NativeFile) -> Iterator[LogBlock]:
+    """The data blocks of an archive file. A stretch that is no block is a write that broke off: its instants were
+    not taken off the active timeline.
+    """
+    for block in parse_blocks(file):
+        if block.type is BlockType.AVRO_DATA_BLOCK:
+            yield block
+
+
+def entries_of(block: LogBlock, path: str, content: bytes) -> Iterator[tuple[dict[str, Any], EntryPlace]]:
+    """When, what and how far each entry is, with its place; what else it holds is passed over.
+
+    :raises CorruptTableError: the content is not entries.
+    """
+    try:
+        yield from _entries_of(block, path, content)
+    except (CorruptTableError, UnsupportedTableError):
+        raise
+    except Exception as error:  # fastavro raises whatever the bytes lead it to
+        raise CorruptTableError(f"the block at byte {block.start} of {path} is unreadable ({error})") from error
+
+
+def _entries_of(block: LogBlock, path: str, content: bytes) -> Iterator[tuple[dict[str, Any], EntryPlace]]:
+    version, count = _HEAD.unpack_from(content)
+    if not 1 <= version <= CONTENT_VERSION:
+        raise UnsupportedTableError(f"the block at byte {block.start} of {path} has content version {version}")
+    schema = intern(block.schema_json)  # the same long text in every block
+    writer, listed = _schemas(schema)
+    view = memoryview(content)
+    at = _HEAD.size
+    for _ in range(count):
+        length = _LENGTH.unpack_from(content, at)[0]
+        at += _LENGTH.size
+        if not 0 <= length <= len(content) - at:
+            raise ValueError(f"an entry of {length} bytes at byte {at} of its {len(content)}")
+        place = EntryPlace(path=path, offset=block.content_start + at, length=length, schema=schema)
+        yield decode_record(view[at : at + length], writer, listed), place
+        at += length
+
+
+def read_entry(storage: Storage, place: EntryPlace) -> dict[str, Any]:
+    """The whole entry.
+
+    :raises CorruptTableError: the bytes there are none.
+    """
+    data = storage.read(place.path, place.offset, place.length)
+    try:
+        return decode_record(data, _schemas(place.schema)[0])
+    except Exception as error:  # as above
+        raise CorruptTableError(f"the entry at byte {place.offset} of {place.path} is unreadable ({error})") from error
+
+
+@lru_cache(maxsize=16)
+def _schemas(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A block's schema, and the same with the few fields that tell what an entry is."""
+    writer = parsed_schema(text)
+    listed = {**writer, "fields": [field for field in writer["fields"] if field["name"] in _LISTED]}
+    return writer, listed
+
+
+def _writer_schema() -> dict[str, Any]:
+    return _schemas(schema_text(ARCHIVED_ENTRY))[0]

@@ -1,0 +1,154 @@
+"""The archive shared with real Hudi, in turn; and a dead write of ours that Hudi undoes by its batched markers.
+
+(``test_killed.py`` has it the other way: Hudi's markers are batched by default.)
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.files.markers import marker_folder, read_markers
+from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.files.write_format import base_file_format
+from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.archive_files import list_archive
+from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
+from spark_jobs.core.timeline.archive_writer import archive, merge_small_files
+from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.instant import Action, State, next_instant_time
+from spark_jobs.engine.marker_server import MarkerServer
+from tests.interop.flights import KEY, PARTITION, PRECOMBINE, Oracle, assert_same, by_key, delayed, flights, sample
+from tests.interop.our_reader import read
+from tests.interop.real_hudi import RealHudi
+from tests.unit.core.support import scope
+
+KEEP = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.cleaner.commits.retained": "1"}
+BY_US = {"hoodie.archive.automatic": "false", "hoodie.cleaner.commits.retained": "1"}
+"""Hudi writes, and leaves archiving to us."""
+LIMITS = ArchiveLimits(keep_min=2, keep_max=3)
+
+
+def options(path: Path, **more: str) -> dict[str, str]:
+    return {
+        "hoodie.table.name": path.name,
+        "hoodie.datasource.write.table.type": "COPY_ON_WRITE",
+        "hoodie.datasource.write.recordkey.field": ",".join(KEY),
+        "hoodie.datasource.write.partitionpath.field": PARTITION,
+        "hoodie.datasource.write.precombine.field": PRECOMBINE,
+        "hoodie.metadata.enable": "false",  # else nothing newer than its last compaction is archived
+        **more,
+    }
+
+
+def states_by_hudi(hudi: RealHudi, path: Path) -> set[tuple[str, str, str]]:
+    return {(one["instant"], one["action"], one["state"]) for one in hudi.ask("archived", path=str(path))}
+
+
+def states_by_us(path: Path) -> set[tuple[str, str, str]]:
+    timeline = HudiTable.open(str(path)).timeline
+    found = ArchivedTimeline.load(timeline.storage, timeline.archive_folder).states
+    return {(one.timestamp, one.action.value, one.state.name) for one in found}
+
+
+def archive_here(path: Path) -> int:
+    """Archive what may go; the number of instants that went."""
+    timeline = HudiTable.open(str(path)).timeline
+    return len(archive(timeline, str(path), instants_to_archive(timeline.instants, LIMITS)).instants)
+
+
+def test_hudi_loads_our_archive_and_goes_on(tmp_path: Path, real_hudi: RealHudi) -> None:
+    path, rows, oracle = tmp_path / "flights", flights(one_in=200), Oracle()
+    everything: set[str] = set()
+
+    def write(revision: int, given: dict[str, str]) -> None:
+        changed = delayed(sample(rows, revision % 3, 4), revision)
+        real_hudi.write(path, changed, "upsert", options(path, **given))
+        oracle.upsert(changed)
+
+    real_hudi.write(path, rows, "insert", options(path, **BY_US))
+    oracle.upsert(rows)
+    for round in range(3):
+        for revision in range(1, 5):
+            write(10 * round + revision, BY_US)
+        everything |= {one["instant"] for one in real_hudi.show_commits(path)}
+        assert archive_here(path) >= 3
+        assert states_by_hudi(real_hudi, path) == states_by_us(path)
+        assert_same(by_key(real_hudi.read(path)), oracle.rows, "Hudi, after our archival")
+    details = [one for one in real_hudi.ask("archived", path=str(path)) if one["details"]]
+    assert any("HoodieWriteStat" in one["details"] or "partitionToWriteStats" in one["details"] for one in details)
+
+    timeline = HudiTable.open(str(path)).timeline
+    assert merge_small_files(timeline.storage, timeline.archive_folder, at_least=3) is not None
+    assert states_by_hudi(real_hudi, path) == states_by_us(path)
+
+    # Hudi archives on behind ours, and merges its files with ours
+    for revision in range(41, 47):
+        merge = {"hoodie.archive.merge.enable": "true", "hoodie.archive.merge.files.batch.size": "2"}
+        write(revision, {**KEEP, **merge})
+        everything |= {one["instant"] for one in real_hudi.show_commits(path)}
+        assert states_by_us(path) == states_by_hudi(real_hudi, path)
+    assert len(list_archive(timeline.storage, timeline.archive_folder)) <= 2
+    left = {one["instant"] for one in real_hudi.show_commits(path)}
+    assert {time for time, _, _ in states_by_us(path)} | left == everything
+    assert not {time for time, _, state in states_by_us(path) if state == "COMPLETED"} & left
+
+    for revision in range(51, 54):
+        write(revision, BY_US)
+    archive_here(path)
+    assert states_by_hudi(real_hudi, path) == states_by_us(path)
+    assert_same(by_key(read(path)), oracle.rows, "we, at the end")
+    assert_same(by_key(real_hudi.read(path)), oracle.rows, "Hudi, at the end")
+
+
+def test_hudi_rolls_our_dead_write_back_by_its_batched_markers(tmp_path: Path, real_hudi: RealHudi) -> None:
+    path, rows = tmp_path / "flights", flights(one_in=200)
+    real_hudi.write(path, rows, "insert", options(path))
+    table = HudiTable.open(str(path))
+    timeline = table.timeline
+    time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, timeline.last_time)
+    inflight = transition(timeline, request(timeline, time, Action.COMMIT), State.INFLIGHT, b"")
+    assert inflight.state is State.INFLIGHT
+    made = _file_of(table, time)
+    unmarked = made.with_name(made.name.replace("0-1-1", "9-9-9"))
+    shutil.copy(made, unmarked)
+    folder = Path(marker_folder(str(path), time))
+    assert {file.name for file in folder.iterdir()} == {"MARKERS.type", "MARKERS0"}
+
+    assert real_hudi.ask("rollback_failed", path=str(path))
+    assert not made.exists()
+    # what no marker names stays: it was by the markers that Hudi knew
+    assert unmarked.exists()
+    unmarked.unlink()
+    assert not folder.exists()
+    assert [one for one in real_hudi.show_commits(path) if one["state"] != "COMPLETED"] == []
+    assert_same(by_key(read(path)), by_key(rows), "we, after Hudi's rollback")
+    assert_same(by_key(real_hudi.read(path)), by_key(rows), "Hudi, after its rollback")
+
+
+def _file_of(table: HudiTable, time: str) -> Path:
+    """A new base file of a write that is never completed, with its marker."""
+    stored = table.scan().to_arrow().slice(0, 5)
+    with MarkerServer(table.storage, table.base_path, time, SYSTEM_CLOCK) as service:
+        context = WriteContext(
+            storage=table.storage,
+            base_path=table.base_path,
+            instant=time,
+            file_format=base_file_format({}, table.schema, table.avro_schema),
+            payload=Payload.OVERWRITE,
+            ordering_field=PRECOMBINE,
+            max_file_size=1 << 30,
+            marker_service=service,
+        )
+        handle = CreateHandle(context, scope(), "1", SYSTEM_CLOCK.new_uuid())
+        handle.write(stored.select([RECORD_KEY, PARTITION_PATH, *table.schema.names]))
+        (stat,) = handle.close()
+    markers = read_markers(table.storage, table.base_path, time) or []
+    assert [(one.data_path, one.kind) for one in markers] == [(stat.path, MarkerType.CREATE)]
+    return Path(table.base_path) / str(stat.path)

@@ -1,0 +1,90 @@
+"""Timelines as releases before 0.14 leave them: 14 digits, one file an instant, plans in the folder ``.aux``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.view.pending import read_pending_services
+from tests.unit.core.support import HandClock
+
+pytestmark = pytest.mark.unit
+
+PLAN = {
+    "operations": [
+        {"baseInstantTime": "20180101000000", "fileId": "f", "partitionPath": "2018/01/01", "deltaFilePaths": ["/t/x"]}
+    ],
+    "version": 1,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """In the oldest layout the file of an instant is renamed from state to state."""
+    for name in (
+        "20180101000000.commit",
+        "20180101000100.deltacommit",
+        "20180101000200.clean",
+        "20180101000300.compaction.inflight",
+        "20180101000400.deltacommit.inflight",
+        "20180101000500.inflight",
+        "20180101000600.rollback",
+        "20180101000100.savepoint",
+        "20180101000700.restore.inflight",
+        "hoodie.properties",
+        ".20180101000000.commit.crc",
+        "20180101000800.commit.tmp",
+    ):
+        (tmp_path / name).touch()
+    (tmp_path / ".aux").mkdir()
+    return tmp_path
+
+
+def load(folder: Path) -> ActiveTimeline:
+    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"))
+
+
+def test_every_name_is_understood(folder: Path) -> None:
+    assert [str(one) for one in load(folder).instants] == [
+        "20180101000000 commit (completed)",
+        "20180101000100 deltacommit (completed)",
+        "20180101000100 savepoint (completed)",
+        "20180101000200 clean (completed)",
+        "20180101000300 compaction (inflight)",
+        "20180101000400 deltacommit (inflight)",
+        "20180101000500 commit (inflight)",
+        "20180101000600 rollback (completed)",
+        "20180101000700 restore (inflight)",
+    ]
+
+
+def test_the_plan_of_a_compaction_is_found_where_its_requested_file_was_renamed(folder: Path) -> None:
+    (folder / ".aux" / "20180101000300.compaction.requested").write_bytes(encode_payload(COMPACTION_PLAN, PLAN))
+    timeline = load(folder)
+    assert read_pending_services(timeline, HandClock()).compaction == {("2018/01/01", "f"): "20180101000300"}
+
+
+def test_the_timeline_comes_before_the_copy(folder: Path) -> None:
+    (folder / "20180101000300.compaction.requested").write_bytes(encode_payload(COMPACTION_PLAN, PLAN))
+    (folder / ".aux" / "20180101000300.compaction.requested").write_bytes(b"an older copy")
+    instant = Instant("20180101000300", Action.COMPACTION, State.INFLIGHT)
+    assert load(folder).plan(instant, HandClock())["operations"][0]["fileId"] == "f"
+
+
+def test_a_plan_that_is_nowhere_is_an_error(folder: Path) -> None:
+    instant = Instant("20180101000300", Action.COMPACTION, State.INFLIGHT)
+    with pytest.raises(StorageError, match=r"20180101000300\.compaction\.requested"):
+        load(folder).plan(instant, HandClock())
+
+
+def test_an_archive_beside_the_timeline_counts(folder: Path) -> None:
+    assert load(folder).start == ""
+    (folder / ".commits_.archive.1").touch()
+    assert load(folder).start == "20180101000000"
