@@ -1,15 +1,43 @@
-"""Record key and partition path as Spark columns, by the rules of Hudi's key generators."""
+"""Record key and partition path as Spark columns, by the rules of Hudi's key generators.
+
+What Spark's own functions can say stays in the JVM; times are formatted by ``core.keygen`` in Arrow batches.
+"""
 
 from __future__ import annotations
 
 from functools import reduce
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, DecimalType, TimestampNTZType, TimestampType
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, EMPTY_PLACEHOLDER, ESCAPED, NULL_PLACEHOLDER, KeySpec
+from spark_jobs.core.keygen.java_text import java_text
+from spark_jobs.core.keygen.keys import partition_level
+from spark_jobs.core.keygen.path_names import ESCAPED, REFUSED_PARTS
+from spark_jobs.core.keygen.spec import (
+    DEFAULT_PARTITION,
+    EMPTY_PLACEHOLDER,
+    NULL_PLACEHOLDER,
+    KeySpec,
+    PartitionPart,
+)
+
+_NO_EXPONENT = 6
+"""Up to so many places BigDecimal.toString has no exponent, and Spark's cast is the same; it never writes one."""
 
 
 def require_columns(source: DataFrame, names: tuple[str, ...], what: str) -> None:
@@ -25,11 +53,15 @@ def require_columns(source: DataFrame, names: tuple[str, ...], what: str) -> Non
         )
 
 
-def record_key(source: DataFrame, spec: KeySpec) -> Column:
-    """The record key; a row whose key is null or empty fails the job when it is computed."""
+def record_key(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> Column:
+    """The record key; a row whose key is null or empty fails the job when it is computed.
+
+    :param virtual: keys are computed again by ``core.keygen``, to which they have to be equal letter by letter: so
+        floating-point numbers, of which some Java releases write more digits than others, are not left to Java.
+    """
     fields = spec.record_key_fields
-    texts = {name: _text(source, name) for name in fields}
-    if len(fields) == 1:
+    texts = {name: _text(source, name, spec, virtual=virtual) for name in fields}
+    if not spec.composite_key:
         value = texts[fields[0]]
         return F.when(F.coalesce(value, F.lit("")) == "", _bad_key(fields)).otherwise(value)
     parts = [
@@ -47,7 +79,7 @@ def record_key(source: DataFrame, spec: KeySpec) -> Column:
 
 def partition_path(source: DataFrame, spec: KeySpec) -> Column:
     """The partition path relative to the base path; ``""`` without partition columns."""
-    parts = [_partition_part(source, name, spec) for name in spec.partition_fields]
+    parts = [_partition_part(source, part, spec) for part in spec.parts]
     return F.concat_ws("/", *parts) if parts else F.lit("")
 
 
@@ -60,17 +92,41 @@ def _bad_key(fields: tuple[str, ...]) -> Column:
     ).cast("string")
 
 
-def _partition_part(source: DataFrame, name: str, spec: KeySpec) -> Column:
-    value = F.coalesce(_text(source, name), F.lit(""))
+def _partition_part(source: DataFrame, part: PartitionPart, spec: KeySpec) -> Column:
+    if part.is_time:
+        return _time_part(_column(source, part.field), part, spec)
+    name = part.field
+    value = F.coalesce(_text(source, name, spec), F.lit(""))
     escaped = _escape(value) if spec.url_encode else value
     filled = F.when(value == "", F.lit(DEFAULT_PARTITION)).otherwise(escaped)
-    part = F.concat(F.lit(f"{name}="), filled) if spec.hive_style else filled
-    outside = F.array_contains(F.split(part, "/"), "..") | F.array_contains(F.split(part, "/"), ".")
-    message = (
-        f"spark_jobs.core.errors.BadRecordError: a value of partition column {name} leads out of the table "
-        "(it has . or .. as a path part)"
+    folder = F.concat(F.lit(f"{name}="), filled) if spec.hive_style else filled
+    parts = F.split(folder, "/")
+    refused = F.lit("")
+    for bad, why in REFUSED_PARTS.items():
+        refused = F.when(F.array_contains(parts, bad), F.lit(why)).otherwise(refused)
+    message = F.concat(
+        F.lit(f"spark_jobs.core.errors.BadRecordError: a value of partition column {name} "),
+        refused,
+        F.lit(": correct it in the source, or set hoodie.datasource.write.partitionpath.urlencode"),
     )
-    return F.when(outside, F.raise_error(F.lit(message)).cast("string")).otherwise(part)
+    is_bad = F.arrays_overlap(parts, F.array(*map(F.lit, REFUSED_PARTS)))
+    return F.when(is_bad, F.raise_error(message).cast("string")).otherwise(folder)
+
+
+def _time_part(column: Column, part: PartitionPart, spec: KeySpec) -> Column:
+    def level(values: pa.Array) -> pa.Array:
+        return partition_level(values, part, spec)
+
+    formatted: Column = arrow_udf(level, "string", ArrowUDFType.SCALAR)(column)
+    return formatted
+
+
+def _arrow_text(column: Column, name: str) -> Column:
+    def text(values: pa.Array) -> pa.Array:
+        return java_text(values, name, consistent_timestamps=True)
+
+    formatted: Column = arrow_udf(text, "string", ArrowUDFType.SCALAR)(column)
+    return formatted
 
 
 def _escape(value: Column) -> Column:
@@ -79,24 +135,38 @@ def _escape(value: Column) -> Column:
     return value
 
 
-def _text(source: DataFrame, name: str) -> Column:
-    """A value as Java's toString shows it after Avro's logical conversion: timestamps stay raw microseconds."""
-    kind, column = _type_of(source, name), F.col(name)
+def _text(source: DataFrame, name: str, spec: KeySpec, *, virtual: bool = False) -> Column:
+    """A value as Java's toString shows it after Avro's logical conversion: timestamps stay raw microseconds, unless
+    they are to be text.
+    """
+    kind, column = _type_of(source, name), _column(source, name)
+    if isinstance(kind, TimestampType | TimestampNTZType) and spec.consistent_timestamps:
+        return _arrow_text(column, name)
+    if virtual and isinstance(kind, FloatType | DoubleType):
+        return _arrow_text(column, name)
     if isinstance(kind, TimestampType):
         return F.unix_micros(column).cast("string")
     if isinstance(kind, TimestampNTZType):
         return F.unix_micros(F.to_utc_timestamp(column, F.current_timezone())).cast("string")
-    if isinstance(kind, BinaryType):
+    if isinstance(kind, BinaryType | ArrayType | MapType | StructType):
         raise ConfigError(
-            f"column {name} is binary and can't be a key or partition column", todo="choose another", column=name
+            f"column {name} is {kind.typeName()} and can't be a key or partition column",
+            todo="choose another",
+            column=name,
         )
-    if isinstance(kind, DecimalType):
-        return column.try_cast(
-            "string"
-        )  # as BigDecimal.toString, with an exponent where it has one; ANSI casts write it out
+    if isinstance(kind, DecimalType) and kind.scale > _NO_EXPONENT:
+        return _arrow_text(column, name)
     return column.cast("string")
 
 
+def _column(source: DataFrame, name: str) -> Column:
+    return F.col(f"`{name}`" if name in source.columns else name)
+
+
 def _type_of(source: DataFrame, name: str) -> DataType | None:
-    matches = [field.dataType for field in source.schema.fields if field.name == name.split(".")[0]]
-    return matches[0] if matches else None
+    """The type of a column, or by ``a.b`` of a struct's field; None where there is none."""
+    kind: DataType | None = source.schema
+    for part in (name,) if name in source.columns else name.split("."):
+        fields = kind.fields if isinstance(kind, StructType) else []
+        kind = next((field.dataType for field in fields if field.name == part), None)
+    return kind

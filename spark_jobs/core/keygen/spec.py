@@ -1,72 +1,193 @@
 """How a table makes record keys and partition paths: which columns, which style.
 
-Hudi: KeyGenerator and its factory.
+Hudi: KeyGenerator, its factory, and KeyGeneratorType.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from spark_jobs.core.errors import UnsupportedTableError
+from spark_jobs.core.config import keygen_keys as keys
+from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.keygen.timestamp_rule import TimestampRule
 
-SIMPLE = "org.apache.hudi.keygen.SimpleKeyGenerator"
-COMPLEX = "org.apache.hudi.keygen.ComplexKeyGenerator"
-NON_PARTITIONED = "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
-
+PACKAGE = "org.apache.hudi.keygen."
 NULL_PLACEHOLDER = "__null__"
 EMPTY_PLACEHOLDER = "__empty__"
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-ESCAPED = frozenset([*map(chr, range(0x20)), *"\"#%'*/:=?\\\x7f{[]^"])
-"""Characters written as %XX in partition values when they are url-encoded."""
 
-_SUPPORTED = {name.rsplit(".", 1)[-1] for name in (SIMPLE, COMPLEX, NON_PARTITIONED)}
+
+class Generator(StrEnum):
+    """The built-in key generators, by the short names of their classes."""
+
+    SIMPLE = "SimpleKeyGenerator"
+    COMPLEX = "ComplexKeyGenerator"
+    NON_PARTITIONED = "NonpartitionedKeyGenerator"
+    TIMESTAMP = "TimestampBasedKeyGenerator"
+    CUSTOM = "CustomKeyGenerator"
+    GLOBAL_DELETE = "GlobalDeleteKeyGenerator"
+
+
+SIMPLE = PACKAGE + Generator.SIMPLE
+COMPLEX = PACKAGE + Generator.COMPLEX
+NON_PARTITIONED = PACKAGE + Generator.NON_PARTITIONED
+
+_AVRO_TWINS = {
+    PACKAGE + "SimpleAvroKeyGenerator": Generator.SIMPLE,
+    PACKAGE + "ComplexAvroKeyGenerator": Generator.COMPLEX,
+    PACKAGE + "NonpartitionedAvroKeyGenerator": Generator.NON_PARTITIONED,
+    PACKAGE + "TimestampBasedAvroKeyGenerator": Generator.TIMESTAMP,
+    PACKAGE + "CustomAvroKeyGenerator": Generator.CUSTOM,
+    PACKAGE + "GlobalAvroDeleteKeyGenerator": Generator.GLOBAL_DELETE,
+}
+_CLASSES = {**{PACKAGE + one.value: one for one in Generator}, **_AVRO_TWINS}
+_CLASS_OF_TYPE = {
+    "SIMPLE": SIMPLE,
+    "SIMPLE_AVRO": PACKAGE + "SimpleAvroKeyGenerator",
+    "COMPLEX": COMPLEX,
+    "COMPLEX_AVRO": PACKAGE + "ComplexAvroKeyGenerator",
+    "TIMESTAMP": PACKAGE + Generator.TIMESTAMP,
+    "TIMESTAMP_AVRO": PACKAGE + "TimestampBasedAvroKeyGenerator",
+    "CUSTOM": PACKAGE + Generator.CUSTOM,
+    "CUSTOM_AVRO": PACKAGE + "CustomAvroKeyGenerator",
+    "NON_PARTITION": NON_PARTITIONED,
+    "NON_PARTITION_AVRO": PACKAGE + "NonpartitionedAvroKeyGenerator",
+    "GLOBAL_DELETE": PACKAGE + Generator.GLOBAL_DELETE,
+    "GLOBAL_DELETE_AVRO": PACKAGE + "GlobalAvroDeleteKeyGenerator",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPart:
+    """One level of a partition path: the column, and whether its value is formatted as a time."""
+
+    field: str
+    is_time: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySpec:
     """``class_name`` is what ``hoodie.table.keygenerator.class`` holds.
 
-    One key field gives the plain value; several give ``field:value,field:value``.
+    One key field gives the plain value; several, or any of a ``composite_key``, give ``field:value,field:value``.
+    ``time_rule`` is there where a part is a time; ``consistent_timestamps`` writes timestamps as text. Pickles.
     """
 
     record_key_fields: tuple[str, ...]
-    partition_fields: tuple[str, ...]
+    parts: tuple[PartitionPart, ...]
     hive_style: bool
     url_encode: bool
     class_name: str
+    composite_key: bool
+    consistent_timestamps: bool
+    time_rule: TimestampRule | None
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        """The columns of the partition path, as ``hoodie.table.partition.fields`` names them."""
+        return tuple(part.field for part in self.parts)
+
+    @property
+    def generator(self) -> Generator:
+        return generator_of(self.class_name)
 
     @staticmethod
     def of(
-        record_key_fields: tuple[str, ...],
-        partition_fields: tuple[str, ...],
+        record_key_fields: Sequence[str],
+        partition_fields: Sequence[str],
         *,
         hive_style: bool,
         url_encode: bool,
         class_name: str = "",
+        properties: Mapping[str, str] | None = None,
     ) -> KeySpec:
         """The key generator that was named, or the one Hudi would infer.
 
+        :param partition_fields: of a Custom generator each with its type, as in ``city:SIMPLE`` and ``ts:TIMESTAMP``.
+        :param properties: ``hoodie.*`` values that say how times are read and written.
         :raises UnsupportedTableError: a key generator that this release does not have.
+        :raises ConfigError: a setting that the generator needs is missing or wrong.
         """
+        given = properties or {}
         name = class_name or infer_class(record_key_fields, partition_fields)
-        short = name.rsplit(".", 1)[-1].replace("AvroKeyGenerator", "KeyGenerator")
-        if short not in _SUPPORTED:
-            raise UnsupportedTableError(
-                f"key generator {name} is not supported",
-                todo="use one of " + ", ".join(sorted(_SUPPORTED)),
-                key_generator=name,
+        generator = generator_of(name)
+        if generator in (Generator.SIMPLE, Generator.TIMESTAMP) and len(record_key_fields) != 1:
+            raise ConfigError(
+                f"{generator} takes one record key column, not {len(record_key_fields)}",
+                todo=f"use {Generator.COMPLEX} or {Generator.CUSTOM}, or name one column",
             )
+        parts = _parts(generator, tuple(partition_fields))
         return KeySpec(
-            record_key_fields=record_key_fields,
-            partition_fields=() if short == NON_PARTITIONED.rsplit(".", 1)[-1] else partition_fields,
+            record_key_fields=tuple(record_key_fields),
+            parts=parts,
             hive_style=hive_style,
             url_encode=url_encode,
             class_name=name,
+            composite_key=generator is Generator.GLOBAL_DELETE or len(record_key_fields) > 1,
+            consistent_timestamps=keys.CONSISTENT_TIMESTAMPS.of(given),
+            time_rule=TimestampRule.of(given) if any(part.is_time for part in parts) else None,
         )
 
 
-def infer_class(record_key_fields: tuple[str, ...], partition_fields: tuple[str, ...]) -> str:
+def generator_of(class_name: str) -> Generator:
+    """
+    :raises UnsupportedTableError: a key generator that this release does not have.
+    """
+    found = _CLASSES.get(class_name)
+    if found is None:
+        raise UnsupportedTableError(
+            f"key generator {class_name} is not supported",
+            todo="use one of " + ", ".join(sorted(Generator)) + f" of {PACKAGE[:-1]}",
+            key_generator=class_name,
+        )
+    return found
+
+
+def class_of_type(text: str) -> str:
+    """The class of a value of ``hoodie.datasource.write.keygenerator.type``.
+
+    :raises ConfigError: no such type.
+    """
+    found = _CLASS_OF_TYPE.get(text.upper())
+    if found is None:
+        raise ConfigError(
+            f"{keys.KEY_GENERATOR_TYPE.name}={text} is not valid",
+            todo="give one of " + ", ".join(_CLASS_OF_TYPE),
+            key=keys.KEY_GENERATOR_TYPE.name,
+            value=text,
+        )
+    return found
+
+
+def infer_class(record_key_fields: Sequence[str], partition_fields: Sequence[str]) -> str:
     """Hudi's choice when no class is named."""
     if not partition_fields:
         return NON_PARTITIONED
     return SIMPLE if len(record_key_fields) == 1 and len(partition_fields) == 1 else COMPLEX
+
+
+def _parts(generator: Generator, fields: tuple[str, ...]) -> tuple[PartitionPart, ...]:
+    if generator in (Generator.NON_PARTITIONED, Generator.GLOBAL_DELETE):
+        return ()
+    if generator is Generator.CUSTOM:
+        return tuple(_custom_part(field) for field in fields)
+    if generator in (Generator.SIMPLE, Generator.TIMESTAMP) and len(fields) != 1:
+        raise ConfigError(
+            f"{generator} takes one partition column, not {len(fields)}",
+            todo=f"use {Generator.COMPLEX} or {Generator.CUSTOM}, or name one column",
+        )
+    return tuple(PartitionPart(field, generator is Generator.TIMESTAMP) for field in fields)
+
+
+def _custom_part(field: str) -> PartitionPart:
+    name, _, kind = field.partition(":")
+    if not name or kind.upper() not in ("SIMPLE", "TIMESTAMP"):
+        raise ConfigError(
+            f"partition column {field} of {Generator.CUSTOM} has no type SIMPLE or TIMESTAMP",
+            todo="name each column with its type at every write, as in city:SIMPLE,ts:TIMESTAMP (a table keeps the "
+            "names alone)",
+            field=field,
+        )
+    return PartitionPart(name, kind.upper() == "TIMESTAMP")

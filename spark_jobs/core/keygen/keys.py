@@ -1,0 +1,116 @@
+"""Record keys and partition paths of Arrow rows, by the rules of Hudi's key generators (KeyGenUtils)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.core.errors import BadRecordError, ConfigError
+from spark_jobs.core.keygen.java_text import java_text
+from spark_jobs.core.keygen.path_names import REFUSED_PARTS, escape
+from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, EMPTY_PLACEHOLDER, NULL_PLACEHOLDER, KeySpec, PartitionPart
+
+
+def record_keys(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
+    """The record key of each row: strings, none null.
+
+    :raises BadRecordError: a row without a value in any of its key columns.
+    :raises ConfigError: a key column is missing, or of a type that makes no key.
+    """
+    fields = spec.record_key_fields
+    texts = [
+        java_text(column_of(rows, name), name, consistent_timestamps=spec.consistent_timestamps) for name in fields
+    ]
+    filled = [pc.fill_null(text, "") for text in texts]
+    empty = [pc.equal(text, "") for text in filled]
+    nothing = empty[0]
+    for one in empty[1:]:
+        nothing = pc.and_(nothing, one)
+    if pc.any(nothing).as_py():
+        raise BadRecordError(
+            f"a record has no value in its key ({', '.join(fields)})", todo="fill it in the source", columns=fields
+        )
+    if not spec.composite_key:
+        return texts[0]
+    pieces: list[pa.Array | str] = []
+    for number, (name, text, filler) in enumerate(zip(fields, texts, empty, strict=True)):
+        pieces.append(f"{',' if number else ''}{name}:")
+        shown = pc.if_else(pc.and_(filler, pc.is_valid(text)), EMPTY_PLACEHOLDER, text)
+        pieces.append(pc.fill_null(shown, NULL_PLACEHOLDER))
+    return pc.binary_join_element_wise(*pieces, "")
+
+
+def partition_paths(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
+    """The partition path of each row, relative to the base path: strings, ``""`` without partition columns.
+
+    :raises BadRecordError: a value that makes no path.
+    :raises ConfigError: a column is missing, or of a type that makes no path.
+    """
+    if not spec.parts:
+        return pa.repeat(pa.scalar(""), rows.num_rows)
+    levels = [partition_level(column_of(rows, part.field), part, spec) for part in spec.parts]
+    return levels[0] if len(levels) == 1 else pc.binary_join_element_wise(*levels, "/")
+
+
+def partition_level(column: pa.Array, part: PartitionPart, spec: KeySpec) -> pa.Array:
+    """One level of the path; the work on text is done once for each distinct value."""
+    if part.is_time and spec.time_rule is not None:
+        texts = spec.time_rule.values(_as_hudi_has_it(column, consistent=spec.consistent_timestamps), part.field)
+    else:
+        texts = pc.fill_null(java_text(column, part.field, consistent_timestamps=spec.consistent_timestamps), "")
+    codes = texts.dictionary_encode()
+    names = [_folder(text, part, spec) for text in codes.dictionary.to_pylist()]
+    return pa.array(names, pa.string()).take(codes.indices)
+
+
+def _folder(text: str, part: PartitionPart, spec: KeySpec) -> str:
+    value = text or DEFAULT_PARTITION
+    if spec.url_encode:
+        value = escape(value)
+    folder = f"{part.field}={value}" if spec.hive_style else value
+    parts = folder.split("/")
+    for bad, why in REFUSED_PARTS.items():
+        if bad in parts:
+            raise BadRecordError(
+                f"a value of partition column {part.field} {why}",
+                todo="correct it in the source, or set hoodie.datasource.write.partitionpath.urlencode",
+                column=part.field,
+            )
+    return folder
+
+
+def _as_hudi_has_it(column: pa.Array, *, consistent: bool) -> pa.Array:
+    """Timestamps that are to be read as such become milliseconds with their zone; all else stays."""
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    if pa.types.is_large_string(column.type):
+        return column.cast(pa.string())
+    if pa.types.is_timestamp(column.type) and not consistent:
+        return column.cast(pa.int64())
+    return column
+
+
+def column_of(rows: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
+    """A column, or by ``a.b`` a field of a struct (null where the struct is), in one piece.
+
+    :raises ConfigError: there is none.
+    """
+    first, *inner = (name,) if name in rows.schema.names else name.split(".")
+    index = rows.schema.get_field_index(first)
+    if index < 0:
+        raise _missing(name, rows.schema)
+    column = rows.column(index)
+    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    for field in inner:
+        if not pa.types.is_struct(found.type) or found.type.get_field_index(field) < 0:
+            raise _missing(name, rows.schema)
+        found = pc.struct_field(found, field)
+    return found
+
+
+def _missing(name: str, schema: pa.Schema) -> ConfigError:
+    return ConfigError(
+        f"there is no column {name}, which makes keys or partition paths",
+        todo="the columns are " + ", ".join(schema.names),
+        column=name,
+    )

@@ -1,0 +1,30 @@
+"""Values as folder names (Hudi: PartitionPathEncodeUtils)."""
+
+from __future__ import annotations
+
+import re
+
+ESCAPED = frozenset([*map(chr, range(0x20)), *"\"#%'*/:=?\\\x7f{[]^"])
+"""Characters written as %XX in partition values when they are url-encoded."""
+
+REFUSED_PARTS = {
+    ".": "leads out of the table (it has . or .. as a path part)",
+    "..": "leads out of the table (it has . or .. as a path part)",
+    "": "has an empty path part (a slash at its start or end, or two together)",
+    ".hoodie": "has .hoodie as a path part, where the table keeps its own files",
+}
+"""Parts that a partition path can't have, and why. Hudi takes an empty one; its files are then in another folder than
+their rows, markers and commit say."""
+
+_TABLE = {ord(char): f"%{ord(char):02X}" for char in ESCAPED}
+_CODE = re.compile("%([0-9A-Fa-f]{2})")
+
+
+def escape(value: str) -> str:
+    """``a/b`` to ``a%2Fb``; letters of other languages, blanks and ``}`` stay."""
+    return value.translate(_TABLE)
+
+
+def unescape(name: str) -> str:
+    """The reverse: each %XX becomes the character of that number, in whatever case it is written."""
+    return _CODE.sub(lambda found: chr(int(found[1], 16)), name)

@@ -1,0 +1,55 @@
+"""Keys and partition paths of tables that Hudi wrote, computed anew from their columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.keygen.keys import partition_paths, record_keys
+from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.keygen.virtual import virtual_keys_of
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.table import HudiTable
+from tests.unit.core.files.conftest import hudi_tables as hudi_tables
+
+TYPE = {"hoodie.keygen.timebased.timestamp.type": "DATE_STRING"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cow-v6_complexkeygen_hivestyle",
+        "cow-v6_nonpartitioned",
+        "cow-v6_simplekeygen_nonhivestyle",
+        "cow-v6_timebasedkeygen_nonhivestyle",
+        "mor-avro-v6_trips_8i1u",
+        "mor-parquet-v6_complexkeygen_hivestyle",
+        "mor-parquet-v6_nonpartitioned",
+    ],
+)
+def test_keys_are_what_hudi_stored(hudi_tables: Path, name: str) -> None:
+    table = HudiTable.open(str(next((hudi_tables / name).iterdir())))
+    config, rows = table.config, table.scan().to_arrow()
+    spec = KeySpec.of(
+        config.record_key_fields,
+        config.partition_fields,
+        hive_style=config.hive_style,
+        url_encode=config.url_encode,
+        class_name=config.key_generator_class,
+        properties={**config.properties, **TYPE},
+    )
+    assert rows.num_rows > 0
+    assert record_keys(rows, spec).to_pylist() == rows.column(RECORD_KEY).to_pylist()
+    assert partition_paths(rows, spec).to_pylist() == rows.column(PARTITION_PATH).to_pylist()
+
+
+def test_virtual_keys(hudi_tables: Path) -> None:
+    name = "mor-parquet-v6_simplekeygen_hivestyle_no_metafields"
+    table = HudiTable.open(str(next((hudi_tables / name).iterdir())))
+    spec = virtual_keys_of(table.config)
+    assert spec is not None
+    rows = table.scan().to_arrow()
+    assert rows.column(RECORD_KEY).null_count == rows.num_rows
+    assert sorted(record_keys(rows, spec).to_pylist()) == ["1", "2", "3", "4"]
+    assert sorted(set(partition_paths(rows, spec).to_pylist())) == table.partitions()

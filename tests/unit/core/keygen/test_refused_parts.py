@@ -1,0 +1,36 @@
+"""Partition values whose folder would be another one than their rows, markers and commit say."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.errors import BadRecordError
+from spark_jobs.core.keygen.keys import partition_paths
+from spark_jobs.core.keygen.spec import KeySpec
+
+pytestmark = pytest.mark.unit
+
+EMPTY, OWN = "has an empty path part", r"has \.hoodie as a path part"
+
+
+def paths(value: str, **options: bool) -> list[str]:
+    spec = KeySpec.of(("id",), ("p",), **{"hive_style": False, "url_encode": False, **options})
+    found: list[str] = partition_paths(pa.table({"id": ["1"], "p": [value]}), spec).to_pylist()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [("/us", EMPTY), ("us/", EMPTY), ("x//y", EMPTY), ("/", EMPTY), (".hoodie", OWN), ("a/.hoodie/b", OWN)],
+)
+def test_they_are_refused(value: str, why: str) -> None:
+    with pytest.raises(BadRecordError, match=f"column p {why}.*urlencode"):
+        paths(value)
+
+
+def test_they_are_one_folder_where_values_are_encoded_and_behind_a_column_name() -> None:
+    assert paths("/us", url_encode=True) == ["%2Fus"]
+    assert paths("x//y", url_encode=True) == ["x%2F%2Fy"]
+    assert paths(".hoodie", hive_style=True) == ["p=.hoodie"]
+    assert paths("us/ca") == ["us/ca"]
