@@ -9,57 +9,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.schema.kinds import Kind, kind_of_avro
+from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.hive.facts import AvroSchema
 from spark_jobs.hive.state import Column
 
-META_FIELDS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
-
-_HIVE = {
-    "boolean": "boolean",
-    "int": "int",
-    "long": "bigint",
-    "float": "float",
-    "double": "double",
-    "string": "string",
-    "enum": "string",
-    "bytes": "binary",
-    "fixed": "binary",
-}
-_SPARK = {
-    "boolean": "boolean",
-    "int": "integer",
-    "long": "long",
-    "float": "float",
-    "double": "double",
-    "string": "string",
-    "enum": "string",
-    "bytes": "binary",
-    "fixed": "binary",
-}
-_TIMESTAMPS = ("timestamp-millis", "timestamp-micros", "local-timestamp-millis", "local-timestamp-micros")
-_PRIMITIVE_ARROW: tuple[tuple[Any, str], ...] = (
-    (pa.types.is_boolean, "boolean"),
-    (pa.types.is_int64, "long"),
-    (pa.types.is_uint32, "long"),
-    (pa.types.is_uint64, "long"),
-    (pa.types.is_integer, "int"),
-    (pa.types.is_float32, "float"),
-    (pa.types.is_float64, "double"),
-    (pa.types.is_string, "string"),
-    (pa.types.is_large_string, "string"),
-    (pa.types.is_binary, "bytes"),
-    (pa.types.is_large_binary, "bytes"),
-    (pa.types.is_fixed_size_binary, "bytes"),
-)
+_STORED_AS = {"enum": "string", "fixed": "bytes"}
 
 
 def fields_of(schema: AvroSchema, *, meta_fields: bool) -> list[Mapping[str, Any]]:
@@ -100,11 +56,6 @@ def spark_schema_json(fields: Sequence[Mapping[str, Any]], partition_fields: Seq
     ordered = [field for field in fields if field["name"] not in partition_fields]
     ordered += [by_name.get(name, {"name": name, "type": "string"}) for name in partition_fields]
     return _spark_struct(ordered, resolver)
-
-
-def avro_fields_of_arrow(schema: pa.Schema) -> list[dict[str, Any]]:
-    """Arrow fields as Avro fields, for schemas that are known as Arrow's only."""
-    return [{"name": field.name, "type": _avro_of_arrow(field.type, field.nullable)} for field in schema]
 
 
 class _Names:
@@ -148,10 +99,6 @@ def _hive(avro_type: Any, support_timestamp: bool, names: _Names) -> str:
     kind, logical = _kind(resolved)
     if logical == "decimal":
         return f"decimal({resolved['precision']},{resolved.get('scale', 0)})"
-    if logical == "date":
-        return "date"
-    if logical in _TIMESTAMPS:
-        return "timestamp" if support_timestamp else "bigint"
     if kind == "array":
         return f"array<{_hive(resolved['items'], support_timestamp, names)}>"
     if kind == "map":
@@ -162,7 +109,8 @@ def _hive(avro_type: Any, support_timestamp: bool, names: _Names) -> str:
             f"{field['name'].lower()}:{_hive(field['type'], support_timestamp, names)}" for field in resolved["fields"]
         )
         return f"struct<{','.join(inner)}>"
-    return _look_up(_HIVE, kind)
+    known = _plain(kind, logical)
+    return (support_timestamp and known.hive_timestamp) or known.hive
 
 
 def _spark(avro_type: Any, names: _Names) -> str:
@@ -170,10 +118,6 @@ def _spark(avro_type: Any, names: _Names) -> str:
     kind, logical = _kind(resolved)
     if logical == "decimal":
         return f'"decimal({resolved["precision"]},{resolved.get("scale", 0)})"'
-    if logical == "date":
-        return '"date"'
-    if logical in _TIMESTAMPS:
-        return '"timestamp"'
     if kind == "array":
         element, nullable = resolved["items"], names.resolve(resolved["items"])[1]
         return f'{{"type":"array", "elementType":{_spark(element, names)},"containsNull":{_json(nullable)}}}'
@@ -183,7 +127,7 @@ def _spark(avro_type: Any, names: _Names) -> str:
         return f'{{"type":"map", {inner}}}'
     if kind == "record":
         return _spark_struct(resolved["fields"], names)
-    return f'"{_look_up(_SPARK, kind)}"'
+    return f'"{_plain(kind, logical).spark}"'
 
 
 def _spark_struct(fields: Iterable[Mapping[str, Any]], names: _Names) -> str:
@@ -199,40 +143,11 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _look_up(types: Mapping[str, str], kind: str) -> str:
-    try:
-        return types[kind]
-    except KeyError:
+def _plain(kind: str, logical: str) -> Kind:
+    """Enums count as strings, fixed bytes as bytes."""
+    known = kind_of_avro(_STORED_AS.get(kind, kind), logical)
+    if known is None:
         raise ConfigError(
             f"the Avro type {kind} has no Hive type", todo="leave the column out of the table", avro_type=kind
-        ) from None
-
-
-def _avro_of_arrow(arrow: pa.DataType, nullable: bool) -> Any:
-    avro = _plain_avro_of_arrow(arrow)
-    return ["null", avro] if nullable else avro
-
-
-def _plain_avro_of_arrow(arrow: pa.DataType) -> Any:
-    if pa.types.is_decimal(arrow):
-        return {"type": "bytes", "logicalType": "decimal", "precision": arrow.precision, "scale": arrow.scale}
-    if pa.types.is_date(arrow):
-        return {"type": "int", "logicalType": "date"}
-    if pa.types.is_timestamp(arrow):
-        return {"type": "long", "logicalType": "timestamp-millis" if arrow.unit in ("s", "ms") else "timestamp-micros"}
-    if pa.types.is_map(arrow):
-        return {"type": "map", "values": _avro_of_arrow(arrow.item_type, arrow.item_field.nullable)}
-    if pa.types.is_list(arrow) or pa.types.is_large_list(arrow) or pa.types.is_fixed_size_list(arrow):
-        return {"type": "array", "items": _avro_of_arrow(arrow.value_type, arrow.value_field.nullable)}
-    if pa.types.is_struct(arrow):
-        members = [arrow.field(index) for index in range(arrow.num_fields)]
-        return {
-            "type": "record",
-            "fields": [{"name": m.name, "type": _avro_of_arrow(m.type, m.nullable)} for m in members],
-        }
-    for is_type, avro in _PRIMITIVE_ARROW:
-        if is_type(arrow):
-            return avro
-    raise ConfigError(
-        f"the Arrow type {arrow} has no Hive type", todo="leave the column out of the table", arrow_type=str(arrow)
-    )
+        )
+    return known

@@ -1,16 +1,53 @@
-"""The schema that a write stores: the table's, with what the source adds."""
+"""The schema that a write stores, from a DataFrame and what the table has."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.avro_schema import arrow_schema_of, avro_schema_of
+from spark_jobs.core.config import schema_keys
+from spark_jobs.core.schema.avro import avro_schema_of, sanitize_name, with_meta_fields
+from spark_jobs.core.schema.evolution import schema_version
+from spark_jobs.core.schema.internal import InternalSchema
+from spark_jobs.core.schema.internal_avro import internal_of
 from spark_jobs.core.schema.meta_fields import without_meta_fields
+from spark_jobs.core.schema.reconcile import SchemaRules, WriterSchema, deduce_writer_schema
+
+
+def with_valid_names(source: DataFrame, properties: Mapping[str, str]) -> DataFrame:
+    """The source with columns renamed, inner ones too, whose names Avro does not have, where the options ask for it.
+
+    Source: ``org.apache.hudi.utilities.sources.helpers.SanitizationUtils``.
+    """
+    if not schema_keys.SANITIZE_NAMES.of(properties):
+        return source
+    mask = schema_keys.SANITIZE_MASK.of(properties)
+    columns = []
+    for field in source.schema.fields:
+        renamed = _renamed(field, mask)
+        quoted = field.name.replace("`", "``")
+        columns.append(F.col(f"`{quoted}`").cast(renamed.dataType).alias(renamed.name))
+    return source.select(columns)
+
+
+def _renamed(field: StructField, mask: str) -> StructField:
+    return StructField(sanitize_name(field.name, mask), _with_renamed_fields(field.dataType, mask), field.nullable)
+
+
+def _with_renamed_fields(kind: DataType, mask: str) -> DataType:
+    if isinstance(kind, StructType):
+        return StructType([_renamed(field, mask) for field in kind.fields])
+    if isinstance(kind, ArrayType):
+        return ArrayType(_with_renamed_fields(kind.elementType, mask), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(kind.keyType, _with_renamed_fields(kind.valueType, mask), kind.valueContainsNull)
+    return kind
 
 
 def source_schema(source: DataFrame) -> pa.Schema:
@@ -20,58 +57,22 @@ def source_schema(source: DataFrame) -> pa.Schema:
 
 
 def writer_schema(
-    table_schema: dict[str, Any] | None, source: pa.Schema, table: str
-) -> tuple[dict[str, Any], pa.Schema]:
-    """Avro and Arrow schema of a write, both without meta columns.
+    table_schema: dict[str, Any] | None,
+    source: pa.Schema,
+    table: str,
+    rules: SchemaRules,
+    history: InternalSchema | None = None,
+) -> WriterSchema:
+    """The schema of a write into ``table`` (its name), by :func:`deduce_writer_schema`.
 
-    Columns of the table come first, in its order; new ones of the source follow.
-
-    :raises ConfigError: the source lacks a column of the table.
+    :raises ConfigError: the source lacks a column of the table, or has one of a type that would lose values.
     """
-    if table_schema is None:
-        return avro_schema_of(source, table), source
-    known = arrow_schema_of(table_schema)
-    missing = [name for name in known.names if name not in source.names]
-    if missing:
-        raise ConfigError(
-            f"the source has no column {missing[0]}, which the table has",
-            todo="add it (null where there is nothing to say); its columns are " + ", ".join(source.names),
-            column=missing[0],
-        )
-    for field in known:
-        _refuse_loss(field, source.field(field.name).type, table)
-    added = [field for field in source if field.name not in known.names]
-    if not added:
-        return table_schema, known
-    merged = pa.schema([*known, *added])
-    extra = {field["name"]: field for field in avro_schema_of(merged, table)["fields"]}
-    fields = [*table_schema["fields"], *[extra[field.name] for field in added]]
-    return {**table_schema, "fields": fields}, merged
+    return deduce_writer_schema(table_schema, avro_schema_of(source, table), rules, history)
 
 
-def _refuse_loss(stored: pa.Field, given: pa.DataType, table: str) -> None:
-    """
-    :raises ConfigError: values of the source's type would lose something in the table's column, without a word.
-    """
-    nested = pa.types.is_nested(stored.type) and not _same_shape(stored.type, given)
-    narrowed = pa.types.is_float32(stored.type) and pa.types.is_float64(given)
-    if nested or narrowed:
-        raise ConfigError(
-            f"column {stored.name} is {given} in the source and {stored.type} in table {table}",
-            todo="convert it in the source",
-            column=stored.name,
-        )
-
-
-def _same_shape(stored: pa.DataType, given: pa.DataType) -> bool:
-    """Equal but for the names of list items and nullability."""
-    if pa.types.is_struct(stored) and pa.types.is_struct(given):
-        theirs = {field.name: field.type for field in given}
-        return {field.name for field in stored} == set(theirs) and all(
-            _same_shape(field.type, theirs[field.name]) for field in stored
-        )
-    if pa.types.is_map(stored) and pa.types.is_map(given):
-        return _same_shape(stored.key_type, given.key_type) and _same_shape(stored.item_type, given.item_type)
-    if pa.types.is_list(stored) and pa.types.is_list(given):
-        return _same_shape(stored.value_type, given.value_type)
-    return not pa.types.is_nested(given) and bool(stored.equals(given))
+def schema_with_ids(schema: WriterSchema, properties: Mapping[str, str], time: str) -> InternalSchema | None:
+    """What the write ``time`` adds to the schema history: nothing where there is none and the options start none."""
+    internal = schema.internal
+    if internal is None and schema_keys.SCHEMA_ON_READ.of(properties) and schema_keys.RECONCILE_SCHEMA.of(properties):
+        internal = internal_of(with_meta_fields(schema.avro))
+    return internal if internal is None or internal.version else internal.at(schema_version(time))

@@ -1,4 +1,6 @@
-"""The records of Avro data blocks to and from Arrow: by columns where they are flat, else record by record.
+"""The records of Avro data blocks to and from Arrow: by columns, or record by record through fastavro.
+
+The second way is for what columns can't do (:func:`reads_by_columns` tells) or do slowly (:class:`UnevenArraysError`).
 
 A record here is what stands in a block: its length as 4 bytes, big-endian, then its Avro binary form without a
 container (docs/format.md, log blocks).
@@ -17,17 +19,20 @@ import fastavro
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
-from spark_jobs.core.files.avro_decode import PADDING, ChunkReader, is_flat
+from spark_jobs.core.files.avro_decode import PADDING
 from spark_jobs.core.files.avro_encode import RecordBuilder
+from spark_jobs.core.files.avro_nested import ChunkReader, UnevenArraysError, items_have_bytes, reads_by_columns
 from spark_jobs.core.files.avro_schema import AvroType, arrow_schema_of, arrow_type_of, resolve_names, split_nullable
+from spark_jobs.core.schema.conform import conform_values
 
 _CHUNK_RECORDS = 16384
 """So many records are worked on at a time that their columns stay in the processor's cache."""
 
 _CHUNK_BYTES = 64 << 20
+_ROW_CHUNK_BYTES = 4 << 20
+"""Of records that become Python objects, which take some ten times the bytes."""
 
 _I64 = npt.NDArray[np.int64]
 
@@ -54,11 +59,11 @@ def encode_records(table: pa.Table | pa.RecordBatch, avro_schema: Mapping[str, A
     record = resolve_names(avro_schema)
     batch_rows = max(1, min(_CHUNK_RECORDS, _CHUNK_BYTES * table.num_rows // max(table.nbytes, 1)))
     columns = [_column_for(table, field) for field in record["fields"]]
-    flat = is_flat(record)
+    by_columns = reads_by_columns(record)
     for begin in range(0, table.num_rows, batch_rows):
         count = min(batch_rows, table.num_rows - begin)
         parts = [_one_array(column.slice(begin, count)) for column in columns]
-        if flat:
+        if by_columns:
             builder = RecordBuilder(count)
             for field, part in zip(record["fields"], parts, strict=True):
                 builder.write(field, part)
@@ -66,6 +71,20 @@ def encode_records(table: pa.Table | pa.RecordBatch, avro_schema: Mapping[str, A
             yield EncodedRecords(data=data, ends=ends)
         else:
             yield _encode_one_by_one(record, parts)
+
+
+def conform_to(table: pa.Table, avro_schema: Mapping[str, Any]) -> pa.Table:
+    """The columns of an Avro schema, found by name and cast to its types; null where the table has none.
+
+    :raises BadRecordError: a value that does not fit its type, or a null where the schema has none.
+    """
+    record = resolve_names(avro_schema)
+    schema = arrow_schema_of(record)
+    columns = [_column_for(table, field) for field in record["fields"]]
+    for field, column in zip(schema, columns, strict=True):
+        if not field.nullable and column.null_count:
+            raise BadRecordError(f"the column {field.name!r} has nulls, which its schema excludes")
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def decode_records(
@@ -78,18 +97,24 @@ def decode_records(
     :raises CorruptTableError: the bytes are no such records.
     :raises UnsupportedTableError: a stored type can't become the target's.
     """
+    view = memoryview(buffer)
+    return _decode(view, *_bounds(view, count), writer_schema, target_schema)
+
+
+def _decode(
+    buffer: memoryview, starts: _I64, ends: _I64, writer_schema: Mapping[str, Any], target_schema: pa.Schema
+) -> pa.Table:
     record = resolve_names(writer_schema)
-    starts, ends = _bounds(memoryview(buffer), count)
-    parts = _decode_by_columns if is_flat(record) else _decode_one_by_one
+    stored = arrow_schema_of(record)
+    parts = _decode_by_columns if reads_by_columns(record) else _decode_one_by_one
     wanted = set(target_schema.names)
     found: dict[str, list[pa.Array[Any]]] = {field["name"]: [] for field in record["fields"] if field["name"] in wanted}
-    for columns in parts(memoryview(buffer), starts, ends, record, wanted):
+    for columns in parts(buffer, starts, ends, record, wanted):
         for name, array in columns.items():
             found[name].append(array)
-    stored = arrow_schema_of(record)
     return resolve_columns(
         {name: pa.chunked_array(arrays, stored.field(name).type) for name, arrays in found.items()},
-        count,
+        len(starts),
         target_schema,
     )
 
@@ -113,8 +138,7 @@ def resolve_columns(columns: Mapping[str, pa.ChunkedArray[Any]], count: int, tar
 
 def _cast(column: pa.ChunkedArray[Any], field: pa.Field[Any]) -> Any:
     try:
-        # Avro's promotion of integers to floating point rounds where it must.
-        return pc.cast(column, field.type, safe=not pa.types.is_floating(field.type))
+        return conform_values(column, field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise UnsupportedTableError(
             f"the column {field.name!r} is stored as {column.type} and can't be read as {field.type} ({error})"
@@ -123,8 +147,8 @@ def _cast(column: pa.ChunkedArray[Any], field: pa.Field[Any]) -> Any:
 
 def _bounds(buffer: memoryview, count: int) -> tuple[_I64, _I64]:
     """Where the binary forms of the records begin and end."""
-    if count < 0:
-        raise CorruptTableError(f"a block has {count} Avro records")
+    if not 0 <= count <= len(buffer) // 4:
+        raise CorruptTableError(f"a block of {len(buffer)} bytes has {count} Avro records")
     length_at = struct.Struct(">i").unpack_from
     starts = []
     at = 0
@@ -153,38 +177,50 @@ def _decode_by_columns(
         data[PADDING:-PADDING] = np.frombuffer(buffer, dtype=np.uint8, count=last - first, offset=first)
         reader = ChunkReader(data, starts[begin:end] + (PADDING - first), ends[begin:end] + (PADDING - first))
         columns = {}
-        for field in record["fields"]:
-            array = reader.read(field, field["name"] in wanted)
-            if array is not None and field["name"] in wanted:
-                columns[field["name"]] = array
-        reader.finish()
-        yield columns
+        try:
+            for field in record["fields"]:
+                array = reader.read(field["type"], field["name"] in wanted)
+                if array is not None and field["name"] in wanted:
+                    columns[field["name"]] = array
+            reader.finish()
+            yield columns
+        except UnevenArraysError:
+            yield from _decode_one_by_one(buffer, starts[begin:end], ends[begin:end], record, wanted)
         begin = end
 
 
 def _decode_one_by_one(
     buffer: memoryview, starts: _I64, ends: _I64, record: AvroType, wanted: set[str]
 ) -> Iterator[dict[str, pa.Array[Any]]]:
+    if not items_have_bytes(record):
+        raise UnsupportedTableError("an Avro array of values without bytes has no bounds that a reader could check")
     parsed: Any = fastavro.parse_schema(_uniquely_named(_stored_form(record), itertools.count()))
     fields = [field for field in record["fields"] if field["name"] in wanted]
-    for begin in range(0, len(starts), _CHUNK_RECORDS):
+    begin = 0
+    while begin < len(starts):
+        end = int(np.searchsorted(ends, starts[begin] + _ROW_CHUNK_BYTES))
+        end = min(max(end, begin + 1), begin + _CHUNK_RECORDS)
         rows: list[Any] = []
-        for start, end in zip(
-            starts[begin : begin + _CHUNK_RECORDS].tolist(), ends[begin : begin + _CHUNK_RECORDS].tolist(), strict=True
-        ):
-            stream = io.BytesIO(buffer[start:end])
+        for start, stop in zip(starts[begin:end].tolist(), ends[begin:end].tolist(), strict=True):
+            stream = io.BytesIO(buffer[start:stop])
             try:
                 rows.append(fastavro.schemaless_reader(stream, parsed, None))
-            except (EOFError, IndexError, ValueError, OverflowError) as error:
+            except (EOFError, IndexError, ValueError, ArithmeticError) as error:
                 raise CorruptTableError(f"an Avro record does not fit its schema ({error})") from error
-            if stream.tell() != end - start:
+            if stream.tell() != stop - start:
                 raise CorruptTableError("an Avro record is longer than the fields of its schema")
         columns = {}
         for field in fields:
             stored = arrow_type_of(split_nullable(_stored_form(field["type"]))[0])
-            array = pa.array([row[field["name"]] for row in rows], stored)
-            columns[field["name"]] = array.cast(arrow_type_of(split_nullable(field["type"])[0]))
+            try:
+                array = pa.array([row[field["name"]] for row in rows], stored)
+                columns[field["name"]] = array.cast(arrow_type_of(split_nullable(field["type"])[0]))
+            except (pa.ArrowException, OverflowError) as error:
+                raise CorruptTableError(
+                    f"the column {field['name']!r} holds a value beyond its type ({error})"
+                ) from error
         yield columns
+        begin = end
 
 
 def _encode_one_by_one(record: AvroType, columns: list[pa.Array[Any]]) -> EncodedRecords:

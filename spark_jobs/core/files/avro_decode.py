@@ -1,7 +1,7 @@
 """Avro binary records to Arrow, column after column over many records at once.
 
-All records of a chunk advance together: one numpy operation reads the same field of each. That works for flat records,
-whose fields follow each other in a fixed order (Avro specification, "Binary encoding").
+All records of a chunk advance together: one numpy operation reads the same field of each (Avro specification, "Binary
+encoding"). ``avro_nested`` builds records, arrays and maps on this.
 """
 
 from __future__ import annotations
@@ -19,54 +19,41 @@ from spark_jobs.core.files.avro_schema import AvroType, arrow_type_of, split_nul
 PADDING = 32
 """Bytes before and after a chunk that whole-word reads may touch."""
 
-_Bytes = npt.NDArray[np.uint8]
-_I64 = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+I64 = npt.NDArray[np.int64]
 _U64 = npt.NDArray[np.uint64]
-_Mask = npt.NDArray[np.bool_] | None
+Mask = npt.NDArray[np.bool_] | None
 """True where a value is present; None where all are."""
 
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _BYTE_NUMBERS = np.uint64(0x0001020304050607)
 
 
-def is_flat(record: Mapping[str, Any]) -> bool:
-    """Whether all fields of a resolved record can be read by columns."""
-    return all(_is_flat_type(split_nullable(field["type"])[0]) for field in record["fields"])
-
-
-def _is_flat_type(kind: AvroType) -> bool:
-    if isinstance(kind, str):
-        return kind != "null"
-    if kind["type"] == "fixed" and kind.get("logicalType") == "decimal":
-        return bool(kind["size"] <= 16 and kind["precision"] <= 38)
-    if kind["type"] == "bytes" and kind.get("logicalType") == "decimal":
-        return bool(kind["precision"] <= 38)
-    return kind["type"] in ("boolean", "int", "long", "float", "double", "string", "bytes", "enum", "fixed")
-
-
-class ChunkReader:
-    """The records of one chunk and, for each, the place of its next field.
+class FlatReader:
+    """The records of one chunk and, for each, the place of its next field; reads types without types inside.
 
     :param data: the chunk with ``PADDING`` bytes before and after.
     :param starts: where each record begins in ``data``, ascending.
     :param ends: where each record ends.
     """
 
-    def __init__(self, data: _Bytes, starts: _I64, ends: _I64) -> None:
+    def __init__(self, data: Bytes, starts: I64, ends: I64) -> None:
         self._data = data
         self._at = starts.copy()
         self._ends = ends
         self._count = len(starts)
         self._even = np.arange(0, 2 * self._count, 2, dtype=np.int64)
 
-    def read(self, field: Mapping[str, Any], wanted: bool) -> pa.Array[Any] | None:
-        """Read one field of all records (pass over it where it is not ``wanted``, giving None).
+    def read(self, avro: AvroType, wanted: bool) -> pa.Array[Any] | None:
+        """Read one value of all records (pass over it where it is not ``wanted``, giving None).
 
-        :raises CorruptTableError: what stands there can't be this field.
+        :raises CorruptTableError: what stands there can't be of this type.
         """
-        kind, null_at = split_nullable(field["type"])
+        kind, null_at = split_nullable(avro)
         present = None if null_at is None else self._branch(null_at)
-        avro: dict[str, Any] = {"type": kind} if isinstance(kind, str) else kind
+        return self._value({"type": kind} if isinstance(kind, str) else kind, present, wanted)
+
+    def _value(self, avro: Mapping[str, Any], present: Mask, wanted: bool) -> pa.Array[Any] | None:
         name, decimal = avro["type"], avro.get("logicalType") == "decimal"
         result: pa.Array[Any] | None
         if name in ("string", "bytes") or (name == "fixed" and not decimal):
@@ -97,6 +84,10 @@ class ChunkReader:
             self._advance(width, present)
         return result
 
+    def skip(self, count: int) -> None:
+        """Pass over some bytes of all records."""
+        self._advance(count, None)
+
     def finish(self) -> None:
         """:raises CorruptTableError: a record has bytes behind its last field."""
         if not np.array_equal(self._at, self._ends):
@@ -107,12 +98,12 @@ class ChunkReader:
         size = np.dtype(dtype).itemsize
         return np.ndarray(shape=(len(self._data) - size + 1,), dtype=dtype, buffer=self._data, strides=(1,))
 
-    def _advance(self, by: _I64 | int, present: _Mask) -> None:
+    def _advance(self, by: I64 | int, present: Mask) -> None:
         self._at += by if present is None else by * present
         if (self._at > self._ends).any():
             raise CorruptTableError("an Avro record ends within a field of its schema")
 
-    def _branch(self, null_at: int) -> _Mask:
+    def _branch(self, null_at: int) -> Mask:
         branch = self._data[self._at]
         self._advance(1, None)
         present: npt.NDArray[np.bool_] = branch == (2 if null_at == 0 else 0)
@@ -122,7 +113,7 @@ class ChunkReader:
             raise CorruptTableError("an Avro record chooses a branch that its union does not have")
         return present
 
-    def _numbers(self, present: _Mask) -> _I64:
+    def _numbers(self, present: Mask) -> I64:
         """Zigzag varints; what stands at absent places is arbitrary."""
         first = self._data[self._at]
         more = first >= 0x80 if present is None else (first >= 0x80) & present
@@ -134,7 +125,7 @@ class ChunkReader:
             self._advance(widths, present)
         return (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64)
 
-    def _long_varints(self, present: _Mask) -> tuple[_U64, _I64]:
+    def _long_varints(self, present: Mask) -> tuple[_U64, I64]:
         """Varints of up to 10 bytes: the first 8 as one word whose groups of 7 bits are pushed together."""
         word: _U64 = self._words("<u8")[self._at]
         stop = ~word & _HIGH_BITS
@@ -156,7 +147,7 @@ class ChunkReader:
             widths[longer] = np.where(goes_on, 10, 9)
         return bits, widths
 
-    def _lengths(self, present: _Mask) -> _I64:
+    def _lengths(self, present: Mask) -> I64:
         lengths = self._numbers(present)
         if present is not None:
             lengths = lengths * present
@@ -164,14 +155,14 @@ class ChunkReader:
             raise CorruptTableError("an Avro string is longer than its record")
         return lengths
 
-    def _fixed_lengths(self, size: int, present: _Mask) -> _I64:
+    def _fixed_lengths(self, size: int, present: Mask) -> I64:
         lengths = np.full(self._count, size, dtype=np.int64)
         lengths = lengths if present is None else lengths * present
         if (lengths > self._ends - self._at).any():
             raise CorruptTableError("an Avro fixed is longer than its record")
         return lengths
 
-    def _texts(self, name: str, size: int | None, lengths: _I64, present: _Mask) -> pa.Array[Any]:
+    def _texts(self, name: str, size: int | None, lengths: I64, present: Mask) -> pa.Array[Any]:
         """Arrow takes the texts from an array of text, gap, text, gap ... that lies over the chunk itself."""
         offsets = np.empty(2 * self._count + 1, dtype=np.int32)
         offsets[0:-1:2] = self._at
@@ -188,14 +179,14 @@ class ChunkReader:
         except pa.ArrowInvalid as error:
             raise CorruptTableError(f"an Avro string is no UTF-8 ({error})") from error
 
-    def _decimals(self, kind: pa.DataType, lengths: _I64, present: _Mask) -> pa.Array[Any]:
+    def _decimals(self, kind: pa.DataType, lengths: I64, present: Mask) -> pa.Array[Any]:
         """Big-endian two's complement of up to 16 bytes each, read as the two words before its end."""
         if (lengths > 16).any():
             raise CorruptTableError("an Avro decimal has more than 16 bytes")
         words = self._words(">i8")
         ends = self._at + lengths
-        low: _I64 = words[ends - 8].astype(np.int64)
-        high: _I64 = words[ends - 16].astype(np.int64)
+        low: I64 = words[ends - 8].astype(np.int64)
+        high: I64 = words[ends - 16].astype(np.int64)
         cut_low = np.clip(64 - 8 * lengths, 0, 56)
         cut_high = np.clip(128 - 8 * lengths, 0, 56)
         low = (low << cut_low) >> cut_low
@@ -203,7 +194,7 @@ class ChunkReader:
         high = np.where(lengths <= 8, low >> 63, (high << cut_high) >> cut_high)
         return self._plain(kind, np.ascontiguousarray(np.stack([low, high], axis=1)), present)
 
-    def _plain(self, kind: pa.DataType, values: npt.NDArray[Any], present: _Mask) -> pa.Array[Any]:
+    def _plain(self, kind: pa.DataType, values: npt.NDArray[Any], present: Mask) -> pa.Array[Any]:
         validity = None if present is None else _arrow_buffer(np.packbits(present, bitorder="little"))
         if pa.types.is_boolean(kind):
             content = _arrow_buffer(np.packbits(values, bitorder="little"))
@@ -220,7 +211,7 @@ def _arrow_buffer(values: Any) -> pa.Buffer:
     return pa.py_buffer(values)
 
 
-def _symbols(numbers: _I64, symbols: list[str], present: _Mask) -> pa.Array[Any]:
+def _symbols(numbers: I64, symbols: list[str], present: Mask) -> pa.Array[Any]:
     inside = (numbers >= 0) & (numbers < len(symbols))
     if not (inside if present is None else inside | ~present).all():
         raise CorruptTableError("an Avro record has an enum value that its schema does not have")

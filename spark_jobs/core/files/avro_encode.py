@@ -1,7 +1,8 @@
 """Arrow to Avro binary records, column after column over many records at once.
 
 A record is cut into strings, which Arrow copies, and the glue between them (union branches, numbers, string lengths),
-which numpy builds in rows of equal width; at the end Arrow joins both, record by record.
+which numpy builds in rows of equal width; at the end Arrow joins both, record by record. What is inside of arrays, maps
+and nullable records is encoded first, all items behind each other, and then is a string of each record.
 """
 
 from __future__ import annotations
@@ -46,9 +47,12 @@ class RecordBuilder:
 
         :raises BadRecordError: a null where the schema has none, a value that an enum does not have.
         """
-        kind, null_at = split_nullable(field["type"])
-        if null_at is None and column.null_count:
-            raise BadRecordError(f"the column {field['name']!r} has nulls, which its schema excludes")
+        self._write(field["type"], column, field["name"])
+
+    def _write(self, union: AvroType, column: pa.Array[Any], label: str) -> None:
+        kind, null_at = split_nullable(union)
+        if null_at is None and column.null_count and kind != "null":
+            raise BadRecordError(f"the column {label!r} has nulls, which its schema excludes")
         present: _Mask = None
         if column.null_count:
             present = pc.is_valid(column).to_numpy(zero_copy_only=False)
@@ -60,17 +64,65 @@ class RecordBuilder:
         elif name in ("string", "bytes", "fixed"):
             self._texts(column, branch, present, prefixed=name != "fixed")
         elif name in ("int", "long", "enum"):
-            numbers = _places(column, avro["symbols"], field["name"]) if name == "enum" else _values(column)
+            numbers = _places(column, avro["symbols"], label) if name == "enum" else _values(column)
             self._varints(numbers, branch, present)
         elif name == "boolean":
             flags: Any = _filled(column, False)
             self._word(flags.to_numpy(zero_copy_only=False).astype(np.uint64), 1, branch, present)
+        elif name == "record":
+            self._record(avro, column, branch, present, label)
+        elif name in ("array", "map"):
+            self._items(avro, column, branch, present, label)
+        elif name == "null":
+            if null_at is not None:
+                self.write_byte(0)
         else:
             bits = _buffer(column, np.uint32 if name == "float" else np.uint64)
             self._word(bits.astype(np.uint64), 4 if name == "float" else 8, branch, present)
 
+    def _record(self, avro: AvroType, column: pa.Array[Any], branch: int | None, present: _Mask, label: str) -> None:
+        if branch is not None:
+            self._word(np.zeros(self._count, dtype=np.uint64), 0, branch, present)
+        if present is None:
+            self._fields(avro, column, label)
+            return
+        rows: Any = column.filter(pa.array(present))
+        inner = RecordBuilder(len(rows), length_prefix=False)
+        inner._fields(avro, rows, label)
+        self._append(inner, np.cumsum(present))
+
+    def _fields(self, avro: AvroType, column: Any, label: str) -> None:
+        for place, (field, child) in enumerate(zip(avro["fields"], column.flatten(), strict=True)):
+            self._write(field["type"], child, f"{label}.{column.type.field(place).name}")
+
+    def _items(self, avro: AvroType, column: Any, branch: int | None, present: _Mask, label: str) -> None:
+        """One Avro block of all items where there are some, then the count 0, which ends it."""
+        lengths: _I64 = _filled(pc.list_value_length(_as_list(column)), 0).to_numpy().astype(np.int64)
+        self._varints(lengths, branch, present)
+        items: Any = _as_list(column).flatten()
+        inner = RecordBuilder(len(items), length_prefix=False)
+        if avro["type"] == "map":
+            keys, values = items.flatten()
+            inner._write("string", keys, f"{label}.key")
+            inner._write(avro["values"], values, f"{label}.value")
+        else:
+            inner._write(avro["items"], items, f"{label}.element")
+        self._append(inner, np.cumsum(lengths))
+        self._glue.append(np.zeros(self._count, dtype=np.uint64), (lengths > 0).astype(np.int64))
+
+    def _append(self, inner: RecordBuilder, counts: _I64) -> None:
+        """Append the records of ``inner``: ``counts`` tells how many of them all records up to each have together."""
+        data, ends = inner.finish()
+        stops: _I64 = np.concatenate([[0], ends]).astype(np.int64)
+        offsets = np.concatenate([[0], stops[counts]]).astype(np.int64)
+        buffers: list[Any] = [None, _arrow_buffer(offsets), _arrow_buffer(data)]
+        self._parts += [self._glue, pa.Array.from_buffers(pa.large_binary(), self._count, buffers)]
+        self._glue = _Glue(self._count)
+
     def finish(self) -> tuple[memoryview, _I64]:
         """The bytes of all records, and where each ends in them."""
+        if not self._count:
+            return memoryview(b""), np.zeros(0, dtype=np.int64)
         parts = [*self._parts, self._glue]
         lengths = np.zeros(self._count, dtype=np.int64)
         for part in parts:
@@ -195,6 +247,17 @@ class _Glue:
         both: Any = pa.Array.from_buffers(pa.large_binary(), 2 * self._count, buffers)
         glue: pa.Array[Any] = both.take(pa.array(np.arange(0, 2 * self._count, 2)))
         return glue
+
+
+def _as_list(column: Any) -> Any:
+    """A map as the list of structs that it is in memory; a list as it is."""
+    if not pa.types.is_map(column.type):
+        return column
+    entries = pa.StructArray.from_arrays([column.keys, column.items], names=["key", "value"])
+    buffers: list[Any] = column.buffers()[:2]
+    return pa.Array.from_buffers(
+        pa.list_(entries.type), len(column), buffers, column.null_count, column.offset, children=[entries]
+    )
 
 
 def _filled(column: Any, value: object) -> Any:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.hive.types import avro_fields_of_arrow, columns_of, fields_of, hive_type, spark_schema_json
+from spark_jobs.hive.types import columns_of, fields_of, hive_type, spark_schema_json
 
 pytestmark = pytest.mark.unit
 
@@ -33,6 +32,9 @@ MICROS = {"type": "long", "logicalType": "timestamp-micros"}
         ({"type": "enum", "name": "e", "symbols": ["A"]}, "string"),
         ({"type": "int", "logicalType": "date"}, "date"),
         ({"type": "int", "logicalType": "time-millis"}, "int"),
+        ({"type": "long", "logicalType": "time-micros"}, "bigint"),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, "bigint"),
+        ({"type": "fixed", "name": "d", "size": 12, "logicalType": "duration"}, "binary"),
         ({"type": "string", "logicalType": "uuid"}, "string"),
         (MICROS, "bigint"),
         (DECIMAL, "decimal(10,2)"),
@@ -112,36 +114,3 @@ def test_spark_schema_has_partition_columns_last() -> None:
         ("month", "integer", False),
         ("unknown", "string", False),
     ]
-
-
-def test_arrow_fields() -> None:
-    fields: list[pa.Field[Any]] = [
-        pa.field("i", pa.int32(), nullable=False),
-        pa.field("s", pa.int16()),
-        pa.field("u", pa.uint32()),
-        pa.field("l", pa.large_string()),
-        pa.field("d", pa.decimal128(9, 3)),
-        pa.field("day", pa.date32()),
-        pa.field("ms", pa.timestamp("ms", "UTC")),
-        pa.field("us", pa.timestamp("us")),
-        pa.field("x", pa.list_(pa.field("element", pa.float32(), nullable=False))),
-        pa.field("m", pa.map_(pa.string(), pa.binary())),
-        pa.field("st", pa.struct([pa.field("A", pa.bool_())])),
-    ]
-    schema = pa.schema(fields)
-    columns = columns_of(avro_fields_of_arrow(schema), support_timestamp=True)
-    assert {column.name: column.type for column in columns} == {
-        "i": "int",
-        "s": "int",
-        "u": "bigint",
-        "l": "string",
-        "d": "decimal(9,3)",
-        "day": "date",
-        "ms": "timestamp",
-        "us": "timestamp",
-        "x": "array<float>",
-        "m": "map<string,binary>",
-        "st": "struct<a:boolean>",
-    }
-    with pytest.raises(ConfigError, match="month_day_nano_interval"):
-        avro_fields_of_arrow(pa.schema([("n", pa.month_day_nano_interval())]))

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import itertools
 import struct
-from decimal import Decimal
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
 from typing import Any
 
 import fastavro
@@ -75,17 +77,37 @@ TYPES: list[tuple[Any, st.SearchStrategy[Any]]] = [
 
 
 @st.composite
-def records(draw: st.DrawFn) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    chosen = draw(st.lists(st.sampled_from(range(len(TYPES))), min_size=1, max_size=8, unique=True))
-    fields, values = [], {}
-    for number in chosen:
-        kind, value = TYPES[number]
-        form = draw(st.sampled_from(["plain", "null first", "null last"]))
-        avro = {"plain": kind, "null first": ["null", kind], "null last": [kind, "null"]}[form]
-        fields.append({"name": f"c{number}", "type": avro})
-        values[f"c{number}"] = value if form == "plain" else st.none() | value
+def kinds(draw: st.DrawFn, depth: int, names: Iterator[int]) -> tuple[Any, st.SearchStrategy[Any]]:
+    """A type and its values; unions with null, records, arrays and maps down to ``depth``."""
+    form = draw(st.sampled_from(["flat", "flat", "record", "array", "map"] if depth else ["flat"]))
+    value: st.SearchStrategy[Any]
+    if form == "flat":
+        kind, value = draw(st.sampled_from(TYPES))
+        if isinstance(kind, dict) and "name" in kind:
+            kind = {**kind, "name": f"t{next(names)}"}
+    elif form == "record":
+        inner = {f"f{number}": draw(kinds(depth - 1, names)) for number in range(draw(st.integers(1, 3)))}
+        fields = [{"name": name, "type": each} for name, (each, _) in inner.items()]
+        kind = {"type": "record", "name": f"t{next(names)}", "fields": fields}
+        value = st.fixed_dictionaries({name: each for name, (_, each) in inner.items()})
+    else:
+        item, values = draw(kinds(depth - 1, names))
+        kind = {"type": "array", "items": item} if form == "array" else {"type": "map", "values": item}
+        value = st.lists(values, max_size=4) if form == "array" else st.dictionaries(TEXT, values, max_size=3)
+    null = draw(st.sampled_from(["none", "first", "last"]))
+    if null == "none":
+        return kind, value
+    return ["null", kind] if null == "first" else [kind, "null"], st.none() | value
+
+
+@st.composite
+def records(draw: st.DrawFn, depth: int = 0) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    names = itertools.count()
+    columns = {f"c{number}": draw(kinds(depth, names)) for number in range(draw(st.integers(1, 8 if not depth else 3)))}
+    fields = [{"name": name, "type": kind} for name, (kind, _) in columns.items()]
+    values = st.fixed_dictionaries({name: value for name, (_, value) in columns.items()})
     schema = {"type": "record", "name": "r", "namespace": "n", "fields": fields}
-    return schema, draw(st.lists(st.fixed_dictionaries(values), max_size=12))
+    return schema, draw(st.lists(values, max_size=12))
 
 
 def written_by_fastavro(schema: dict[str, Any], rows: list[dict[str, Any]]) -> bytes:
@@ -114,6 +136,67 @@ def test_flat_records_have_the_bytes_and_the_values_of_fastavro(
     decoded = decode_records(expected, len(rows), schema, arrow)
     decoded.validate(full=True)
     assert decoded.equals(table)
+
+
+@settings(max_examples=250, deadline=None)
+@given(records(depth=3))
+def test_nested_records_have_the_bytes_and_the_values_of_fastavro(
+    drawn: tuple[dict[str, Any], list[dict[str, Any]]],
+) -> None:
+    schema, rows = drawn
+    arrow = arrow_schema_of(schema)
+    expected = written_by_fastavro(schema, rows)
+    table = pa.Table.from_pylist(rows, schema=arrow)
+    assert encoded(table, schema) == expected
+    doubled = pa.concat_tables([table, table]).combine_chunks().slice(len(rows))  # columns with offsets
+    assert encoded(doubled, schema) == expected
+    decoded = decode_records(expected, len(rows), schema, arrow)
+    decoded.validate(full=True)
+    assert decoded.equals(table)
+    assert decode_records(expected, len(rows), schema, pa.schema([])).num_columns == 0
+
+
+ARRAYS = {
+    "type": "record",
+    "name": "r",
+    "fields": [{"name": "a", "type": {"type": "array", "items": "long"}}, {"name": "b", "type": "string"}],
+}
+
+
+def test_arrays_in_several_blocks_with_and_without_sizes() -> None:
+    body = bytes.fromhex("04 02 04 03 04 06 08 02 0a 00 02 78")  # [1, 2], sized [3, 4], [5], end; "x"
+    data = struct.pack(">i", len(body)) + body
+    found = decode_records(data, 1, ARRAYS, arrow_schema_of(ARRAYS))
+    assert found.to_pylist() == [{"a": [1, 2, 3, 4, 5], "b": "x"}]
+
+
+def test_very_uneven_arrays_are_read_one_by_one() -> None:
+    rows = [{"a": list(range(3000 if number == 7 else number % 3)), "b": str(number)} for number in range(40)]
+    expected = pa.Table.from_pylist(rows, schema=arrow_schema_of(ARRAYS))
+    assert decode_records(written_by_fastavro(ARRAYS, rows), 40, ARRAYS, expected.schema).equals(expected)
+
+
+def test_wide_decimals_go_through_fastavro() -> None:
+    schema = {"type": "record", "name": "r", "fields": [{"name": "d", "type": ["null", in_bytes(50, 2)]}]}
+    rows: list[dict[str, Any]] = [{"d": Decimal(10**45 + 7) / 100}, {"d": None}, {"d": Decimal("-0.07")}]
+    with localcontext(prec=60):
+        rows[0] = {"d": Decimal(f"{10**45 + 7}e-2")}
+        expected = pa.Table.from_pylist(rows, schema=arrow_schema_of(schema))
+        data = encoded(expected, schema)
+        assert data == written_by_fastavro(schema, rows)
+        assert decode_records(data, 3, schema, expected.schema).equals(expected)
+
+
+def test_counts_that_the_bytes_cannot_hold() -> None:
+    endless = struct.pack(">i", 11) + b"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01" + b"\0"
+    with pytest.raises(CorruptTableError, match="more items than its record has bytes"):
+        decode_records(endless, 1, ARRAYS, arrow_schema_of(ARRAYS))
+    nothing = {
+        **ARRAYS,
+        "fields": [{"name": "a", "type": {"type": "array", "items": {"type": "fixed", "name": "z", "size": 0}}}],
+    }
+    with pytest.raises(UnsupportedTableError, match="values without bytes"):
+        decode_records(endless, 1, nothing, arrow_schema_of(nothing))
 
 
 NESTED = {
@@ -201,22 +284,38 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("nested", [False, True])
-@settings(max_examples=200, deadline=None)
+UNEVEN_FIELDS: dict[str, list[dict[str, Any]]] = {
+    "flat": [],
+    "by columns": [
+        {"name": "c", "type": {"type": "array", "items": ["null", "int"]}},
+        {"name": "d", "type": ["null", {"type": "map", "values": "string"}]},
+    ],
+    "one by one": [
+        {"name": "c", "type": {"type": "array", "items": ["null", "int"]}},
+        {"name": "d", "type": ["null", {"type": "map", "values": "string"}]},
+        {"name": "wide", "type": ["null", in_bytes(45, 2)]},
+    ],
+}
+
+
+@pytest.mark.parametrize("shape", UNEVEN_FIELDS)
+@settings(max_examples=250, deadline=None)
 @given(data=st.data())
-def test_damaged_bytes_never_pass_silently_beyond_the_buffer(nested: bool, data: st.DataObject) -> None:
-    schema = SMALL
-    if nested:
-        schema = {**SMALL, "fields": [*SMALL["fields"], {"name": "c", "type": {"type": "array", "items": "int"}}]}
-    rows: list[dict[str, Any]] = [{"a": "abc", "b": -1, "c": [1]}, {"a": None, "b": 2**40, "c": []}]
+def test_damaged_bytes_never_pass_silently_beyond_the_buffer(shape: str, data: st.DataObject) -> None:
+    schema = {**SMALL, "fields": [*SMALL["fields"], *UNEVEN_FIELDS[shape]]}
+    rows: list[dict[str, Any]] = [
+        {"a": "abc", "b": -1, "c": [1, None], "d": {"k": "v"}, "wide": Decimal("1.25")},
+        {"a": None, "b": 2**40, "c": [], "d": None, "wide": None},
+    ]
     good = bytearray(written_by_fastavro(schema, rows))
-    at = data.draw(st.integers(0, len(good) - 1))
-    good[at] = data.draw(st.integers(0, 255))
+    for _ in range(data.draw(st.integers(1, 3))):
+        good[data.draw(st.integers(0, len(good) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, 3))
     try:
         table = decode_records(bytes(good[: len(good) - cut]), 2, schema, arrow_schema_of(schema))
     except CorruptTableError:
         return
+    table.validate(full=True)
     assert table.num_rows == 2
     assert cut == 0
 

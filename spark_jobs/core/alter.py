@@ -1,0 +1,102 @@
+"""ALTER TABLE: a commit without files that changes the schema (Hudi: AlterTableCommand with schema on read)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.read.table_schema import add_to_history, committed_schema, schema_metadata
+from spark_jobs.core.schema.avro import full_name_of, with_meta_fields, without_meta_fields
+from spark_jobs.core.schema.evolution import SchemaEvolution, origins_between, schema_version
+from spark_jobs.core.schema.internal import InternalSchema
+from spark_jobs.core.schema.internal_avro import avro_of, internal_of
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.transaction.transaction import begin
+
+
+def alter_schema(
+    table: HudiTable, change: Callable[[InternalSchema], InternalSchema], properties: Mapping[str, str] | None = None
+) -> Instant:
+    """Change the schema of a table by the functions of :mod:`spark_jobs.core.schema.changes`.
+
+    Files stay as they are; they are read by the ids of columns from now on, which Hudi's readers do only with
+    ``hoodie.schema.on.read.enable=true``.
+
+    :param change: gives the new schema for the present one (which has the meta columns too).
+    :raises ConfigError: it touches a column of the key, the partition path or the ordering, or can't be made.
+    :raises WriteConflictError: another writer changed the schema meanwhile.
+    """
+    refuse_unwritable(table.config)
+    _Alteration.of(table.refreshed(), change)  # what can't be made is told before the timeline knows of it
+    settings = table.transaction_settings(properties or {})
+    action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
+    transaction = begin(settings, action)
+    assert transaction is not None
+    try:
+        table = table.refreshed()
+        made = _Alteration.of(table, change)
+        new = made.new.at(schema_version(transaction.time))
+        transaction.to_inflight(CommitMetadata(operation_type=OperationType.ALTER_SCHEMA).encode())
+
+        def check(timeline: ActiveTimeline) -> None:
+            if committed_schema(timeline, table.config, table.clock) not in (None, made.avro):
+                raise WriteConflictError(
+                    f"another writer changed the schema of table {table.config.name} meanwhile",
+                    todo="run it again",
+                    table=table.config.name,
+                )
+            add_to_history(table.storage, table.base_path, timeline, transaction.time, made.history, new)
+
+        metadata = CommitMetadata(
+            operation_type=OperationType.ALTER_SCHEMA, extra_metadata=schema_metadata(made.new_avro, new)
+        )
+        return transaction.publish(metadata.encode(), written=frozenset(), check=check)
+    except BaseException:
+        transaction.abandon()
+        raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alteration:
+    """The schema before and after, as Avro without meta columns and with ids."""
+
+    avro: dict[str, Any]
+    new_avro: dict[str, Any]
+    history: SchemaEvolution
+    new: InternalSchema
+
+    @staticmethod
+    def of(table: HudiTable, change: Callable[[InternalSchema], InternalSchema]) -> _Alteration:
+        avro, evolution = table.avro_schema, table.evolution_at()
+        old = evolution.wanted if evolution else internal_of(with_meta_fields(avro))
+        new = change(old)
+        _refuse_changed_keys(table, old, new)
+        origins = origins_between(new.record, old.record)
+        return _Alteration(
+            avro=avro,
+            new_avro=without_meta_fields(avro_of(new, full_name_of(avro), avro, origins=origins)),
+            history=evolution or SchemaEvolution(versions=(old,), wanted=old),
+            new=new,
+        )
+
+
+def _refuse_changed_keys(table: HudiTable, old: InternalSchema, new: InternalSchema) -> None:
+    config = table.config
+    kept = {column.id: column for column in new.record.columns}
+    for name in (*config.record_key_fields, *config.partition_fields, config.precombine_field):
+        column = old.record.find(name) if name else None
+        if column is None:
+            continue
+        now = kept.get(column.id)
+        if now is None or (now.name, now.type) != (column.name, column.type):
+            raise ConfigError(
+                f"column {name} is part of the key, the partition path or the ordering of table {config.name}",
+                todo="leave its name and type as they are",
+                column=name,
+            )
