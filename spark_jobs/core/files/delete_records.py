@@ -1,4 +1,4 @@
-"""The content of delete blocks, version 3: keys, partition paths and ordering values.
+"""The content of delete blocks, version 3 (and 1, read only): keys, partition paths and ordering values.
 
 Source: ``org.apache.hudi.common.table.log.block.HoodieDeleteBlock``, ``HoodieDeleteRecord.avsc`` and the wrappers of
 ``HoodieAvroUtils.wrapValueIntoAvro``.
@@ -6,18 +6,19 @@ Source: ``org.apache.hudi.common.table.log.block.HoodieDeleteBlock``, ``HoodieDe
 
 from __future__ import annotations
 
-import io
 import itertools
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import fastavro
+import numpy as np
 import pyarrow as pa
 
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files.avro_decode import PADDING, FlatReader
 from spark_jobs.core.files.avro_encode import RecordBuilder
+from spark_jobs.core.files.kryo_deletes import decode_kryo_keys
 from spark_jobs.core.files.log_block import CONTENT_VERSION
 
 Strings: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
@@ -25,6 +26,8 @@ Orderings: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
 
 _HEAD = struct.Struct(">ii")
 _WRAPPER_SCALE = 15
+_KEYS_VERSION, _KRYO_RECORDS_VERSION = 1, 2
+"""To Hudi 0.12 HoodieKey[], in 0.13 DeleteRecord[] (HoodieDeleteBlock.deserialize)."""
 
 
 def _wrapper(name: str, kind: object) -> dict[str, Any]:
@@ -53,20 +56,9 @@ _FIELDS: list[dict[str, Any]] = [
     {"name": "partitionPath", "type": ["null", "string"], "default": None},
     {"name": "orderingVal", "type": ["null", *_WRAPPERS], "default": None},
 ]
-_RECORD = {
-    "type": "record",
-    "name": "HoodieDeleteRecord",
-    "namespace": "org.apache.hudi.avro.model",
-    "fields": _FIELDS,
-}
-_LIST = {
-    "type": "record",
-    "name": "HoodieDeleteRecordList",
-    "namespace": "org.apache.hudi.avro.model",
-    "fields": [{"name": "deleteRecordList", "type": {"type": "array", "items": _RECORD}}],
-}
-_PARSED: Any = fastavro.parse_schema(_LIST)
 _WRAPPER_NAMES = [wrapper["name"] for wrapper in _WRAPPERS]
+_WIDTHS: list[int | None] = [1, 0, 0, 4, 8, None, None, 0, None, 0, 0]
+"""Bytes of the value in each wrapper; 0 for a number of varying length, None for one with its length in front."""
 _ARROW_OF_WRAPPER: dict[str, pa.DataType] = {
     "BooleanWrapper": pa.bool_(),
     "IntWrapper": pa.int32(),
@@ -135,46 +127,134 @@ def encode_delete_records(keys: Strings, partitions: Strings | str, orderings: O
 
 
 def decode_delete_records(content: bytes) -> list[DeleteRecords]:
-    """The deletes of a block, in runs of one class of ordering values.
+    """The deletes of a block, by the class of their ordering values; in the order of the block within a class.
 
-    :raises UnsupportedTableError: a block of version 1 or 2, which hold Kryo-serialised Java objects.
+    :raises UnsupportedTableError: a block of version 2, which holds Java objects serialised by Kryo.
     :raises CorruptTableError: the content is no such list.
     """
     if len(content) < _HEAD.size:
         raise CorruptTableError(f"a delete block has {len(content)} bytes of content")
     version, length = _HEAD.unpack_from(content)
-    if version != CONTENT_VERSION:
+    if version == _KEYS_VERSION:
+        return [_of_keys(decode_kryo_keys(_body(content, length)))]
+    if version == _KRYO_RECORDS_VERSION:
         raise UnsupportedTableError(
-            f"a DELETE_BLOCK has content version {version}, which holds Java objects",
+            f"a DELETE_BLOCK has content version {version}, which holds Java objects serialised by Kryo",
             todo="compact the table with its own Hudi first",
         )
-    stream = io.BytesIO(content[_HEAD.size : _HEAD.size + length])
+    if version != CONTENT_VERSION:
+        raise UnsupportedTableError(
+            f"a DELETE_BLOCK has content version {version}, this release reads {CONTENT_VERSION}"
+        )
+    body = _body(content, length)
     try:
-        parsed: Any = fastavro.schemaless_reader(stream, _PARSED, None, return_record_name=True)
-    except (EOFError, IndexError, ValueError, OverflowError) as error:
-        raise CorruptTableError(f"a delete block is not readable ({error})") from error
-    return [_run(name, list(records)) for name, records in itertools.groupby(parsed["deleteRecordList"], _wrapper_name)]
+        starts, branches = _record_starts(body)
+    except IndexError:
+        raise CorruptTableError("a delete block ends within a record") from None
+    data = np.zeros(len(body) + 2 * PADDING, dtype=np.uint8)
+    data[PADDING:-PADDING] = np.frombuffer(body, dtype=np.uint8)
+    begins = np.array(starts, dtype=np.int64) + PADDING
+    ends = np.full(len(begins), len(body) + PADDING, dtype=np.int64)
+    kinds = np.frombuffer(branches, dtype=np.uint8)
+    _, firsts = np.unique(kinds, return_index=True)
+    groups = (np.flatnonzero(kinds == kinds[first]) for first in np.sort(firsts))
+    return [_records(FlatReader(data, begins[rows], ends[rows]), int(kinds[rows[0]])) for rows in groups]
 
 
-def _wrapper_name(record: Any) -> str | None:
-    ordering = record["orderingVal"]
-    return None if ordering is None else str(ordering[0]).rpartition(".")[2]
+def _body(content: bytes, length: int) -> bytes:
+    if not 0 <= length <= len(content) - _HEAD.size:
+        raise CorruptTableError(f"a delete block of {len(content)} bytes says that its records have {length}")
+    return content[_HEAD.size : _HEAD.size + length]
 
 
-def _run(name: str | None, records: list[Any]) -> DeleteRecords:
-    orderings: Any
-    if name is None:
-        orderings = pa.nulls(len(records))
-    else:
-        stored = [record["orderingVal"][1]["value"] for record in records]
-        kind: Any = _ARROW_OF_WRAPPER[name]
-        raw: Any = {"DateWrapper": pa.int32(), "TimeMicrosWrapper": pa.int64(), "TimestampMicrosWrapper": pa.int64()}
-        orderings = pa.array(stored, raw.get(name, kind)).cast(kind)
+def _of_keys(keys: list[tuple[str | None, str | None]]) -> DeleteRecords:
+    """Deletes without ordering values of their own: like the delete operation's they have the int 0."""
     return DeleteRecords(
-        keys=pa.array([record["recordKey"] for record in records], pa.string()),
-        partitions=pa.array([record["partitionPath"] for record in records], pa.string()),
-        orderings=orderings,
+        keys=pa.array([key for key, _ in keys], pa.string()),
+        partitions=pa.array([partition for _, partition in keys], pa.string()),
+        orderings=pa.array(np.zeros(len(keys), np.int32)),
     )
+
+
+def _record_starts(body: bytes) -> tuple[list[int], bytearray]:
+    """Where each record begins, and its branch of the ordering value; records tell their length only to one who walks
+    through them.
+
+    :raises IndexError: the body ends too early.
+    """
+    starts: list[int] = []
+    branches = bytearray()
+    at = 0
+    while True:
+        count, at = _long(body, at)
+        if count < 0:
+            count = -count
+            _, at = _long(body, at)
+        if count == 0:
+            return starts, branches
+        if count > len(body) - at:
+            raise CorruptTableError(f"a delete block of {len(body)} bytes says that it has {count} records")
+        for _ in range(count):
+            starts.append(at)
+            for _ in range(2):
+                if body[at] == 0:
+                    at += 1
+                    continue
+                size, at = _long(body, at + 1)
+                at = _behind(body, at, size)
+            branch = body[at]
+            if branch & 1 or branch > 2 * len(_WRAPPERS):
+                raise CorruptTableError("a delete record has an ordering value of an unknown class")
+            branches.append(branch)
+            at += 1
+            if branch == 0:
+                continue
+            width = _WIDTHS[branch // 2 - 1]
+            if width is None:
+                size, at = _long(body, at)
+                at = _behind(body, at, size)
+            elif width:
+                at = _behind(body, at, width)
+            else:
+                _, at = _long(body, at)
+
+
+def _behind(body: bytes, at: int, size: int) -> int:
+    if not 0 <= size <= len(body) - at:
+        raise CorruptTableError("a delete record leads out of its block")
+    return at + size
+
+
+def _long(body: bytes, at: int) -> tuple[int, int]:
+    """An Avro long, and where it ends."""
+    byte = body[at]
+    at += 1
+    if byte < 0x80:
+        return byte >> 1 ^ -(byte & 1), at
+    value, shift = byte & 0x7F, 7
+    while byte >= 0x80:
+        if shift > 63:
+            raise CorruptTableError("a delete block has a number of more than 64 bits")
+        byte = body[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+    return value >> 1 ^ -(value & 1), at
+
+
+def _records(reader: FlatReader, branch: int) -> DeleteRecords:
+    keys: Any = reader.read(_FIELDS[0]["type"], True)
+    partitions: Any = reader.read(_FIELDS[1]["type"], True)
+    reader.skip(1)
+    orderings: Any
+    if branch == 0:
+        orderings = pa.nulls(len(keys))
+    else:
+        wrapper = _WRAPPERS[branch // 2 - 1]
+        stored: Any = reader.read(wrapper["fields"][0]["type"], True)
+        orderings = stored.cast(_ARROW_OF_WRAPPER[wrapper["name"]])
+    if keys.null_count:
+        raise CorruptTableError("a delete record has no key")
+    return DeleteRecords(keys=keys, partitions=partitions, orderings=orderings)
 
 
 def _wrapped(values: Any) -> tuple[str, Any]:
@@ -182,7 +262,8 @@ def _wrapped(values: Any) -> tuple[str, Any]:
     kind = values.type
     try:
         if isinstance(kind, pa.TimestampType):
-            return "LongWrapper", values.cast(pa.timestamp("us", tz=kind.tz), safe=False).cast(pa.int64())
+            stored = kind if kind.unit in ("ms", "us") else pa.timestamp("us", tz=kind.tz)  # as Avro has it
+            return "LongWrapper", values.cast(stored, safe=False).cast(pa.int64())
         if pa.types.is_decimal(kind):
             return "DecimalWrapper", values.cast(_ARROW_OF_WRAPPER["DecimalWrapper"])
         if pa.types.is_date(kind):

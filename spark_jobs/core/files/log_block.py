@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
+import pyarrow as pa
+
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 
 MAGIC = b"#HUDI#"
@@ -21,12 +23,18 @@ CONTENT_VERSION = 3
 
 ROLLBACK_COMMAND = "0"
 
+_FIRST_READ = 4096
+"""Bytes read of each block at first: a head and, mostly, its schema."""
+
 _SCAN_CHUNK = 1 << 20
+_FIRST_SCAN = 256
 _LONG = struct.Struct(">q")
 _INT = struct.Struct(">i")
 _ENTRY = struct.Struct(">ii")
 _HEAD = struct.Struct(">iii")
 _MAX_HEADER_BYTES = 64 << 20
+_MAX_HEADER_ENTRIES = 1024
+_LEAST_LENGTH = 8 + 4 + 8 + 4 + 8
 
 
 class BlockType(IntEnum):
@@ -51,6 +59,10 @@ class HeaderKey(IntEnum):
     COMPACTED_BLOCK_TIMES = 4
     RECORD_POSITIONS = 5
     BLOCK_IDENTIFIER = 6
+
+
+_TYPES = frozenset(BlockType)
+_KEYS = frozenset(HeaderKey)
 
 
 class RandomAccess(Protocol):
@@ -108,15 +120,47 @@ class LogBlock:
         text = self.headers.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
         return tuple(instant.strip() for instant in text.split(",") if instant.strip())
 
-    def read_content(self) -> bytes:
-        """The content, read now."""
-        self.file.seek(self.content_start)
-        content = self.file.read(self.content_length)
-        if len(content) != self.content_length:
+    def read_content(self, begin: int = 0, length: int | None = None) -> bytes:
+        """The content, or ``length`` bytes of it from ``begin`` on, read now."""
+        wanted = self.content_length - begin if length is None else min(length, self.content_length - begin)
+        content = _read(self.file, self.content_start + begin, max(wanted, 0))
+        if len(content) != max(wanted, 0):
             raise CorruptTableError(
-                f"a log block at byte {self.start} has {len(content)} of {self.content_length} bytes of content"
+                f"a log block at byte {self.start} has {begin + len(content)} of {self.content_length} bytes of content"
             )
         return content
+
+    def open_content(self) -> pa.NativeFile:
+        """The content as a file of its own, of which only what is asked for is read (Hudi: InLineFileSystem)."""
+        return pa.PythonFile(_Content(self), mode="r")
+
+
+class _Content:
+    """The Python file behind :meth:`LogBlock.open_content`."""
+
+    def __init__(self, block: LogBlock) -> None:
+        self._block = block
+        self._at = 0
+        self.closed = False
+
+    def read(self, nbytes: int = -1) -> bytes:
+        found = self._block.read_content(self._at, None if nbytes < 0 else nbytes)
+        self._at += len(found)
+        return found
+
+    def seek(self, position: int, whence: int = 0) -> int:
+        start = {0: 0, 1: self._at, 2: self._block.content_length}[whence]
+        self._at = start + position
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def size(self) -> int:
+        return self._block.content_length
+
+    def close(self) -> None:
+        self.closed = True
 
 
 def encode_block(kind: BlockType, headers: Mapping[HeaderKey, str], content: bytes | memoryview) -> bytes:
@@ -146,13 +190,13 @@ def parse_blocks(file: RandomAccess) -> Iterator[LogBlock]:
     size = file.size()
     at = 0
     while at < size:
-        begin = _read(file, at, len(MAGIC))
-        if len(begin) < len(MAGIC) and MAGIC.startswith(begin):
+        head = _read(file, at, _FIRST_READ)
+        if len(head) < len(MAGIC) and MAGIC.startswith(head):
             return  # a writer died before it had written a whole magic
-        if begin != MAGIC:
+        if not head.startswith(MAGIC):
             raise CorruptTableError(f"no log block begins at byte {at} of a log file of {size} bytes")
-        end = _sound_end(file, at, size)
-        block = None if end is None else _parse_block(file, at, end)
+        end = _sound_end(file, head, at, size)
+        block = None if end is None else _parse_block(file, head, at, end)
         if block is None:
             end = _next_magic(file, at + len(MAGIC), size)
             block = LogBlock(
@@ -168,73 +212,86 @@ def parse_blocks(file: RandomAccess) -> Iterator[LogBlock]:
         at = block.end
 
 
-def _sound_end(file: RandomAccess, start: int, size: int) -> int | None:
+def _sound_end(file: RandomAccess, head: bytes, start: int, size: int) -> int | None:
     """Where the block ends by its own account, None if its two lengths or what follows it contradict that."""
-    raw = _read(file, start + len(MAGIC), 8)
-    if len(raw) < 8:
+    if len(head) < len(MAGIC) + 8:
         return None
-    block_length = int(_LONG.unpack(raw)[0])
+    (block_length,) = _LONG.unpack_from(head, len(MAGIC))
     end = start + len(MAGIC) + 8 + block_length
-    if block_length < 8 + 4 + 8 + 4 + 8 or end > size:
+    if block_length < _LEAST_LENGTH or end > size:
         return None
-    if _LONG.unpack(_read(file, end - 8, 8))[0] != block_length + len(MAGIC):
+    tail = _read(file, end - 8, 8 + len(MAGIC))
+    if _LONG.unpack_from(tail)[0] != block_length + len(MAGIC):
         return None
-    following = _read(file, end, len(MAGIC))
-    return end if MAGIC.startswith(following) else None  # the end of the file, or the next block, even a torn one
+    return end if MAGIC.startswith(tail[8:]) else None  # the end of the file, or the next block, even a torn one
 
 
-def _parse_block(file: RandomAccess, start: int, end: int) -> LogBlock | None:
-    """The block, None if its inner lengths lead out of it."""
-    at = start + len(MAGIC) + 8
-    version, kind, entries = _HEAD.unpack(_read(file, at, _HEAD.size))
+def _parse_block(file: RandomAccess, head: bytes, start: int, end: int) -> LogBlock | None:
+    """The block, None if its inner lengths lead out of it; ``head`` is how the block begins, as far as it was read."""
+    at = len(MAGIC) + 8
+    version, kind, entries = _HEAD.unpack_from(head, at)
     if version != LOG_FORMAT_VERSION:
         raise UnsupportedTableError(
             f"a log block at byte {start} has log format version {version}", todo="compact the table with its own Hudi"
         )
-    if kind not in BlockType.__members__.values() or kind == BlockType.CORRUPT_BLOCK:
+    if kind not in _TYPES or kind == BlockType.CORRUPT_BLOCK:
         raise UnsupportedTableError(
             f"a log block at byte {start} has the unknown type {kind}", todo="compact the table with its own Hudi"
         )
-    at += _HEAD.size
-    headers: dict[HeaderKey, str] = {}
-    known = set(HeaderKey)
-    for _ in range(entries):
-        raw = _read(file, at, _ENTRY.size)
-        if len(raw) < _ENTRY.size:
-            return None
-        key, length = _ENTRY.unpack(raw)
-        if not 0 <= length <= min(_MAX_HEADER_BYTES, end - at):
-            return None
-        if key in known:
-            headers[HeaderKey(key)] = _read(file, at + _ENTRY.size, length).decode(errors="replace")
-        at += _ENTRY.size + length
-    raw = _read(file, at, 8)
-    if len(raw) < 8:
+    if entries > _MAX_HEADER_ENTRIES:
         return None
-    content_length = int(_LONG.unpack(raw)[0])
+    at += _HEAD.size
+    room = end - start - 12
+    headers: dict[HeaderKey, str] = {}
+    for _ in range(entries):
+        head = _at_least(file, head, start, at + _ENTRY.size)
+        if at + _ENTRY.size > room:
+            return None
+        key, length = _ENTRY.unpack_from(head, at)
+        at += _ENTRY.size
+        if not 0 <= length <= min(_MAX_HEADER_BYTES, room - at):
+            return None
+        if key in _KEYS:
+            head = _at_least(file, head, start, at + length)
+            headers[HeaderKey(key)] = head[at : at + length].decode(errors="replace")
+        at += length
+    head = _at_least(file, head, start, at + 8)
+    if at + 8 > room:
+        return None
+    (content_length,) = _LONG.unpack_from(head, at)
     at += 8
-    if content_length < 0 or at + content_length > end - 12:
+    if not 0 <= content_length <= room - at:
         return None
     return LogBlock(
         type=BlockType(kind),
         headers=headers,
         start=start,
         end=end,
-        content_start=at,
+        content_start=start + at,
         content_length=content_length,
         file=file,
     )
 
 
+def _at_least(file: RandomAccess, head: bytes, start: int, length: int) -> bytes:
+    """At least the first ``length`` bytes of the block, where the file has them."""
+    if len(head) >= length:
+        return head
+    return head + _read(file, start + len(head), max(length - len(head), _FIRST_READ))
+
+
 def _next_magic(file: RandomAccess, at: int, size: int) -> int:
+    """Where the next magic begins, or the end of the file; the work is in proportion to the way there."""
+    step = _FIRST_SCAN
     while at < size:
-        chunk = _read(file, at, _SCAN_CHUNK)
+        chunk = _read(file, at, step)
         found = chunk.find(MAGIC)
         if found >= 0:
             return at + found
-        if len(chunk) < _SCAN_CHUNK:
+        if len(chunk) < step:
             return size
-        at += _SCAN_CHUNK - len(MAGIC) + 1  # a magic may lie across two chunks
+        at += step - len(MAGIC) + 1  # a magic may lie across two chunks
+        step = min(2 * step, _SCAN_CHUNK)
     return size
 
 

@@ -1,20 +1,24 @@
-"""Log blocks as bytes: data, delete and rollback command blocks (docs/format.md, log files).
+"""Log blocks as bytes: data, delete and rollback command blocks (docs/format.md, log blocks).
 
-Source: ``org.apache.hudi.common.table.log.block`` (HoodieAvroDataBlock, HoodieDeleteBlock, HoodieCommandBlock).
+Source: ``org.apache.hudi.common.table.log.block`` (HoodieAvroDataBlock, HoodieParquetDataBlock, HoodieHFileDataBlock,
+HoodieDeleteBlock, HoodieCommandBlock).
 """
 
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from spark_jobs.core.files.avro_columns import EncodedRecords, encode_records
+from spark_jobs.core.files.avro_columns import EncodedRecords, conform_to, encode_records
+from spark_jobs.core.files.base_file import AVRO_SCHEMA_FOOTER, repeating_columns
 from spark_jobs.core.files.delete_records import Orderings, Strings, encode_delete_records
+from spark_jobs.core.files.hfile.records import encode_hfile_content
 from spark_jobs.core.files.log_block import (
     CONTENT_VERSION,
     ROLLBACK_COMMAND,
@@ -23,36 +27,45 @@ from spark_jobs.core.files.log_block import (
     encode_block,
     frame_block,
 )
+from spark_jobs.core.files.log_contents import CONTENT_HEAD
+from spark_jobs.core.files.log_format import LogFormat
+from spark_jobs.core.schema.meta_fields import RECORD_KEY
 
-MAX_DATA_BLOCK_BYTES = 256 << 20
-"""Hudi's default of ``hoodie.logfile.data.block.max.size``."""
-
-_CONTENT_HEAD = struct.Struct(">ii")
+_HFILE_KEY = " key"
+"""Beside the columns of the rows, whose names in Avro have no blanks."""
 
 
-def data_block(
-    table: pa.Table | pa.RecordBatch,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataBlock:
+    """A data block in pieces that together are its bytes; ``size`` bytes, ``records`` rows."""
+
+    pieces: list[bytes | memoryview]
+    size: int
+    records: int
+
+
+def data_blocks(
+    table: pa.Table,
     avro_schema_with_meta: Mapping[str, Any],
     instant: str,
-    *,
-    max_block_bytes: int = MAX_DATA_BLOCK_BYTES,
-) -> bytes:
-    """All rows as Avro data blocks of at most ``max_block_bytes`` (a single longer record has a block to itself).
+    log_format: LogFormat,
+    keys: pa.ChunkedArray[Any] | None = None,
+) -> Iterator[DataBlock]:
+    """All rows as data blocks, one made at a time, of at most ``max_block_bytes`` unless a block has a single record.
 
-    The columns of the schema are found in ``table`` by name. No rows give no bytes.
+    The columns of the schema are found in ``table`` by name. No rows give no block. The rows of an HFile block are
+    sorted by record key.
 
-    :raises BadRecordError: a value that does not fit the schema.
+    :param keys: the record key of each row, where the meta column does not hold it.
+    :raises BadRecordError: a value that does not fit the schema; for HFile blocks, a key that comes twice.
     """
     headers = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: schema_text(avro_schema_with_meta)}
-    pieces: list[bytes | memoryview] = []
-    for records in _blocks_of(encode_records(table, avro_schema_with_meta), max_block_bytes - _CONTENT_HEAD.size):
-        count = sum(part.count for part in records)
-        content: list[bytes | memoryview] = [
-            _CONTENT_HEAD.pack(CONTENT_VERSION, count),
-            *(part.data for part in records),
-        ]
-        pieces += frame_block(BlockType.AVRO_DATA_BLOCK, headers, content)
-    return b"".join(pieces)
+    kind = log_format.data_block
+    if kind is BlockType.HFILE_DATA_BLOCK:
+        table = table.append_column(_HFILE_KEY, table.column(RECORD_KEY) if keys is None else keys)
+    for content, records in _CONTENTS[kind](table, avro_schema_with_meta, log_format):
+        pieces = frame_block(kind, headers, content)
+        yield DataBlock(pieces=pieces, size=sum(len(piece) for piece in pieces), records=records)
 
 
 def delete_block(
@@ -81,6 +94,70 @@ def command_block(instant: str, target_instant: str, schema_json: str = "") -> b
 def schema_text(avro: Mapping[str, Any]) -> str:
     """A schema as it stands in block headers, footers and commit metadata."""
     return json.dumps(avro, separators=(",", ":"), ensure_ascii=False)
+
+
+_Content = tuple[list[bytes | memoryview], int]
+"""The content of a block in pieces, and its number of records."""
+
+
+def _avro_contents(table: pa.Table, avro: Mapping[str, Any], log_format: LogFormat) -> Iterator[_Content]:
+    for parts in _blocks_of(encode_records(table, avro), log_format.max_block_bytes - CONTENT_HEAD.size):
+        count = sum(part.count for part in parts)
+        yield [CONTENT_HEAD.pack(CONTENT_VERSION, count), *(part.data for part in parts)], count
+
+
+def _parquet_contents(table: pa.Table, avro: Mapping[str, Any], log_format: LogFormat) -> Iterator[_Content]:
+    for part in _parts(conform_to(table, avro), log_format.max_block_bytes):
+        sink = pa.BufferOutputStream()
+        columns = repeating_columns(part.slice(0, _SAMPLE_ROWS).combine_chunks()) if log_format.dictionary else []
+        with pq.ParquetWriter(
+            sink,
+            part.schema,
+            compression="none" if log_format.codec == "uncompressed" else log_format.codec,
+            compression_level=log_format.codec_level if log_format.codec == "zstd" else None,
+            use_dictionary=columns or False,
+            store_schema=False,
+        ) as writer:
+            writer.write_table(part, row_group_size=part.num_rows)
+            writer.add_key_value_metadata({AVRO_SCHEMA_FOOTER: schema_text(avro), "writer.model.name": "avro"})
+        yield from _within(sink.getvalue(), part, avro, log_format, _parquet_contents)
+
+
+def _hfile_contents(table: pa.Table, avro: Mapping[str, Any], log_format: LogFormat) -> Iterator[_Content]:
+    text, compression = schema_text(avro), log_format.hfile_compression
+    for part in _parts(table, log_format.max_block_bytes):
+        content = encode_hfile_content(part, part.column(_HFILE_KEY), avro, text, compression=compression)
+        yield from _within(pa.py_buffer(content), part, avro, log_format, _hfile_contents)
+
+
+_CONTENTS = {
+    BlockType.AVRO_DATA_BLOCK: _avro_contents,
+    BlockType.PARQUET_DATA_BLOCK: _parquet_contents,
+    BlockType.HFILE_DATA_BLOCK: _hfile_contents,
+}
+_SAMPLE_ROWS = 4096
+
+
+def _parts(table: pa.Table, limit: int) -> Iterator[pa.Table]:
+    """The rows in order, cut so that those of a part take about ``limit`` bytes in memory (Hudi estimates likewise)."""
+    if not table.num_rows:
+        return
+    parts = max(1, -(-table.nbytes // limit))
+    rows = -(-table.num_rows // parts)
+    for begin in range(0, table.num_rows, rows):
+        yield table.slice(begin, rows)
+
+
+def _within(
+    content: pa.Buffer, part: pa.Table, avro: Mapping[str, Any], log_format: LogFormat, encode: Any
+) -> Iterator[_Content]:
+    """The content, or, where it came out too large, that of either half of the rows."""
+    if content.size <= log_format.max_block_bytes or part.num_rows == 1:
+        yield [memoryview(content)], part.num_rows
+        return
+    half = part.num_rows // 2
+    yield from encode(part.slice(0, half), avro, log_format)
+    yield from encode(part.slice(half), avro, log_format)
 
 
 def _blocks_of(parts: Iterator[EncodedRecords], limit: int) -> Iterator[list[EncodedRecords]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.names import MARKER_FOLDER, Marker, MarkerType, join, parse_marker
 from spark_jobs.core.storage import Storage
 
-_TYPE_FILE = "MARKERS.type"
-_BATCH_PREFIX = "MARKERS"
+TYPE_FILE = "MARKERS.type"
+BATCH_PREFIX = "MARKERS"
+BATCHED = "TIMELINE_SERVER_BASED"
+"""Content of the type file."""
 
 
 def marker_folder(base_path: str, instant: str) -> str:
@@ -27,20 +30,32 @@ def create_marker(
 
 
 def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker] | None:
-    """All markers of an instant, direct or batched by Hudi's timeline server; None where its folder is missing."""
+    """All markers of an instant, each once, direct or batched (by whatever the type file says: a writer that died may
+    have left it empty); None where its folder is missing.
+
+    :raises CorruptTableError: a marker that leads out of the table.
+    """
     folder = marker_folder(base_path, instant)
     if storage.stat(folder) is None:
         return None
-    if storage.stat(f"{folder}/{_TYPE_FILE}") is None:
-        names: Iterable[str] = (status.path[len(folder) + 1 :] for status in storage.walk(folder))
-    else:
-        names = (
-            line
-            for status in storage.list(folder)
-            if status.name.startswith(_BATCH_PREFIX) and status.name != _TYPE_FILE
-            for line in storage.read(status.path).decode("utf-8").splitlines()
-        )
-    return [marker for marker in map(parse_marker, names) if marker is not None]
+    markers: dict[Marker, None] = {}
+    for name in _marker_names(storage, folder):
+        marker = parse_marker(name)
+        if marker is None:
+            continue  # a line or a name that was cut: its file was not made before the whole was there
+        if ".." in marker.data_path.split("/"):
+            raise CorruptTableError(f"marker {name} of instant {instant} leads out of the table", instant=instant)
+        markers[marker] = None
+    return list(markers)
+
+
+def _marker_names(storage: Storage, folder: str) -> Iterator[str]:
+    for status in storage.walk(folder):
+        name = status.path[len(folder) + 1 :]
+        if name == TYPE_FILE or "/" in name or not name[len(BATCH_PREFIX) :].isdigit():
+            yield name
+        else:
+            yield from storage.read(status.path).decode("utf-8", errors="replace").split("\n")
 
 
 def reconcile_markers(storage: Storage, base_path: str, instant: str, written: frozenset[str]) -> list[str]:
@@ -48,10 +63,32 @@ def reconcile_markers(storage: Storage, base_path: str, instant: str, written: f
 
     :param written: relative paths in the write stats.
     :returns: the relative paths that were deleted.
+    :raises CorruptTableError: a path of the write stats has no marker, so that what markers name can't be told from
+        what the commit needs; nothing was deleted.
     """
-    markers = read_markers(storage, base_path, instant) or []
-    stray = [marker.data_path for marker in markers if marker.data_path not in written]
-    return [path for path in stray if storage.delete(join(base_path, path))]
+    marked = [marker.data_path for marker in read_markers(storage, base_path, instant) or []]
+    unmarked = sorted(written.difference(marked))
+    if unmarked:
+        raise CorruptTableError(
+            f"instant {instant} wrote {unmarked[0]}, of which it has no marker ({len(unmarked)} such file(s))",
+            todo="run it again; nothing of it is visible",
+            instant=instant,
+            path=unmarked[0],
+        )
+    return _delete(storage, base_path, marked, written)
+
+
+def delete_unnamed(storage: Storage, base_path: str, instant: str, kept: frozenset[str]) -> list[str]:
+    """Delete data files that the markers left of an instant name, but for ``kept``; some markers may be gone already.
+
+    :returns: the relative paths that were deleted.
+    """
+    marked = [marker.data_path for marker in read_markers(storage, base_path, instant) or []]
+    return _delete(storage, base_path, marked, kept)
+
+
+def _delete(storage: Storage, base_path: str, marked: list[str], kept: frozenset[str]) -> list[str]:
+    return [path for path in marked if path not in kept and storage.delete(join(base_path, path))]
 
 
 def delete_markers(storage: Storage, base_path: str, instant: str) -> None:

@@ -11,12 +11,12 @@ MARKER_FOLDER = ".hoodie/.temp"
 UNKNOWN_WRITE_TOKEN = "1-0-1"
 
 _LOG = re.compile(r"\.(.+)_(.*)\.log\.(\d+)(?:_(\d+-\d+-\d+)(\.cdc)?)?")
-_BASE = re.compile(r"([^_]+)_(\d+-\d+-\d+)_(\d+)(\.\w+)")
+_BASE = re.compile(r"([^_]+)_(\d+(?:-\d+-\d+)?)_(\d+)(\.\w+)")
 
 
 @dataclass(frozen=True, slots=True)
 class BaseFileName:
-    """``<file id>_<write token>_<instant><extension>``."""
+    """``<file id>_<write token>_<instant><extension>``; the token of Hudi 0.4 is one number, that of the task."""
 
     file_id: str
     write_token: str

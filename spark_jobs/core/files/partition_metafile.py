@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from spark_jobs.core.config.java_properties import format_properties
-from spark_jobs.core.errors import AlreadyExistsError
+from spark_jobs.core.errors import AlreadyExistsError, BadRecordError
 from spark_jobs.core.files.names import PARTITION_METAFILE, join
 from spark_jobs.core.storage import FileStatus, Storage
 
@@ -11,16 +13,68 @@ METAFILES = (PARTITION_METAFILE, f"{PARTITION_METAFILE}.parquet", f"{PARTITION_M
 
 
 def ensure_partition_metafile(storage: Storage, base_path: str, partition: str, instant: str) -> None:
-    """Write the metafile of a partition unless it has one; the depth counts path components below the base path."""
+    """Write the metafile of a partition unless it has one; the depth counts path components below the base path.
+
+    :raises BadRecordError: the partition lies in another one, or around one.
+    """
     path = f"{base_path}/{join(partition, PARTITION_METAFILE)}"
     if storage.stat(path) is not None:
         return
+    _refuse_nested(storage, base_path, partition)
     depth = len(partition.split("/")) if partition else 0
     text = format_properties({"commitTime": instant, "partitionDepth": str(depth)}, ("partition metadata",))
     try:
         storage.create(path, text)
     except AlreadyExistsError:
         return  # another task of the same write was first; both wrote the same
+    try:
+        _refuse_nested(storage, base_path, partition)  # again: another writer may have made one meanwhile
+    except BadRecordError:
+        storage.delete(path)
+        raise
+
+
+def refuse_partitions_around(storage: Storage, base_path: str, partitions: Iterable[str]) -> None:
+    """
+    :raises BadRecordError: one of the partitions lies in another one, where no listing finds it: those look no deeper
+        than the first metafile (Hudi: FileSystemBackedTableMetadata.getPartitionPathWithPathPrefixes).
+    """
+    around = {ancestor: one for one in partitions for ancestor in _ancestors(one)}
+    for ancestor, inner in sorted(around.items()):
+        if any(storage.stat(f"{base_path}/{join(ancestor, name)}") is not None for name in METAFILES):
+            raise _nested(inner, ancestor)
+
+
+def _refuse_nested(storage: Storage, base_path: str, partition: str) -> None:
+    refuse_partitions_around(storage, base_path, [partition])
+    inner = _partition_below(storage, base_path, partition)
+    if inner is not None:
+        raise _nested(inner, partition)
+
+
+def _partition_below(storage: Storage, base_path: str, partition: str) -> str | None:
+    for entry in storage.list(f"{base_path}/{partition}" if partition else base_path):
+        if entry.is_directory and entry.name != ".hoodie":
+            found: list[str] = []
+            _visit(storage, base_path, join(partition, entry.name), found)
+            if found:
+                return found[0]
+    return None
+
+
+def _ancestors(partition: str) -> list[str]:
+    """The folders around a partition, the base path (``""``) among them."""
+    parts = partition.split("/") if partition else []
+    return ["/".join(parts[:depth]) for depth in range(len(parts))]
+
+
+def _nested(inner: str, outer: str) -> BadRecordError:
+    return BadRecordError(
+        f"partition {inner!r} lies inside partition {outer!r}, where no reader would find its rows",
+        todo="correct the partition values, or set hoodie.datasource.write.partitionpath.urlencode",
+        inner=inner,
+        outer=outer,
+    )
 
 
 def list_partitions(storage: Storage, base_path: str) -> list[str]:

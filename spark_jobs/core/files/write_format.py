@@ -15,16 +15,19 @@ from spark_jobs.core.schema.meta_fields import with_meta_fields
 
 
 def base_file_format(
-    properties: Mapping[str, str], schema: pa.Schema, avro_schema: Mapping[str, Any]
+    properties: Mapping[str, str], schema: pa.Schema, avro_schema: Mapping[str, Any], *, indexed: bool = True
 ) -> BaseFileFormat:
-    """The format of all base files of one write; both schemas are of the table, without meta columns."""
+    """The format of all base files of one write; both schemas are of the table, without meta columns.
+
+    :param indexed: whether footers tell of the keys; those of tables with virtual keys do not.
+    """
     return BaseFileFormat(
         schema=with_meta_fields(schema),
         avro_schema=json.dumps(avro_with_meta_fields(avro_schema)),
         codec=keys.CODEC.of(properties).value,
         codec_level=keys.ZSTD_LEVEL.of(properties),
         dictionary=keys.DICTIONARY.of(properties),
-        bloom=bloom_settings(properties),
+        bloom=bloom_settings(properties) if indexed else None,
     )
 
 
@@ -33,7 +36,7 @@ def bloom_settings(properties: Mapping[str, str]) -> BloomSettings | None:
     if not keys.BLOOM_ENABLED.of(properties):
         return None
     return BloomSettings(
-        kind=keys.BLOOM_TYPE.of(properties),
+        kind=keys.BLOOM_TYPE.of(properties).value,
         entries=keys.BLOOM_ENTRIES.of(properties),
         fpp=keys.BLOOM_FPP.of(properties),
         max_entries=keys.BLOOM_MAX_ENTRIES.of(properties),

@@ -1,13 +1,15 @@
-"""Changes of one file group as a new log file (Hudi: HoodieAppendHandle on a store without append)."""
+"""Changes of one file group as new log files (Hudi: HoodieAppendHandle on a store without append)."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spark_jobs.core.files.log_writer import data_block, delete_block
+from spark_jobs.core.files.log_writer import data_blocks, delete_block
 from spark_jobs.core.files.names import LogFileName, MarkerType, join
 from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.keygen.virtual import without_meta
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -29,44 +31,78 @@ class AppendTarget:
     next_version: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Content:
+    """What one log file holds."""
+
+    data: bytes
+    records: int
+    deletes: int
+
+
 def append_changes(
     context: WriteContext, scope: TaskScope, target: AppendTarget, changes: Changes, *, hard_deletes: bool
-) -> WriteStat:
-    """Write one log file: a data block for each 256 MB of records, then one delete block.
+) -> list[WriteStat]:
+    """Write data blocks, then one delete block, to a log file; to the next one where one passed its greatest size.
 
     :param changes: stamped rows in the schema of base files, their file name column holding the file id.
     :param hard_deletes: the deletes have no ordering value (operation delete).
+    :returns: one for each file, mostly one alone.
     """
-    name = LogFileName(target.file_id, target.base_instant, target.next_version, scope.write_token)
-    path = context.prepare(target.partition, str(name), MarkerType.APPEND)
-    content = _content(context, changes, hard_deletes=hard_deletes)
-    # published whole: a log file that a crash cut or left empty would trip other readers of the listing
-    context.storage.create(path, content)
-    size, kept = len(content), int((~changes.deleted).sum())
-    return WriteStat(
-        file_id=target.file_id,
-        path=join(target.partition, str(name)),
-        partition_path=target.partition,
-        prev_commit=target.base_instant,
-        num_writes=kept,
-        num_update_writes=kept,
-        num_deletes=int(changes.deleted.sum()),
-        total_write_bytes=size,
-        file_size_in_bytes=size,
-        log_version=target.next_version,
-        log_offset=0,
-        base_file=target.base_file,
-        log_files=(*target.log_names, str(name)),
-    )
+    stats: list[WriteStat] = []
+    names = list(target.log_names)
+    for version, content in enumerate(_files(context, changes, hard_deletes=hard_deletes), target.next_version):
+        name = str(LogFileName(target.file_id, target.base_instant, version, scope.write_token))
+        path = context.prepare(target.partition, name, MarkerType.APPEND)
+        # published whole: a log file that a crash cut or left empty would trip other readers of the listing
+        context.storage.create(path, content.data)
+        try:
+            context.require_marker(target.partition, name, MarkerType.APPEND)
+        except BaseException:
+            context.storage.delete(path)
+            raise
+        names.append(name)
+        size = len(content.data)
+        stats.append(
+            WriteStat(
+                file_id=target.file_id,
+                path=join(target.partition, name),
+                partition_path=target.partition,
+                prev_commit=target.base_instant,
+                num_writes=content.records,
+                num_update_writes=content.records,
+                num_deletes=content.deletes,
+                total_write_bytes=size,
+                file_size_in_bytes=size,
+                log_version=version,
+                log_offset=0,
+                base_file=target.base_file,
+                log_files=tuple(names),
+            )
+        )
+    return stats
 
 
-def _content(context: WriteContext, changes: Changes, *, hard_deletes: bool) -> bytes:
+def _files(context: WriteContext, changes: Changes, *, hard_deletes: bool) -> Iterator[_Content]:
+    """The contents of the log files, one in memory at a time."""
     upserts, deletes = changes.upserts(), changes.deletes()
-    blocks = b""
-    if upserts.num_rows:
-        blocks = data_block(upserts, json.loads(context.file_format.avro_schema), context.instant)
-    if not deletes.num_rows:
-        return blocks
-    ordering = None if hard_deletes or not context.ordering_field else deletes.column(context.ordering_field)
-    keys, partitions = deletes.column(RECORD_KEY), deletes.column(PARTITION_PATH)
-    return blocks + delete_block(keys, partitions, ordering, context.instant, context.file_format.avro_schema)
+    stored, record_keys = without_meta(upserts, context.virtual_keys), upserts.column(RECORD_KEY)
+    pieces: list[bytes | memoryview] = []
+    size = records = 0
+    avro = json.loads(context.file_format.avro_schema)
+    for block in data_blocks(stored, avro, context.instant, context.log_format, record_keys):
+        if size > context.log_format.max_file_bytes:
+            yield _Content(data=b"".join(pieces), records=records, deletes=0)
+            pieces, size, records = [], 0, 0
+        pieces += block.pieces
+        size += block.size
+        records += block.records
+    if deletes.num_rows:
+        if size > context.log_format.max_file_bytes:
+            yield _Content(data=b"".join(pieces), records=records, deletes=0)
+            pieces, records = [], 0
+        ordering = None if hard_deletes or not context.ordering_field else deletes.column(context.ordering_field)
+        keys, partitions = deletes.column(RECORD_KEY), deletes.column(PARTITION_PATH)
+        pieces.append(delete_block(keys, partitions, ordering, context.instant, context.file_format.avro_schema))
+    if pieces:
+        yield _Content(data=b"".join(pieces), records=records, deletes=deletes.num_rows)

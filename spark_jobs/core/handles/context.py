@@ -7,18 +7,28 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file import BaseFileFormat
-from spark_jobs.core.files.markers import create_marker
-from spark_jobs.core.files.names import MarkerType, join
+from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat
+from spark_jobs.core.files.marker_service import MarkerService
+from spark_jobs.core.files.markers import create_marker, marker_folder
+from spark_jobs.core.files.names import Marker, MarkerType, join
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
+from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import Storage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteContext:
-    """Facts of one write; ``ordering_field`` is the precombine column or None."""
+    """Facts of one write; ``ordering_field`` is the precombine column or None.
+
+    With ``virtual_keys`` record keys are computed from the columns, and not stored. ``evolution`` tells of a table with
+    a schema history where the columns of older files are. ``marker_service`` is asked for markers where there is one;
+    else they are direct.
+    """
 
     storage: Storage
     base_path: str
@@ -27,6 +37,10 @@ class WriteContext:
     payload: Payload
     ordering_field: str | None
     max_file_size: int
+    virtual_keys: KeySpec | None = None
+    evolution: SchemaEvolution | None = None
+    log_format: LogFormat = DEFAULT_LOG_FORMAT
+    marker_service: MarkerService | None = None
 
     def path(self, partition: str, name: str) -> str:
         return join(self.base_path, join(partition, name))
@@ -34,8 +48,27 @@ class WriteContext:
     def prepare(self, partition: str, file_name: str, kind: MarkerType) -> str:
         """Partition metafile and marker, in this order, then the path at which the file may be made."""
         ensure_partition_metafile(self.storage, self.base_path, partition, self.instant)
-        create_marker(self.storage, self.base_path, self.instant, partition, file_name, kind)
+        if self.marker_service is not None:
+            self.marker_service.create(Marker(partition, file_name, kind))
+        else:
+            create_marker(self.storage, self.base_path, self.instant, partition, file_name, kind)
         return self.path(partition, file_name)
+
+    def require_marker(self, partition: str, file_name: str, kind: MarkerType) -> None:
+        """Asked right after the file was made: one whose direct marker is gone by then would never be found again, so
+        the caller takes it away.
+
+        :raises WriteConflictError: the write was published or rolled back while this task went on.
+        """
+        if self.marker_service is not None:
+            return
+        marker = f"{marker_folder(self.base_path, self.instant)}/{Marker(partition, file_name, kind).relative_path}"
+        if self.storage.stat(marker) is None:
+            raise WriteConflictError(
+                f"instant {self.instant} ended while a task of it still wrote {join(partition, file_name)}",
+                todo="nothing of that file is visible",
+                instant=self.instant,
+            )
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import pyarrow as pa
 from spark_jobs.core.files.base_file import BaseFileWriter
 from spark_jobs.core.files.names import BaseFileName, MarkerType, join
 from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
+from spark_jobs.core.keygen.virtual import without_keys
 from spark_jobs.core.schema.meta_fields import FILE_NAME
 from spark_jobs.core.timeline.write_stat import WriteStat
 
@@ -58,7 +59,7 @@ class CreateHandle:
         else:
             stamped = stamp(rows, self._context, self._scope, self._partition, str(self._name))
         for batch in stamped.combine_chunks().to_batches():
-            writer.write(batch)
+            writer.write(without_keys(batch, self._context.virtual_keys))
         if not self._whole_id and writer.size_so_far >= self._context.max_file_size:
             self._finish()
 
@@ -79,6 +80,11 @@ class CreateHandle:
         self._next += 1
         path = self._context.prepare(self._partition, str(self._name), MarkerType.CREATE)
         self._writer = BaseFileWriter(self._context.storage, path, self._context.file_format)
+        try:
+            self._context.require_marker(self._partition, str(self._name), MarkerType.CREATE)
+        except BaseException:
+            self.abort()
+            raise
         return self._writer
 
     def _finish(self) -> None:

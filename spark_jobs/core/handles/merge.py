@@ -9,9 +9,10 @@ import pyarrow as pa
 from spark_jobs.core.files.base_file import BaseFileWriter, footer_index, open_base_file, read_batches
 from spark_jobs.core.files.names import BaseFileName, MarkerType, join
 from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.keygen.virtual import with_keys, without_keys
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.merge.with_base import BaseMerge, MergedBatch
-from spark_jobs.core.schema.conform import conform
+from spark_jobs.core.schema.conform import conform, stored_names
 from spark_jobs.core.schema.meta_fields import FILE_NAME, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
@@ -53,18 +54,20 @@ def _rewrite(
     seed = index if index.bloom is not None and index.key_range is not None else None
     writer = BaseFileWriter(context.storage, path, context.file_format, seed=seed)
     updated = deleted = 0
-    schema = context.file_format.schema
-    wanted = [column for column in schema.names if column != FILE_NAME]
+    schema, spec = context.file_format.schema, context.virtual_keys
+    origins = context.evolution.origins(base.name.instant) if context.evolution else {}
+    wanted = stored_names([column for column in schema.names if column != FILE_NAME], origins)
     known = pa.array([], pa.string()) if seed else None
     try:
+        context.require_marker(base.partition, str(name), MarkerType.MERGE)
         for batch in read_batches(source, wanted):
-            merged = merged_of(conform(batch, schema))
+            merged = merged_of(with_keys(conform(batch, schema, origins), spec))
             updated += merged.updated
             deleted += merged.deleted
-            writer.write(_named(merged.rows, str(name)), known)
+            writer.write(_named(without_keys(merged.rows, spec), str(name)), known)
         inserts = new_rows()
         for batch in inserts.combine_chunks().to_batches():
-            writer.write(_named(batch, str(name)), batch.column(RECORD_KEY))
+            writer.write(_named(without_keys(batch, spec), str(name)), batch.column(RECORD_KEY))
         size = writer.close()
     except BaseException:
         writer.abort()

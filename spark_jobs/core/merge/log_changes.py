@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,24 +11,64 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.files.log_reader import LogData, LogDeletes, LogScan
+from spark_jobs.core.files.log_reader import LogData, LogDeletes
+from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.keygen.virtual import with_keys
 from spark_jobs.core.merge.changes import Changes, last_of_each
 from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 
+_FOLD_ROWS = 1 << 18
+"""So many events are held, or as many as there are keys, before they are folded."""
 
-def fold_log(scan: LogScan, schema: pa.Schema, ordering: str | None) -> Changes:
-    """What the logs say of each key, newest word last.
+_I64 = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
+
+
+def fold_log(
+    entries: Iterable[LogData | LogDeletes],
+    schema: pa.Schema,
+    ordering: str | None,
+    virtual_keys: KeySpec | None = None,
+) -> Changes:
+    """What the logs say of each key, newest word last; the keys are computed where there are ``virtual_keys``.
 
     A record yields only to a record or delete of equal or greater ordering value; a delete without one (the integer 0),
     or with one of another type, always wins over what came before; any record wins over an earlier delete.
+
+    A few blocks and one event for each key are in memory at a time: an earlier fold is as good as the events that it
+    was made of, because of a deleted key only that it is deleted matters.
     """
-    if not scan.entries:
-        return Changes(schema.empty_table(), np.zeros(0, bool))
-    rows = pa.concat_tables(
-        [conform(one.table, schema) if isinstance(one, LogData) else _delete_rows(one, schema) for one in scan.entries]
+    folded = Changes(schema.empty_table(), np.zeros(0, bool))
+    held: list[LogData | LogDeletes] = []
+    count = 0
+    for entry in _keyed(entries, schema, virtual_keys):
+        held.append(entry)
+        count += _count(entry)
+        if count >= max(_FOLD_ROWS, len(folded.deleted)):
+            folded, held, count = _fold(folded, held, schema, ordering), [], 0
+    return _fold(folded, held, schema, ordering) if held else folded
+
+
+def _keyed(
+    entries: Iterable[LogData | LogDeletes], schema: pa.Schema, virtual_keys: KeySpec | None
+) -> Iterable[LogData | LogDeletes]:
+    if virtual_keys is None:
+        return entries
+    return (
+        replace(one, table=with_keys(conform(one.table, schema), virtual_keys)) if isinstance(one, LogData) else one
+        for one in entries
     )
-    deleted = np.concatenate([np.full(_count(one), isinstance(one, LogDeletes)) for one in scan.entries])
+
+
+def _fold(before: Changes, entries: list[LogData | LogDeletes], schema: pa.Schema, ordering: str | None) -> Changes:
+    rows = pa.concat_tables(
+        [
+            before.rows,
+            *(conform(one.table, schema) if isinstance(one, LogData) else _delete_rows(one, schema) for one in entries),
+        ]
+    )
+    deleted = np.concatenate([before.deleted, *(np.full(_count(one), isinstance(one, LogDeletes)) for one in entries)])
     encoded = rows.column(RECORD_KEY).combine_chunks().dictionary_encode()
     if len(encoded.dictionary) == rows.num_rows:
         return Changes(rows, deleted)
@@ -35,8 +77,8 @@ def fold_log(scan: LogScan, schema: pa.Schema, ordering: str | None) -> Changes:
         winners = last_of_each(codes, np.zeros(len(codes), np.int64))
     else:
         kind = schema.field(ordering).type
-        values = [_delete_orderings(one, kind) for one in scan.entries]
-        winners = _winners(rows.column(ordering), codes, deleted, [value for part in values for value in part])
+        values = [before.rows.column(ordering), *(_orderings(one, schema, ordering, kind) for one in entries)]
+        winners = _winners(codes, deleted, _ranks(values, deleted, kind))
     order = np.sort(winners)
     return Changes(rows.take(pa.array(order)), deleted[order])
 
@@ -45,19 +87,33 @@ def _count(entry: LogData | LogDeletes) -> int:
     return entry.table.num_rows if isinstance(entry, LogData) else len(entry.keys)
 
 
-def _delete_orderings(entry: LogData | LogDeletes, kind: pa.DataType) -> list[Any]:
-    """For each delete its ordering value as the column has it, or None where it wins over any value of a record."""
+def _orderings(entry: LogData | LogDeletes, schema: pa.Schema, ordering: str, kind: pa.DataType) -> Any:
+    """The ordering values of a block as the column has them; of deletes null where one wins over every record."""
     if isinstance(entry, LogData):
-        return [None] * entry.table.num_rows
-    stored = entry.orderings
+        return conform(entry.table.select([ordering]), pa.schema([schema.field(ordering)])).column(0)
+    stored: Any = entry.orderings
     if pa.types.is_timestamp(kind) and pa.types.is_int64(stored.type):
-        stored = stored.cast(kind)  # Hudi keeps timestamps as the long that Avro has
+        return stored.cast(kind)  # Hudi keeps timestamps as the long that Avro has
     if pa.types.is_decimal(kind) and pa.types.is_decimal(stored.type):
-        return list(stored.to_pylist())
+        return stored
     if not stored.type.equals(kind):
-        return [None] * len(stored)
-    values = stored.to_pylist()
-    return [None if pa.types.is_int32(kind) and value == 0 else value for value in values]
+        return pa.nulls(len(stored), kind)
+    if pa.types.is_int32(kind):
+        return pc.if_else(pc.equal(stored, 0), pa.scalar(None, kind), stored)
+    return stored
+
+
+def _ranks(values: list[Any], deleted: _Mask, kind: pa.DataType) -> _I64:
+    """A dense rank of all ordering values from 1 on; 0 where there is none."""
+    if pa.types.is_decimal(kind):
+        scales = [each.type.scale for each in values if pa.types.is_decimal(each.type)]
+        wide = pa.decimal256(76, max(scales))
+        values = [each.cast(wide) for each in values]
+    chunks = [chunk for each in values for chunk in (each.chunks if isinstance(each, pa.ChunkedArray) else [each])]
+    column = pa.chunked_array(chunks, chunks[0].type if chunks else kind)
+    ranks: _I64 = np.asarray(pc.rank(column, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
+    ranks[np.asarray(pc.is_null(column))] = 0
+    return ranks
 
 
 def _delete_rows(event: LogDeletes, schema: pa.Schema) -> pa.Table:
@@ -73,35 +129,28 @@ def _delete_rows(event: LogDeletes, schema: pa.Schema) -> pa.Table:
     )
 
 
-def _winners(
-    ordering: pa.ChunkedArray,
-    codes: npt.NDArray[np.int64],
-    deleted: npt.NDArray[np.bool_],
-    delete_orderings: list[Any],
-) -> npt.NDArray[np.int64]:
+def _winners(codes: _I64, deleted: _Mask, ranks: _I64) -> _I64:
     """Positions of the events that stay, one for each key."""
-    ranks = np.asarray(pc.rank(ordering, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
-    ranks[np.asarray(pc.is_null(ordering))] = 0  # below every value, whose ranks begin at 1
     winners = last_of_each(codes, ranks)
-    # of keys with a delete among several events the whole story is told, one event after the other
-    mixed = np.unique(codes[deleted])
-    if not len(mixed):
+    # of keys with a delete among several events the whole story is told: the first events of all keys, the second, ...
+    mixed = np.zeros(int(codes.max()) + 1, bool)
+    mixed[codes[deleted]] = True
+    story = np.flatnonzero(mixed[codes])
+    if not len(story):
         return winners
-    story = np.flatnonzero(np.isin(codes, mixed))
-    values = ordering.take(pa.array(story)).to_pylist()
-    state: dict[int, tuple[int, Any]] = {}
-    for position, value in zip(story.tolist(), values, strict=True):
-        code = int(codes[position])
-        before = state.get(code)
-        if before is not None and not deleted[before[0]]:
-            own = delete_orderings[position]
-            if deleted[position]:
-                stays = own is not None and before[1] is not None and before[1] > own
-            else:
-                stays = ranks[before[0]] > ranks[position]
-            if stays:
-                continue
-        state[code] = (position, value)
-    untouched = winners[~np.isin(codes[winners], mixed)]
-    told = np.array([position for position, _ in state.values()], np.int64)
-    return np.concatenate([untouched, told])
+    order = story[np.argsort(codes[story], kind="stable")]
+    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    ends = np.append(begins[1:], len(order))
+    state = order[begins]
+    following, keys = begins + 1, np.arange(len(begins))
+    while True:
+        more = following < ends[keys]
+        following, keys = following[more], keys[more]
+        if not len(keys):
+            break
+        event, before = order[following], state[keys]
+        older = ranks[before] > ranks[event]
+        stays = ~deleted[before] & older & ~(deleted[event] & (ranks[event] == 0))
+        state[keys[~stays]] = event[~stays]
+        following = following + 1
+    return np.concatenate([winners[~mixed[codes[winners]]], state])

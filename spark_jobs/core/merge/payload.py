@@ -18,10 +18,16 @@ class Payload(Enum):
     EVENT_TIME = DEFAULT_PAYLOAD
 
 
+_BEFORE_IT_HAD_A_NAME = "org.apache.hudi.common.model.HoodieAvroPayload"
+"""The default of the oldest tables; Hudi 0.15 merges by it as OverwriteWithLatestAvroPayload does."""
+
+
 def payload_of(class_name: str) -> Payload:
     """
     :raises UnsupportedTableError: this release does not have the payload class.
     """
+    if class_name == _BEFORE_IT_HAD_A_NAME:
+        return Payload.OVERWRITE
     for payload in Payload:
         if payload.value == class_name:
             return payload

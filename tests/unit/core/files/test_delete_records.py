@@ -9,10 +9,44 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
-from spark_jobs.core.files.delete_records import _LIST, DeleteRecords, decode_delete_records, encode_delete_records
+from spark_jobs.core.files.delete_records import DeleteRecords, decode_delete_records, encode_delete_records
 
+KINDS: dict[str, Any] = {
+    "Boolean": "boolean",
+    "Int": "int",
+    "Long": "long",
+    "Float": "float",
+    "Double": "double",
+    "Bytes": "bytes",
+    "String": "string",
+    "Date": "int",
+    "Decimal": {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 15},
+    "TimeMicros": "long",
+    "TimestampMicros": "long",
+}
+WRAPPERS = [
+    {"type": "record", "name": f"{name}Wrapper", "fields": [{"name": "value", "type": kind}]}
+    for name, kind in KINDS.items()
+]
+RECORD = {
+    "type": "record",
+    "name": "HoodieDeleteRecord",
+    "fields": [
+        {"name": "recordKey", "type": ["null", "string"]},
+        {"name": "partitionPath", "type": ["null", "string"]},
+        {"name": "orderingVal", "type": ["null", *WRAPPERS]},
+    ],
+}
+LIST = {
+    "type": "record",
+    "name": "HoodieDeleteRecordList",
+    "namespace": "org.apache.hudi.avro.model",
+    "fields": [{"name": "deleteRecordList", "type": {"type": "array", "items": RECORD}}],
+}
 MOMENT = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 
 
@@ -24,7 +58,7 @@ def by_fastavro(rows: list[tuple[str, str, tuple[str, object] | None]]) -> bytes
         if ordering is not None:
             value = (f"org.apache.hudi.avro.model.{ordering[0]}Wrapper", {"value": ordering[1]})
         records.append({"recordKey": key, "partitionPath": partition, "orderingVal": value})
-    fastavro.schemaless_writer(out, fastavro.parse_schema(_LIST), {"deleteRecordList": records})
+    fastavro.schemaless_writer(out, fastavro.parse_schema(LIST), {"deleteRecordList": records})
     return struct.pack(">ii", 3, len(out.getvalue())) + out.getvalue()
 
 
@@ -65,8 +99,8 @@ def test_natural_order_none_and_mixed() -> None:
     mixed = encode_delete_records(keys, "p", pa.array([5, None, 6]))
     assert mixed == by_fastavro([("a", "p", ("Long", 5)), ("b", "p", None), ("c", "p", ("Long", 6))])
     runs = decode_delete_records(mixed)
-    assert [run.keys.to_pylist() for run in runs] == [["a"], ["b"], ["c"]]
-    assert [run.orderings.type for run in runs] == [pa.int64(), pa.null(), pa.int64()]
+    assert [run.keys.to_pylist() for run in runs] == [["a", "c"], ["b"]]
+    assert [run.orderings.type for run in runs] == [pa.int64(), pa.null()]
 
 
 def test_many_and_no_keys() -> None:
@@ -83,8 +117,47 @@ def test_bad_input_is_named() -> None:
         encode_delete_records(pa.array(["a"]), pa.array(["p", "q"]), None)
     with pytest.raises(BadRecordError, match="no ordering values of type list"):
         encode_delete_records(pa.array(["a"]), "", pa.array([[1]]))
-    for version in (1, 2):
-        with pytest.raises(UnsupportedTableError, match=f"DELETE_BLOCK has content version {version}"):
-            decode_delete_records(struct.pack(">ii", version, 0))
+    with pytest.raises(UnsupportedTableError, match=r"DELETE_BLOCK has content version 2.*Kryo"):
+        decode_delete_records(struct.pack(">ii", 2, 0))
+    with pytest.raises(UnsupportedTableError, match="content version 4"):
+        decode_delete_records(struct.pack(">ii", 4, 0))
     with pytest.raises(CorruptTableError, match="delete block"):
         decode_delete_records(encode_delete_records(pa.array(["abc"]), "", None)[:-4])
+
+
+def test_every_wrapper_is_read_also_those_that_are_not_written() -> None:
+    rows: list[tuple[str, str, tuple[str, object] | None]] = [
+        ("k", "p", ("TimeMicros", 5)),
+        ("l", "p", ("TimestampMicros", -5)),
+        ("m", "p", ("TimeMicros", 6)),
+    ]
+    times, moments = decode_delete_records(by_fastavro(rows))
+    assert times.keys.to_pylist() == ["k", "m"]
+    assert times.orderings == pa.array([5, 6], pa.time64("us"))
+    assert moments.orderings == pa.array([-5], pa.timestamp("us", "UTC"))
+
+
+def test_lists_in_several_blocks_with_sizes() -> None:
+    record = b"\x02\x02a\x00\x00"
+    body = b"\x02" + record + b"\x03" + bytes([2 * 2 * len(record)]) + record * 2 + b"\x00"
+    [found] = decode_delete_records(struct.pack(">ii", 3, len(body)) + body)
+    assert found.keys.to_pylist() == ["a", "a", "a"]
+    assert found.partitions.null_count == 3
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_damage_gives_an_error_or_other_deletes(data: st.DataObject) -> None:
+    orderings = pa.array([Decimal("1.5"), None, Decimal(-7)], pa.decimal128(30, 15))
+    good = bytearray(encode_delete_records(pa.array(["a", "bb", "c"]), "p" * 70, orderings))
+    for _ in range(data.draw(st.integers(1, 3))):
+        good[data.draw(st.integers(8, len(good) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, 3))
+    try:
+        found = decode_delete_records(bytes(good[: len(good) - cut]))
+    except CorruptTableError:
+        return
+    assert cut == 0
+    for part in found:
+        part.keys.validate(full=True)
+        assert len(part.keys) == len(part.partitions) == len(part.orderings)

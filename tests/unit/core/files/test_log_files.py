@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.avro_schema import META_FIELDS, arrow_schema_of, avro_schema_of, with_meta_fields
-from spark_jobs.core.files.log_block import MAGIC, BlockType, HeaderKey, encode_block
-from spark_jobs.core.files.log_reader import LogData, LogScan, read_blocks, scan_log_files
-from spark_jobs.core.files.log_writer import command_block, data_block, delete_block, schema_text
+from spark_jobs.core.files.log_block import MAGIC, BlockType, HeaderKey, encode_block, parse_blocks
+from spark_jobs.core.files.log_contents import read_rows
+from spark_jobs.core.files.log_reader import LogData, read_blocks, survey_log_files
+from spark_jobs.core.files.log_writer import command_block, delete_block, schema_text
+from tests.unit.core.logs import LogScan, avro_blocks, scan_log_files
 
 AVRO = with_meta_fields(avro_schema_of(pa.schema([("id", pa.int64()), ("name", pa.string())]), "t"))
 SCHEMA = arrow_schema_of(AVRO)
@@ -32,7 +34,7 @@ def rows(*ids: int) -> pa.Table:
 
 
 def data(instant: str, *ids: int) -> bytes:
-    return data_block(rows(*ids), AVRO, instant)
+    return avro_blocks(rows(*ids), AVRO, instant)
 
 
 def deletes(instant: str, *keys: str) -> bytes:
@@ -44,11 +46,12 @@ def scan(
     valid: Callable[[str], bool] = lambda instant: True,
     max_instant: str | None = None,
     schema: pa.Schema = SCHEMA,
+    optimized: bool = False,
 ) -> LogScan:
     named = [
         (f"log.{number}", lambda content=content: pa.BufferReader(content)) for number, content in enumerate(files)
     ]
-    return scan_log_files(named, valid, max_instant, schema)
+    return scan_log_files(named, valid, max_instant, schema, optimized=optimized)
 
 
 def seen(result: LogScan) -> list[tuple[str, list[Any]]]:
@@ -87,23 +90,28 @@ def test_data_block_is_read_by_fastavro() -> None:
 
 def test_blocks_are_split_between_records() -> None:
     table = rows(*range(40))
-    whole = data_block(table, AVRO, T1)
-    parts = data_block(table, AVRO, T1, max_block_bytes=1000)
+    whole = avro_blocks(table, AVRO, T1)
+    parts = avro_blocks(table, AVRO, T1, max_block_bytes=1000)
     blocks = list(read_blocks(parts))
     assert len(blocks) > 4
     assert all(block.content_length <= 1000 for block in blocks)
     assert scan(parts).records == 40
     assert pa.concat_tables([entry.table for entry in scan(parts).data]).equals(scan(whole).data[0].table)
-    assert len(list(read_blocks(data_block(table, AVRO, T1, max_block_bytes=10)))) == 40
-    assert data_block(table.slice(0, 0), AVRO, T1) == b""
+    assert len(list(read_blocks(avro_blocks(table, AVRO, T1, max_block_bytes=10)))) == 40
+    assert avro_blocks(table.slice(0, 0), AVRO, T1) == b""
 
 
 def test_order_instants_and_bounds() -> None:
     files = data(T1, 1) + deletes(T1, "a") + data(T2, 2), data(T3, 3)
     result = scan(*files)
     assert seen(result) == [(T1, [1]), (T1, ["a"]), (T2, [2]), (T3, [3])]
-    assert (result.files, result.blocks, result.corrupt_blocks, result.rollback_blocks) == (2, 4, 0, 0)
-    assert (result.records, result.bytes) == (3, len(files[0]) + len(files[1]))
+    assert (result.survey.files, result.survey.blocks, result.survey.corrupt_blocks, result.survey.rollback_blocks) == (
+        2,
+        4,
+        0,
+        0,
+    )
+    assert (result.records, result.survey.bytes) == (3, len(files[0]) + len(files[1]))
     assert result.deletes[0].partitions.to_pylist() == ["p"]
     assert result.deletes[0].orderings == pa.array([0], pa.int32())
     assert seen(scan(*files, valid=lambda instant: instant != T2, max_instant=T2)) == [(T1, [1]), (T1, ["a"])]
@@ -112,7 +120,7 @@ def test_order_instants_and_bounds() -> None:
 def test_a_rollback_takes_back_what_stands_before_it_only() -> None:
     result = scan(data(T1, 1) + data(T2, 2), deletes(T2, "b"), command_block(T3, T2), data(T2, 4))
     assert seen(result) == [(T1, [1]), (T2, [4])]
-    assert result.rollback_blocks == 1
+    assert result.survey.rollback_blocks == 1
 
 
 def test_a_command_younger_than_the_query_does_not_stop_the_scan() -> None:
@@ -134,9 +142,72 @@ def test_log_compacted_blocks_take_the_place_of_the_newest_they_stand_for() -> N
     assert seen(scan(data(T1, 1), data(T2, 2), data(T3, 3), compacted, again)) == [(T5, [12])]
 
 
+def test_the_optimized_scan_puts_the_blocks_of_an_instant_together() -> None:
+    files = data(T1, 1), data(T2, 2), deletes(T1, "a"), data(T3, 3), command_block(T4, T3), data(T2, 4)
+    assert seen(scan(*files)) == [(T1, [1]), (T2, [2]), (T1, ["a"]), (T2, [4])]
+    assert seen(scan(*files, optimized=True)) == [(T1, [1]), (T1, ["a"]), (T2, [2]), (T2, [4])]
+
+
+def test_several_commands_take_back_several_instants_and_an_extra_one_nothing() -> None:
+    files = data(T1, 1), data(T2, 2), data(T3, 3), command_block(T4, T2), command_block(T5, T1), command_block(T5, T1)
+    result = scan(*files, data(T1, 7))
+    assert (seen(result), result.survey.rollback_blocks) == ([(T3, [3]), (T1, [7])], 3)
+
+
+class Watched:
+    """A file in memory that tells how many bytes were read of it."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._at = 0
+        self.read_bytes = 0
+
+    def seek(self, position: int, whence: int = 0, /) -> int:
+        self._at = position
+        return position
+
+    def read(self, nbytes: int, /) -> bytes:
+        found = self._content[self._at : self._at + nbytes]
+        self.read_bytes += len(found)
+        return found
+
+    def size(self) -> int:
+        return len(self._content)
+
+
+def test_contents_are_not_read_before_they_are_needed() -> None:
+    whole = b"".join(data(instant, *range(1, 120_000, 2)) for instant in (T1, T2))
+    file = Watched(whole)
+    first, second = parse_blocks(file)
+    assert file.read_bytes < 3 * 4096 + 100
+    assert len(whole) > 500 * file.read_bytes
+    assert read_rows(second).num_rows == 60_000
+    assert file.read_bytes < second.content_length + 4 * 4096
+    survey = survey_log_files([("log", lambda: pa.BufferReader(whole))], lambda instant: instant == T1, None)
+    assert [placed.block.start for placed in survey.valid] == [first.start]
+    assert [entry.instant for entry in survey.read(SCHEMA)] == [T1]
+
+
+def test_a_schema_longer_than_the_first_read() -> None:
+    columns = pa.schema([(f"column_{number}", pa.int64()) for number in range(500)])
+    avro = with_meta_fields(avro_schema_of(columns, "t"))
+    [block] = read_blocks(avro_blocks(pa.table({"column_7": [1]}), avro, T1))
+    assert json.loads(block.schema_json) == avro
+    assert read_rows(block)["column_7"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize("torn", [MAGIC, MAGIC + b"\0" * 8, data(T1, 1)[:-1]])
+def test_many_torn_blocks_take_time_in_proportion(torn: bytes) -> None:
+    file = Watched(torn * (300_000 // len(torn)) + data(T3, 3))
+    blocks = list(parse_blocks(file))
+    assert len(blocks) == 300_000 // len(torn) + 1
+    assert blocks[-1].instant == T3
+    assert file.read_bytes < len(blocks) * 10_000
+
+
 def test_each_block_is_resolved_from_its_own_schema() -> None:
     old = with_meta_fields(avro_schema_of(pa.schema([("id", pa.int32()), ("gone", pa.bool_())]), "t"))
-    before = data_block(pa.table({"id": pa.array([7], pa.int32()), "gone": [True]}), old, T1)
+    before = avro_blocks(pa.table({"id": pa.array([7], pa.int32()), "gone": [True]}), old, T1)
     result = scan(before, data(T2, 8))
     assert [entry.table.schema for entry in result.data] == [SCHEMA, SCHEMA]
     assert result.data[0].table.select(["_hoodie_record_key", "id", "name"]).to_pylist() == [
@@ -156,10 +227,10 @@ def test_parquet_data_blocks() -> None:
 
 
 @pytest.mark.parametrize("kind", [BlockType.HFILE_DATA_BLOCK, BlockType.CDC_DATA_BLOCK])
-def test_other_blocks_are_named_and_only_when_they_count(kind: BlockType) -> None:
-    block = encode_block(kind, {HeaderKey.INSTANT_TIME: T1}, b"x")
+def test_unreadable_blocks_are_named_and_only_when_they_count(kind: BlockType) -> None:
+    block = encode_block(kind, {HeaderKey.INSTANT_TIME: T1, HeaderKey.SCHEMA: schema_text(AVRO)}, b"x")
     assert seen(scan(block, data(T2, 2), valid=lambda instant: instant != T1)) == [(T2, [2])]
-    with pytest.raises(UnsupportedTableError, match=rf"{kind.name} at byte 0 of log\.0"):
+    with pytest.raises((CorruptTableError, UnsupportedTableError), match=rf"{kind.name} at byte 0 of log\.0"):
         scan(block)
     old = encode_block(BlockType.DELETE_BLOCK, {HeaderKey.INSTANT_TIME: T1}, struct.pack(">ii", 2, 0))
     with pytest.raises(UnsupportedTableError, match="DELETE_BLOCK has content version 2"):
@@ -171,7 +242,7 @@ def test_a_block_cut_by_a_crash_is_corrupt_and_the_next_is_read(cut: int) -> Non
     first, middle, last = data(T1, 1), data(T2, 2), data(T3, 3)
     result = scan(first + middle[: len(middle) - cut] + last)
     assert seen(result) == [(T1, [1]), (T3, [3])]
-    assert (result.blocks, result.corrupt_blocks) == (3, 1)
+    assert (result.survey.blocks, result.survey.corrupt_blocks) == (3, 1)
     assert seen(scan(first + middle[: len(middle) - cut])) == [(T1, [1])]
 
 
@@ -184,7 +255,7 @@ def test_damage_is_found_beyond_the_scan_chunk_too() -> None:
 def test_files_that_are_no_log_files() -> None:
     assert seen(scan(b"")) == []
     assert seen(scan(MAGIC[:4], data(T1, 1))) == [(T1, [1])]
-    assert scan(MAGIC).corrupt_blocks == 1
+    assert scan(MAGIC).survey.corrupt_blocks == 1
     with pytest.raises(CorruptTableError, match=r"log\.0 is not readable: no log block begins at byte 0"):
         scan(b"PAR1 and more")
     wrong = bytearray(data(T1, 1))
@@ -203,6 +274,22 @@ def test_damage_gives_an_error_of_the_table_or_other_rows_but_no_crash(at: int, 
             entry.table.validate(full=True)
 
 
+PIECES = st.sampled_from([MAGIC, data(T1, 1), deletes(T1, "a"), command_block(T3, T1), b"\0" * 9]) | st.binary(
+    max_size=60
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(PIECES, st.integers(0, 200), st.integers(0, 200)), max_size=8))
+def test_any_bytes_give_blocks_or_an_error_of_the_table(pieces: list[tuple[bytes, int, int]]) -> None:
+    content = b"".join(piece[min(begin, 12) :] if end > 150 else piece[: end or None] for piece, begin, end in pieces)
+    with suppress(CorruptTableError, UnsupportedTableError):
+        blocks = list(read_blocks(content))
+        assert [block.start for block in blocks[1:]] == [block.end for block in blocks[:-1]]
+        assert all(block.start < block.end <= len(content) for block in blocks)
+        scan(content)
+
+
 def test_log_files_written_by_hudi(hudi_tables: Path) -> None:
     found = {}
     for path in sorted(hudi_tables.glob("mor-*/*/**/.*.log.*")):
@@ -214,7 +301,7 @@ def test_log_files_written_by_hudi(hudi_tables: Path) -> None:
         [entry] = result.data
         assert entry.table["_hoodie_commit_time"].to_pylist() == [block.instant]
         found[path.relative_to(hudi_tables).parts[0]] = block.type
-        again = data_block(entry.table, avro, str(block.instant))
+        again = avro_blocks(entry.table, avro, str(block.instant))
         [decoded] = scan(again, schema=arrow_schema_of(avro)).data
         assert decoded.table.equals(entry.table)
         if block.type is BlockType.AVRO_DATA_BLOCK:

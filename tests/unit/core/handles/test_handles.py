@@ -10,7 +10,6 @@ import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.files.base_file import footer_index, open_base_file
-from spark_jobs.core.files.log_reader import scan_log_files
 from spark_jobs.core.files.markers import read_markers
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.files.partition_metafile import list_partitions
@@ -23,6 +22,7 @@ from spark_jobs.core.merge.payload import Payload
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
+from tests.unit.core.logs import scan_log_files
 from tests.unit.core.support import SCHEMA, context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
@@ -161,7 +161,7 @@ def test_a_log_holds_data_then_deletes(context: WriteContext) -> None:
         partition="a", file_id="g-0", base_instant="50", base_file="b.parquet", log_names=("l1",), next_version=2
     )
     both = Changes(stamp(rows(("a", 1, "x"), ("b", 2, "y")), context, scope(3), "a", "g-0"), np.array([False, True]))
-    stat = append_changes(context, scope(3), target, both, hard_deletes=False)
+    [stat] = append_changes(context, scope(3), target, both, hard_deletes=False)
     assert stat.path == "a/.g-0_50.log.2_3-1-1"
     assert (stat.log_version, stat.log_files, stat.base_file) == (2, ("l1", ".g-0_50.log.2_3-1-1"), "b.parquet")
     assert (stat.num_writes, stat.num_deletes, stat.prev_commit) == (1, 1, "50")
@@ -176,7 +176,7 @@ def test_a_log_holds_data_then_deletes(context: WriteContext) -> None:
 def test_hard_deletes_have_no_ordering_value(context: WriteContext) -> None:
     target = AppendTarget(partition="a", file_id="g-0", base_instant="50", base_file="", log_names=(), next_version=1)
     gone = Changes(stamp(rows(("b", 2, "y")), context, scope(), "a", "g-0"), np.array([True]))
-    stat = append_changes(context, scope(), target, gone, hard_deletes=True)
+    [stat] = append_changes(context, scope(), target, gone, hard_deletes=True)
     path = f"{context.base_path}/{stat.path}"
     scan = scan_log_files([("log", lambda: LocalStorage().open_input(path))], lambda instant: True, None, SCHEMA)
     assert scan.deletes[0].orderings.to_pylist() == [0]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.core.files.log_reader import LogData, LogDeletes, LogScan
+from spark_jobs.core.files.log_reader import LogData, LogDeletes
+from spark_jobs.core.merge import log_changes
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.merge.log_changes import fold_log
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
@@ -45,7 +47,7 @@ BLOCKS = st.lists(
 )
 
 
-def scan_of(blocks: Blocks, kind: pa.DataType = LONG) -> LogScan:
+def entries_of(blocks: Blocks, kind: pa.DataType = LONG) -> list[LogData | LogDeletes]:
     schema = with_ordering_type(kind)
     entries: list[LogData | LogDeletes] = []
     position = 0
@@ -67,9 +69,7 @@ def scan_of(blocks: Blocks, kind: pa.DataType = LONG) -> LogScan:
             entries.append(
                 LogDeletes(instant="1", keys=pa.array(keys, pa.string()), partitions=places, orderings=orderings)
             )
-    return LogScan(
-        entries=tuple(entries), files=1, blocks=len(entries), corrupt_blocks=0, rollback_blocks=0, records=0, bytes=0
-    )
+    return entries
 
 
 def with_ordering_type(kind: pa.DataType) -> pa.Schema:
@@ -111,13 +111,21 @@ def outcome(changes: Changes) -> dict[str, str | None]:
 @given(BLOCKS, st.sampled_from(["int64", "int32"]))
 def test_the_fold_is_the_story_told_record_by_record(blocks: Blocks, column: str) -> None:
     kind = pa.type_for_alias(column)
-    assert outcome(fold_log(scan_of(blocks, kind), with_ordering_type(kind), "ts")) == told(blocks, column)
+    assert outcome(fold_log(entries_of(blocks, kind), with_ordering_type(kind), "ts")) == told(blocks, column)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(BLOCKS, st.integers(1, 5))
+def test_folding_bit_by_bit_is_the_same(monkeypatch: pytest.MonkeyPatch, blocks: Blocks, rows: int) -> None:
+    whole = outcome(fold_log(entries_of(blocks), SCHEMA, "ts"))
+    monkeypatch.setattr(log_changes, "_FOLD_ROWS", rows)
+    assert outcome(fold_log(iter(entries_of(blocks)), SCHEMA, "ts")) == whole
 
 
 @settings(deadline=None)
 @given(BLOCKS)
 def test_without_an_ordering_column_the_last_word_counts(blocks: Blocks) -> None:
-    assert outcome(fold_log(scan_of(blocks), SCHEMA, None)) == told(blocks, "int64", ordered=False)
+    assert outcome(fold_log(entries_of(blocks), SCHEMA, None)) == told(blocks, "int64", ordered=False)
 
 
 @pytest.mark.parametrize(
@@ -136,12 +144,28 @@ def test_without_an_ordering_column_the_last_word_counts(blocks: Blocks) -> None
     ],
 )
 def test_by_example(blocks: Blocks, expected: dict[str, str | None]) -> None:
-    assert outcome(fold_log(scan_of(blocks), SCHEMA, "ts")) == expected
+    assert outcome(fold_log(entries_of(blocks), SCHEMA, "ts")) == expected
 
 
 def test_timestamps_compare_with_the_longs_that_delete_blocks_hold() -> None:
     kind = pa.timestamp("us", "UTC")
     schema = with_ordering_type(kind)
-    stays = fold_log(scan_of([Put((("a", 2_000),)), Drop((("a", 1_000),), "int64")], kind), schema, "ts")
-    goes = fold_log(scan_of([Put((("a", 2_000),)), Drop((("a", 3_000),), "int64")], kind), schema, "ts")
+    stays = fold_log(entries_of([Put((("a", 2_000),)), Drop((("a", 1_000),), "int64")], kind), schema, "ts")
+    goes = fold_log(entries_of([Put((("a", 2_000),)), Drop((("a", 3_000),), "int64")], kind), schema, "ts")
     assert (outcome(stays), outcome(goes)) == ({"a": "0"}, {"a": None})
+
+
+@pytest.mark.parametrize(("delete", "stays"), [("2.4999", True), ("2.5", False), ("2.50001", False)])
+def test_decimals_compare_across_scales(delete: str, stays: bool) -> None:
+    kind = pa.decimal128(10, 2)
+    schema = with_ordering_type(kind)
+    columns = {RECORD_KEY: ["a"], "ts": pa.array([Decimal("2.50")], kind), "value": ["0"]}
+    rows = pa.Table.from_arrays([pa.array(columns.get(each.name, [None]), each.type) for each in schema], schema=schema)
+    drop = LogDeletes(
+        instant="1",
+        keys=pa.array(["a"]),
+        partitions=pa.array(["p"]),
+        orderings=pa.array([Decimal(delete)], pa.decimal128(30, 15)),
+    )
+    found = fold_log([LogData(instant="1", table=rows), drop], schema, "ts")
+    assert outcome(found) == {"a": "0" if stays else None}

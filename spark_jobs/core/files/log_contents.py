@@ -1,0 +1,103 @@
+"""The contents of log blocks that hold rows: Avro (change data too), Parquet and HFile, read to Arrow.
+
+Source: ``org.apache.hudi.common.table.log.block`` (HoodieAvroDataBlock, HoodieCDCDataBlock, HoodieParquetDataBlock,
+HoodieHFileDataBlock) and ``HoodieAvroHFileReader``.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files.avro_columns import decode_records, resolve_columns
+from spark_jobs.core.files.avro_schema import AvroType, arrow_schema_of, resolve_names
+from spark_jobs.core.files.hfile.records import decode_hfile_content
+from spark_jobs.core.files.hfile.source import Source
+from spark_jobs.core.files.log_block import CONTENT_VERSION, BlockType, LogBlock
+
+CONTENT_HEAD = struct.Struct(">ii")
+"""Content version and number of records of an Avro block."""
+
+_MOST_TYPES = 100_000
+
+ROW_BLOCKS = frozenset(
+    (BlockType.AVRO_DATA_BLOCK, BlockType.PARQUET_DATA_BLOCK, BlockType.HFILE_DATA_BLOCK, BlockType.CDC_DATA_BLOCK)
+)
+
+
+def read_rows(block: LogBlock, target_schema: pa.Schema | None = None) -> pa.Table:
+    """The rows of a block of :data:`ROW_BLOCKS`, as columns of ``target_schema`` (of the block's own without one).
+
+    Columns are found by name, cast, and null where the block has none. Of a Parquet or HFile block only the bytes that
+    it takes are read.
+
+    :raises CorruptTableError: the content is not what the block's type says.
+    :raises UnsupportedTableError: a stored type that can't become the target's, or that Arrow does not have.
+    """
+    try:
+        if block.type is BlockType.PARQUET_DATA_BLOCK:
+            return _parquet_rows(block, target_schema)
+        schema = _schema_of(block)
+        target = arrow_schema_of(schema) if target_schema is None else target_schema
+        if block.type is BlockType.HFILE_DATA_BLOCK:
+            source = Source(block.read_content, block.content_length, "its HFile")
+            return decode_hfile_content(source, schema, target)
+        return _avro_rows(block.read_content(), schema, target)
+    except RecursionError as error:
+        raise CorruptTableError("its header has a schema that is nested too deeply") from error
+
+
+def _schema_of(block: LogBlock) -> Mapping[str, Any]:
+    """The Avro schema of the header with its names resolved."""
+    try:
+        schema = json.loads(block.schema_json)
+    except ValueError as error:
+        raise CorruptTableError(f"its header has no Avro schema ({error})") from error
+    if not isinstance(schema, dict):
+        raise CorruptTableError("its header has no Avro record schema")
+    resolved: Mapping[str, Any] = resolve_names(schema)
+    if _weight(resolved, {}) > _MOST_TYPES:
+        raise CorruptTableError(f"its header has a schema of more than {_MOST_TYPES} types when its names are resolved")
+    return resolved
+
+
+def _weight(avro: AvroType, known: dict[int, int]) -> int:
+    """How many types a resolved type has in it; one that is used in several places is counted in each, not walked."""
+    if isinstance(avro, str):
+        return 1
+    if id(avro) not in known:
+        inner = avro if isinstance(avro, list) else [avro[key] for key in ("items", "values") if key in avro]
+        fields = [] if isinstance(avro, list) else [field["type"] for field in avro.get("fields", ())]
+        known[id(avro)] = 1 + sum(_weight(each, known) for each in [*inner, *fields])
+    return known[id(avro)]
+
+
+def _avro_rows(content: bytes, schema: Mapping[str, Any], target: pa.Schema) -> pa.Table:
+    if len(content) < CONTENT_HEAD.size:
+        raise CorruptTableError(f"its content has {len(content)} bytes")
+    version, count = CONTENT_HEAD.unpack_from(content)
+    if not 0 <= version <= CONTENT_VERSION:
+        raise UnsupportedTableError(
+            f"its content version is {version}, this release reads 0 to {CONTENT_VERSION}",
+            todo="compact the table with its own Hudi first",
+        )
+    return decode_records(memoryview(content)[CONTENT_HEAD.size :], count, schema, target)
+
+
+def _parquet_rows(block: LogBlock, target: pa.Schema | None) -> pa.Table:
+    try:
+        with block.open_content() as content, pq.ParquetFile(content, pre_buffer=False) as file:
+            stored = file.schema_arrow
+            target = stored.remove_metadata() if target is None else target
+            wanted = [name for name in stored.names if name in set(target.names)]
+            # one column at least, because what the footer says of the number of rows need not be so
+            found = file.read(columns=wanted or stored.names[:1])
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise CorruptTableError(f"its Parquet content is not readable ({str(error).splitlines()[0]})") from error
+    return resolve_columns({name: found.column(name) for name in wanted}, found.num_rows, target)

@@ -1,0 +1,87 @@
+"""Tasks that go on after their write was published or rolled back leave no file behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.files.names import MARKER_FOLDER
+from spark_jobs.core.handles.append import AppendTarget, append_changes
+from spark_jobs.core.handles.context import WriteContext, stamp
+from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.handles.merge import merge_base_file
+from spark_jobs.core.merge.changes import Changes
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.view.file_slice import BaseFile
+from tests.unit.core.support import base_file, context_of, new_table, rows, scope
+
+pytestmark = pytest.mark.unit
+
+T1, T2 = "20240101000000001", "20240101000000002"
+LATE = rf"instant {T2} ended while a task of it still wrote p/"
+
+
+class Ended(LocalStorage):
+    """Local disks on which the markers of the second instant go as soon as one is made: another process ended it."""
+
+    def create(self, path: str, data: bytes) -> None:
+        super().create(path, data)
+        base, found, _ = path.partition(f"/{MARKER_FOLDER}/")
+        if found:
+            delete_markers(self, base, T2)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> HudiTable:
+    return new_table(str(tmp_path / "t"))
+
+
+def late(table: HudiTable) -> WriteContext:
+    return context_of(table, T2, storage=Ended())
+
+
+def written(table: HudiTable) -> WriteStat:
+    handle = CreateHandle(context_of(table, T1), scope(), "p", "g")
+    handle.write(rows(("a", 1, "one"), partition="p"))
+    (stat,) = handle.close()
+    return stat
+
+
+def changes(context: WriteContext, name: str) -> Changes:
+    return Changes(stamp(rows(("a", 2, "two"), partition="p"), context, scope(), "p", name), np.array([False]))
+
+
+def files(table: HudiTable) -> list[str]:
+    return [status.name for status in table.storage.list(f"{table.base_path}/p") if "metadata" not in status.name]
+
+
+def test_a_new_file_group(table: HudiTable) -> None:
+    with pytest.raises(WriteConflictError, match=LATE):
+        CreateHandle(late(table), scope(), "p", "h").write(rows(("b", 1, "one"), partition="p"))
+    assert files(table) == []
+
+
+def test_a_merge(table: HudiTable) -> None:
+    stat = written(table)
+    old = base_file(stat.file_id, T1, stat.file_size_in_bytes, "p")
+    context = late(table)
+    with pytest.raises(WriteConflictError, match=LATE):
+        merge_base_file(context, scope(), BaseFile("p", old.name, old.size), changes(context, ""))
+    assert files(table) == [stat.file_name]
+
+
+def test_a_log(table: HudiTable) -> None:
+    stat = written(table)
+    context = late(table)
+    target = AppendTarget(
+        partition="p", file_id=stat.file_id, base_instant=T1, base_file=stat.file_name, log_names=(), next_version=1
+    )
+    with pytest.raises(WriteConflictError, match=LATE):
+        append_changes(context, scope(), target, changes(context, stat.file_id), hard_deletes=False)
+    assert files(table) == [stat.file_name]
