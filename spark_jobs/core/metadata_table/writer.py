@@ -1,19 +1,50 @@
-"""What a commit tells the metadata table before it completes."""
+"""What the metadata table is told before an action of the data table completes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import table_keys as keys
-from spark_jobs.core.config.table_config import read_table_config, update_table_config
+from spark_jobs.core.config import write_keys
+from spark_jobs.core.config.table_config import TableConfig, read_table_config, update_table_config
+from spark_jobs.core.errors import CorruptTableError, TableNotFoundError, UnsupportedTableError
+from spark_jobs.core.metadata_table.changes import FileChanges, changes_of, encode_changes
+from spark_jobs.core.metadata_table.codecs import CODECS
+from spark_jobs.core.metadata_table.commit import commit_changes, commits_at, finish_undo, undo_commit
+from spark_jobs.core.metadata_table.indexes import BloomFilterIndex, ColumnStatsIndex, Index, newest_schema, top_columns
+from spark_jobs.core.metadata_table.initialize import add_partition, initialize, is_quiet
+from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
+from spark_jobs.core.metadata_table.scan import read_file_records
+from spark_jobs.core.metadata_table.table import ROLLBACK_SUFFIX, MetadataTable
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, next_instant_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """An action that is about to complete: ``data`` is what its completed file is going to hold.
+
+    ``timeline`` is that of the data table, loaded under the lock.
+    """
+
+    storage: Storage
+    base_path: str
+    clock: Clock
+    timeline: ActiveTimeline
+    instant: Instant
+    data: bytes
 
 
 class MetadataWriter(Protocol):
     """Called under the table lock, before the completed file of any action is written."""
 
-    def before_publish(self, storage: Storage, base_path: str, clock: Clock) -> None: ...
+    def before_publish(self, publication: Publication) -> None: ...
 
 
 class TakeOffMetadataWriter:
@@ -23,9 +54,212 @@ class TakeOffMetadataWriter:
     the table anew from a listing at its next write.
     """
 
-    def before_publish(self, storage: Storage, base_path: str, clock: Clock) -> None:
-        config = read_table_config(storage, base_path, clock)
+    def before_publish(self, publication: Publication) -> None:
+        storage, base_path = publication.storage, publication.base_path
+        config = read_table_config(storage, base_path, publication.clock)
         listed = (keys.METADATA_PARTITIONS, keys.METADATA_PARTITIONS_INFLIGHT)
         if any(key.of(config.properties) for key in listed):
-            update_table_config(storage, base_path, {key.name: "" for key in listed}, clock)
-        storage.delete_tree(f"{base_path}/.hoodie/metadata")
+            update_table_config(storage, base_path, {key.name: "" for key in listed}, publication.clock)
+        storage.delete_tree(metadata_path(base_path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexSettings:
+    """Which indexes to keep: the number of file groups of a new one, 0 for none.
+
+    ``columns`` are those with statistics, none meaning all at the top of the schema.
+    """
+
+    column_stats_groups: int = 0
+    columns: tuple[str, ...] = ()
+    bloom_filter_groups: int = 0
+
+    @property
+    def kept_partitions(self) -> frozenset[str]:
+        asked = {
+            MetadataPartition.FILES: 1,
+            MetadataPartition.COLUMN_STATS: self.column_stats_groups,
+            MetadataPartition.BLOOM_FILTERS: self.bloom_filter_groups,
+        }
+        return frozenset(partition.path for partition, groups in asked.items() if groups)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdatingMetadataWriter:
+    """Writes the delta commit that goes with each action, and makes or remakes the table where that is needed.
+
+    Readers count the delta commit only once the action itself is completed. One that is damaged, that misses a commit
+    of the data table, or that can't follow an action is taken off; it is made anew as soon as nothing else is under
+    way. Hudi: HoodieBackedTableMetadataWriter.
+    """
+
+    indexes: IndexSettings = IndexSettings()
+
+    def before_publish(self, publication: Publication) -> None:
+        config = self._without_other_partitions(publication)
+        if MetadataPartition.FILES.path in config.metadata_partitions and self._keep_up(publication):
+            return
+        TakeOffMetadataWriter().before_publish(publication)
+        changes = changes_of(publication.instant, publication.data)
+        if changes is not None and is_quiet(publication.timeline, publication.instant.timestamp):
+            self._make(publication, changes)
+
+    def _make(self, publication: Publication, changes: FileChanges) -> None:
+        storage, base_path, clock = publication.storage, publication.base_path, publication.clock
+        config = read_table_config(storage, base_path, clock)
+        initialize(storage, base_path, config, publication.timeline, clock)
+        self._write(publication, MetadataTable.open(storage, base_path, publication.timeline, clock), changes)
+
+    def _keep_up(self, publication: Publication) -> bool:
+        """Bring the metadata table to the state after the action; False where that can't be done."""
+        try:
+            return self._update(publication)
+        except (CorruptTableError, TableNotFoundError, UnsupportedTableError):
+            return False  # as good as none
+
+    def _update(self, publication: Publication) -> bool:
+        instant = publication.instant
+        changes = changes_of(instant, publication.data)
+        if changes is None:
+            return False
+        table = MetadataTable.open(publication.storage, publication.base_path, publication.timeline, publication.clock)
+        table = recover(table, own=instant.timestamp)
+        if misses_commits(table, own=instant.timestamp):
+            return False
+        self._write(publication, table, changes)
+        if instant.action is Action.ROLLBACK:
+            undone = decode_payload(publication.data, instant.file_name)["commitsRollback"]
+            return all(self._undo(table.reloaded(), target, instant.timestamp) for target in undone)
+        return True
+
+    def _write(self, publication: Publication, table: MetadataTable, changes: FileChanges) -> None:
+        encoded: dict[MetadataPartition, Mapping[str, bytes]] = {MetadataPartition.FILES: encode_changes(changes)}
+        listed = read_table_config(table.storage, table.base_path, table.clock).metadata_partitions
+        may_make = is_quiet(publication.timeline, publication.instant.timestamp)
+        for index in _indexes(publication, self.indexes):
+            if index.partition.path not in listed:
+                if not may_make:
+                    continue
+                _make_index(table, index)
+            codec = CODECS[index.partition]
+            encoded[index.partition] = {key: codec.encode(key, one) for key, one in index.changes(changes).items()}
+        commit_changes(table.reloaded(), publication.instant.timestamp, encoded)
+
+    def _undo(self, table: MetadataTable, target: str, rollback: str) -> bool:
+        if _is_compacted(table, target):
+            return False
+        for one in commits_at(table, target):
+            undo_commit(table, one, f"{rollback}{ROLLBACK_SUFFIX}")
+        return True
+
+    def _without_other_partitions(self, publication: Publication) -> TableConfig:
+        """Take off the partitions that would fall behind, as Hudi does with those that its writer does not ask for."""
+        storage, base_path = publication.storage, publication.base_path
+        config = read_table_config(storage, base_path, publication.clock)
+        kept = self.indexes.kept_partitions
+        others = [one for one in config.metadata_partitions if one not in kept]
+        if not others:
+            return config
+        left = ",".join(one for one in config.metadata_partitions if one in kept)
+        config = update_table_config(storage, base_path, {keys.METADATA_PARTITIONS.name: left}, publication.clock)
+        for partition in MetadataPartition:
+            if partition.path in others:
+                storage.delete_tree(f"{metadata_path(base_path)}/{partition.path}")
+        return config
+
+
+def _make_index(table: MetadataTable, index: Index) -> None:
+    """Make the partition of an index from all files that are listed."""
+    live = {
+        key: {name: entry for name, entry in entries.items() if not entry.is_deleted}
+        for key, entries in read_file_records(table).items()
+    }
+    add_partition(
+        table.storage,
+        table.base_path,
+        table.data_timeline,
+        table.clock,
+        index.partition,
+        index.changes(live),
+        CODECS[index.partition],
+        groups=index.groups,
+    )
+
+
+def _indexes(publication: Publication, settings: IndexSettings) -> list[Index]:
+    storage, base_path = publication.storage, publication.base_path
+    found: list[Index] = []
+    if settings.bloom_filter_groups:
+        instant = publication.instant.timestamp
+        found.append(
+            BloomFilterIndex(storage=storage, base_path=base_path, instant=instant, groups=settings.bloom_filter_groups)
+        )
+    if settings.column_stats_groups:
+        columns = settings.columns or _columns_of(publication)
+        found.append(
+            ColumnStatsIndex(storage=storage, base_path=base_path, columns=columns, groups=settings.column_stats_groups)
+        )
+    return found
+
+
+def _columns_of(publication: Publication) -> tuple[str, ...]:
+    """All columns of the commit that completes, or of the newest before it."""
+    schema = ""
+    if publication.instant.comparable_action in COMMITS:
+        schema = CommitMetadata.decode(publication.data, publication.instant.file_name).schema_text
+    schema = schema or newest_schema(publication.timeline, publication.clock)
+    return top_columns(schema) if schema else ()
+
+
+def metadata_writer_of(properties: Mapping[str, str]) -> MetadataWriter:
+    """The writer that a job's ``hoodie.metadata.enable`` asks for."""
+    if not write_keys.METADATA_ENABLED.of(properties):
+        return TakeOffMetadataWriter()
+    stats = write_keys.METADATA_COLUMN_STATS.of(properties)
+    filters = write_keys.METADATA_BLOOM_FILTERS.of(properties)
+    return UpdatingMetadataWriter(
+        IndexSettings(
+            column_stats_groups=write_keys.METADATA_COLUMN_STATS_GROUPS.of(properties) if stats else 0,
+            columns=write_keys.METADATA_COLUMN_STATS_COLUMNS.of(properties),
+            bloom_filter_groups=write_keys.METADATA_BLOOM_FILTER_GROUPS.of(properties) if filters else 0,
+        )
+    )
+
+
+def recover(table: MetadataTable, own: str) -> MetadataTable:
+    """Bring a metadata table that a crash left in between to a state that can be written to.
+
+    Pending rollbacks are finished, pending delta commits rolled back, and so is a delta commit of ``own``: an earlier
+    attempt of the action got as far as here. Pending compactions stay: logs go on top of them.
+    """
+    for pending in table.timeline.pending({Action.ROLLBACK}):
+        plan = table.timeline.payload(pending.at(State.REQUESTED), table.clock)["instantToRollback"]
+        found = commits_at(table, plan["commitTime"])
+        target = found[0] if found else Instant(plan["commitTime"], Action(plan["action"]), State.INFLIGHT)
+        finish_undo(table, pending, target)
+        table = table.reloaded()
+    for left in table.timeline.instants:
+        if left.action is Action.DELTA_COMMIT and (not left.is_completed or left.timestamp == own):
+            time = next_instant_time(table.clock.now(), table.config.timezone, table.timeline.last_time)
+            undo_commit(table, left, time)
+            table = table.reloaded()
+    return table
+
+
+def misses_commits(table: MetadataTable, own: str) -> bool:
+    """Whether the data table has a completed write that the metadata table does not know, later than its first
+    instant: somebody wrote without telling it.
+    """
+    known = {one.timestamp for one in table.timeline.completed_commits()}
+    first = min(one.timestamp for one in table.timeline.completed_commits())
+    return any(
+        one.timestamp > first and one.timestamp not in known and one.timestamp != own
+        for one in table.data_timeline.instants
+        if one.is_completed and one.action in COMMITS
+    )
+
+
+def _is_compacted(table: MetadataTable, instant: str) -> bool:
+    """Whether a compaction has merged the delta commit of an instant, so that it can't be taken back any more."""
+    compactions = table.timeline.completed(Action.COMMIT)
+    return any(one.timestamp > instant for one in compactions) and bool(commits_at(table, instant))

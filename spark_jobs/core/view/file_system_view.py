@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.view.file_slice import BaseFile, FileGroup, FileSlice, LogFile
@@ -73,22 +74,31 @@ def merged_slice(group: FileGroup) -> FileSlice | None:
 
 
 def build_view(
-    files: Iterable[tuple[str, FileStatus]], visibility: Visibility, services: PendingServices
+    files: Iterable[tuple[str, FileStatus]],
+    visibility: Visibility,
+    services: PendingServices,
+    written_by: Callable[[str], frozenset[str] | None] = lambda instant: None,
 ) -> FileSystemView:
     """Group a listing of (partition, file) into slices.
 
     Files of instants that are not completed, and base files of pending compactions or clusterings, are not seen; files
     with other names are passed over.
+
+    :param written_by: the relative paths that a completed instant says it wrote, None where that is not known; asked
+        only where there are several base files of one slice, left by attempts of a task that outlived the commit.
+    :raises CorruptTableError: several base files of one slice, and none that its commit names.
     """
     bases: dict[GroupKey, dict[str, BaseFile]] = {}
+    rivals: dict[tuple[GroupKey, str], list[BaseFile]] = {}
     logs: dict[GroupKey, dict[str, list[LogFile]]] = {}
     versions: dict[tuple[str, str, str], int] = {}
     for partition, status in files:
         base_name = parse_base_file_name(status.name)
         if base_name is not None:
-            bases.setdefault((partition, base_name.file_id), {})[base_name.instant] = BaseFile(
-                partition, base_name, status.size
-            )
+            base, key = BaseFile(partition, base_name, status.size), (partition, base_name.file_id)
+            first = bases.setdefault(key, {}).setdefault(base_name.instant, base)
+            if first is not base:
+                rivals.setdefault((key, base_name.instant), [first]).append(base)
             continue
         log_name = parse_log_file_name(status.name)
         if log_name is None:
@@ -98,9 +108,27 @@ def build_view(
         if not log_name.is_cdc:
             by_instant = logs.setdefault((partition, log_name.file_id), {})
             by_instant.setdefault(log_name.base_instant, []).append(LogFile(partition, log_name, status.size))
+    for (key, instant), several in rivals.items():
+        if visibility.is_completed(instant):
+            bases[key][instant] = _the_committed_one(instant, several, written_by)
     keys = sorted(bases.keys() | logs.keys())
     groups = (_group(key, bases.get(key, {}), logs.get(key, {}), visibility, services) for key in keys)
     return FileSystemView(tuple(group for group in groups if group.slices), visibility, versions)
+
+
+def _the_committed_one(
+    instant: str, several: list[BaseFile], written_by: Callable[[str], frozenset[str] | None]
+) -> BaseFile:
+    written = written_by(instant)
+    named = [base for base in several if written is None or base.relative_path in written]
+    if (written is None and len(named) > 1) or not named:
+        paths = ", ".join(sorted(base.relative_path for base in several))
+        raise CorruptTableError(
+            f"{len(several)} base files of one file slice, and instant {instant} does not say which it wrote: {paths}",
+            todo="remove those that its commit does not name",
+            instant=instant,
+        )
+    return named[0]
 
 
 def _group(

@@ -27,7 +27,7 @@ def read_pending_services(timeline: ActiveTimeline, clock: Clock) -> PendingServ
 
 def compaction_groups(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:
     """(partition, file id) of each operation of a compaction plan, in its order."""
-    plan = timeline.payload(instant.at(State.REQUESTED), clock)
+    plan = timeline.plan(instant, clock)
     return [(one["partitionPath"] or "", one["fileId"] or "") for one in plan["operations"] or []]
 
 

@@ -1,0 +1,94 @@
+"""What an action of the data table means for the partition ``files`` (Hudi: HoodieTableMetadataUtil)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from spark_jobs.core.metadata_table.layout import identifier_of
+from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES, FileEntries, file_list, partition_list
+from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
+
+FileChanges = Mapping[str, FileEntries]
+"""Records to write, by key."""
+
+
+def encode_changes(changes: FileChanges) -> dict[str, bytes]:
+    """The values of the cells of a log block, by key."""
+    return {key: FILES.encode(key, entries) for key, entries in changes.items()}
+
+
+def changes_of(instant: Instant, data: bytes) -> FileChanges | None:
+    """The records for an action that is about to complete.
+
+    :param data: the content of its completed file.
+    :returns: None for an action that the metadata table can't follow; it has to be built anew after it.
+    :raises CorruptTableError: ``data`` is no payload of the action.
+    """
+    if instant.comparable_action in COMMITS:
+        return changes_of_commit(CommitMetadata.decode(data, instant.file_name))
+    if instant.action is Action.CLEAN:
+        return changes_of_clean(decode_payload(data, instant.file_name))
+    if instant.action is Action.ROLLBACK:
+        return changes_of_rollback(decode_payload(data, instant.file_name))
+    return None
+
+
+def changes_of_commit(metadata: CommitMetadata) -> FileChanges:
+    """New files by partition, and all partitions of the commit, known ones too. Replaced files stay until a clean."""
+    sizes: dict[str, dict[str, int]] = {}
+    for stat in metadata.write_stats:
+        known = sizes.setdefault(stat.partition_path, {})
+        written = {path.rsplit("/", 1)[-1]: size for path, size in (stat.cdc_stats or {}).items()}
+        if stat.path:
+            written[stat.file_name] = stat.file_size_in_bytes
+        for name, size in written.items():
+            known[name] = max(size, known.get(name, 0))
+    changes: dict[str, FileEntries] = {ALL_PARTITIONS: partition_list(sizes)}
+    changes.update({identifier_of(partition): file_list(names) for partition, names in sizes.items() if names})
+    return changes
+
+
+def changes_of_clean(metadata: Mapping[str, Any]) -> FileChanges:
+    """Files that go, and partitions that went with their last file."""
+    partitions: Mapping[str, Mapping[str, Any]] = metadata["partitionMetadata"]
+    changes: dict[str, FileEntries] = {}
+    gone = [one["partitionPath"] for one in partitions.values() if one.get("isPartitionDeleted")]
+    if gone:
+        changes[ALL_PARTITIONS] = partition_list((), gone)
+    for one in partitions.values():
+        names = _names(one["deletePathPatterns"])
+        if names:
+            changes[identifier_of(one["partitionPath"])] = file_list({}, names)
+    return changes
+
+
+def changes_of_rollback(metadata: Mapping[str, Any]) -> FileChanges:
+    """Log files that the rollback added and those whose blocks it took back: both stand on storage after it.
+
+    The files that it deleted were never listed, or leave with the delta commit that listed them.
+    """
+    partitions: Mapping[str, Mapping[str, Any]] = metadata["partitionMetadata"]
+    changes: dict[str, FileEntries] = {}
+    for one in partitions.values():
+        sizes: dict[str, int] = {}
+        for logs in (one.get("rollbackLogFiles"), one.get("logFilesFromFailedCommit")):
+            for path, size in (logs or {}).items():
+                name = path.rsplit("/", 1)[-1]
+                sizes[name] = max(int(size), sizes.get(name, 0))
+        if sizes:
+            changes[identifier_of(one["partitionPath"])] = file_list(sizes)
+    return changes
+
+
+def changes_of_listing(files: Mapping[str, Mapping[str, int]]) -> FileChanges:
+    """All records of a new metadata table: bytes by file name, by partition path."""
+    changes: dict[str, FileEntries] = {ALL_PARTITIONS: partition_list(files)}
+    changes.update({identifier_of(partition): file_list(names) for partition, names in files.items()})
+    return changes
+
+
+def _names(paths: Iterable[str]) -> list[str]:
+    return [path.rsplit("/", 1)[-1] for path in paths]

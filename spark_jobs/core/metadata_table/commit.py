@@ -1,0 +1,229 @@
+"""Writing to the metadata table: a delta commit, and its undoing.
+
+Hudi: HoodieBackedTableMetadataWriter.commitInternal, and a rollback by listing. The caller holds the lock of the data
+table, which guards the metadata table too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from spark_jobs.core.files.hfile.writer import write_hfile
+from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, parse_blocks
+from spark_jobs.core.files.log_writer import command_block
+from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName
+from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes
+from spark_jobs.core.metadata_table.schema import RECORD_TEXT, STORED_TEXT
+from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
+from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.view.file_slice import FileSlice, LogFile
+
+WRITE_TOKEN = "0-0-1"
+
+
+EncodedChanges = Mapping[MetadataPartition, Mapping[str, bytes]]
+"""What a delta commit writes: by partition, the values of cells by key."""
+
+
+def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> None:
+    """Write one delta commit: a log file for each file group with changes; without changes it has no file.
+
+    :raises CorruptTableError: a partition that has changes has no file group.
+    """
+    targets = [target for partition, values in changes.items() for target in _targets(table, partition, values)]
+    requested = request(table.timeline, time, Action.DELTA_COMMIT)
+    profile = CommitMetadata(
+        write_stats=tuple(stat for target in targets for stat in target.profile()),
+        operation_type=OperationType.UPSERT_PREPPED,
+    )
+    inflight = transition(table.timeline, requested, State.INFLIGHT, profile.encode())
+    stats = tuple(target.append(table, time) for target in targets)
+    transition(table.timeline, inflight, State.COMPLETED, delta_commit_metadata(stats, OperationType.UPSERT_PREPPED))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """A file group and the cells that it gets, in a log on top of ``base_instant``."""
+
+    partition: MetadataPartition
+    latest: FileSlice
+    base_instant: str
+    version: int
+    values: Mapping[str, bytes]
+
+    def profile(self) -> tuple[WriteStat, WriteStat]:
+        """What the inflight file says: Hudi's rollback finds the file group by it."""
+        nothing = WriteStat(file_id="", path=None, partition_path=self.partition.path)
+        group = replace(
+            nothing,
+            file_id=self.latest.file_id,
+            prev_commit=self.base_instant,
+            num_update_writes=len(self.values),
+        )
+        return nothing, group
+
+    def append(self, table: MetadataTable, time: str) -> WriteStat:
+        name = LogFileName(self.latest.file_id, self.base_instant, self.version, WRITE_TOKEN)
+        path = f"{self.partition.path}/{name}"
+        content = _data_block(time, self.values)
+        table.storage.create(f"{table.folder}/{path}", content)
+        is_latest = self.latest.base_instant == self.base_instant
+        base = self.latest.base_file if is_latest else None
+        logs = [str(log.name) for log in self.latest.log_files if log.name.base_instant == self.base_instant]
+        return WriteStat(
+            file_id=self.latest.file_id,
+            path=path,
+            partition_path=self.partition.path,
+            prev_commit=self.base_instant,
+            num_writes=len(self.values),
+            num_update_writes=len(self.values),
+            total_write_bytes=len(content),
+            file_size_in_bytes=len(content),
+            log_version=self.version,
+            base_file=str(base.name) if base else "",
+            log_files=(*logs, str(name)),
+        )
+
+
+def _targets(table: MetadataTable, partition: MetadataPartition, values: Mapping[str, bytes]) -> list[_Target]:
+    if not values:
+        return []
+    slices = table.slices(partition)
+    view = table.view(partition)
+    keys = list(values)
+    shares: dict[int, dict[str, bytes]] = {}
+    for key, group in zip(keys, group_indexes(keys, len(slices)).tolist(), strict=True):
+        shares.setdefault(group, {})[key] = values[key]
+    targets = []
+    for group, share in sorted(shares.items()):
+        latest = slices[group]
+        base_instant = table.base_instant_for(latest.file_id, partition, view) or latest.base_instant
+        version = view.log_versions.get((partition.path, latest.file_id, base_instant), 0) + 1
+        targets.append(
+            _Target(partition=partition, latest=latest, base_instant=base_instant, version=version, values=share)
+        )
+    return targets
+
+
+def delta_commit_metadata(stats: tuple[WriteStat, ...], operation: OperationType, *, compacted: bool = False) -> bytes:
+    """The completed file of a commit on the metadata table."""
+    return CommitMetadata(
+        write_stats=stats, operation_type=operation, compacted=compacted, extra_metadata={SCHEMA_KEY: RECORD_TEXT}
+    ).encode()
+
+
+def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
+    """Roll a delta commit back, pending or completed; ``time`` is that of the rollback.
+
+    :raises AlreadyExistsError: the rollback's instant is taken.
+    """
+    logs = _logs_with_blocks_of(table, target.timestamp)
+    plan = {
+        "instantToRollback": {"commitTime": target.timestamp, "action": target.action.value},
+        "RollbackRequests": [
+            {
+                "partitionPath": log.partition,
+                "fileId": log.name.file_id,
+                "latestBaseInstant": log.name.base_instant,
+                "filesToBeDeleted": [],
+                "logBlocksToBeDeleted": {f"{table.folder}/{log.relative_path}": log.size},
+            }
+            for log in logs
+        ],
+        "version": 1,
+    }
+    requested = request(table.timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan))
+    finish_undo(table, transition(table.timeline, requested, State.INFLIGHT, b""), target)
+
+
+def finish_undo(table: MetadataTable, rollback: Instant, target: Instant) -> None:
+    """Carry a planned rollback out, from wherever a crash left it."""
+    timeline = table.timeline
+    if rollback.state is State.REQUESTED:
+        rollback = transition(timeline, rollback, State.INFLIGHT, b"")
+    partitions: dict[str, dict[str, object]] = {}
+    for log in _logs_with_blocks_of(table, target.timestamp):
+        command, size = _cancel(table, log, rollback.timestamp, target.timestamp)
+        outcome = partitions.setdefault(
+            log.partition,
+            {
+                "partitionPath": log.partition,
+                "successDeleteFiles": [],
+                "failedDeleteFiles": [],
+                "rollbackLogFiles": {},
+                "logFilesFromFailedCommit": {},
+            },
+        )
+        outcome["rollbackLogFiles"] = {**_sizes(outcome["rollbackLogFiles"]), command: size}
+        failed = {**_sizes(outcome["logFilesFromFailedCommit"]), f"{table.folder}/{log.relative_path}": log.size}
+        outcome["logFilesFromFailedCommit"] = failed
+    # the completed file first: from then on nobody counts its blocks, and a crash leaves a pending instant
+    for state in (State.COMPLETED, State.INFLIGHT, State.REQUESTED):
+        table.storage.delete(timeline.path(target.at(state)))
+    metadata = {
+        "startRollbackTime": rollback.timestamp,
+        "timeTakenInMillis": 0,
+        "totalFilesDeleted": 0,
+        "commitsRollback": [target.timestamp],
+        "partitionMetadata": partitions,
+        "version": 1,
+        "instantsRollback": [{"commitTime": target.timestamp, "action": target.action.value}],
+    }
+    transition(timeline, rollback, State.COMPLETED, encode_payload(ROLLBACK_METADATA, metadata))
+
+
+def commits_at(table: MetadataTable, time: str) -> list[Instant]:
+    """The commits of an instant, in whatever state."""
+    return [one for one in table.timeline.find(time) if one.comparable_action in COMMITS]
+
+
+def _data_block(time: str, values: Mapping[str, bytes]) -> bytes:
+    cells = sorted((key.encode("utf-8"), value) for key, value in values.items())
+    content = write_hfile(cells, file_info={b"schema": STORED_TEXT.encode()})
+    headers = {HeaderKey.SCHEMA: STORED_TEXT, HeaderKey.INSTANT_TIME: time}
+    return encode_block(BlockType.HFILE_DATA_BLOCK, headers, content)
+
+
+def _logs_with_blocks_of(table: MetadataTable, instant: str) -> list[LogFile]:
+    """Log files with a block of an instant that no command has taken back."""
+    found: list[LogFile] = []
+    for partition in MetadataPartition:
+        for group in table.view(partition).all_groups():
+            for one in group.slices:
+                found += _uncancelled(table, one.log_files, instant)
+    return found
+
+
+def _uncancelled(table: MetadataTable, logs: tuple[LogFile, ...], instant: str) -> list[LogFile]:
+    found: list[LogFile] = []
+    for log in logs:
+        with ExitStack() as stack:
+            file = stack.enter_context(table.storage.open_input(f"{table.folder}/{log.relative_path}"))
+            for block in parse_blocks(file):
+                if block.is_rollback and block.target_instant == instant:
+                    found.clear()
+                elif block.type is not BlockType.COMMAND_BLOCK and block.instant == instant and log not in found:
+                    found.append(log)
+    return found
+
+
+def _cancel(table: MetadataTable, log: LogFile, rollback: str, target: str) -> tuple[str, int]:
+    """A log file whose only block takes the target's blocks back; its path and size."""
+    view = table.view(next(one for one in MetadataPartition if one.path == log.partition))
+    version = view.log_versions[(log.partition, log.name.file_id, log.name.base_instant)] + 1
+    name = LogFileName(log.name.file_id, log.name.base_instant, version, UNKNOWN_WRITE_TOKEN)
+    data = command_block(rollback, target)
+    path = f"{table.folder}/{log.partition}/{name}"
+    table.storage.create(path, data)
+    return path, len(data)
+
+
+def _sizes(value: object) -> dict[str, int]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,142 @@
+"""What an action of the data table means for the partitions that follow from its base files.
+
+Hudi: HoodieTableMetadataUtil (convertMetadataToColumnStatsRecords, convertMetadataToBloomFilterRecords).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.files.names import join, parse_base_file_name
+from spark_jobs.core.metadata_table.bloom_filters import StoredBloomFilter, bloom_tombstone, read_footer_filter
+from spark_jobs.core.metadata_table.changes import FileChanges
+from spark_jobs.core.metadata_table.column_stats import ColumnStats, tombstone
+from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
+from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
+from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
+from spark_jobs.core.metadata_table.records import ALL_PARTITIONS
+from spark_jobs.core.schema.meta_fields import META_FIELDS
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.timeline.active import ActiveTimeline
+
+R = TypeVar("R")
+_File = tuple[str, str]
+
+_FOOTERS_AT_ONCE = 8
+
+
+class Index(Protocol):
+    """A partition of the metadata table that follows from the base files of the data table.
+
+    ``groups`` is the number of file groups of a new partition.
+    """
+
+    partition: ClassVar[MetadataPartition]
+
+    @property
+    def groups(self) -> int: ...
+
+    def changes(self, files: FileChanges) -> Mapping[str, Any]:
+        """Records, in the form of the partition's codec, for what changes in ``files``.
+
+        New base files are read, deleted files are tombstones. Log files have no records.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnStatsIndex:
+    """``columns`` of base files, by their footers."""
+
+    partition: ClassVar[MetadataPartition] = MetadataPartition.COLUMN_STATS
+    storage: Storage
+    base_path: str
+    columns: tuple[str, ...]
+    groups: int
+
+    def changes(self, files: FileChanges) -> dict[str, ColumnStats]:
+        new, gone = _files_of(files)
+        found = {
+            column_stats_key(column, partition, name): tombstone(name, column)
+            for partition, name in gone
+            for column in self.columns
+        }
+        for (partition, name), stats in zip(new, _each(self._footer, new), strict=True):
+            found.update({column_stats_key(one.column, partition, name): one for one in stats})
+        return found
+
+    def _footer(self, file: _File) -> list[ColumnStats]:
+        return read_footer_stats(self.storage, f"{self.base_path}/{join(*file)}", self.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BloomFilterIndex:
+    """The filters in the footers of base files; ``instant`` is told in the records."""
+
+    partition: ClassVar[MetadataPartition] = MetadataPartition.BLOOM_FILTERS
+    storage: Storage
+    base_path: str
+    instant: str
+    groups: int
+
+    def changes(self, files: FileChanges) -> dict[str, StoredBloomFilter]:
+        new, gone = _files_of(files)
+        found = {
+            bloom_filter_key(partition, name): bloom_tombstone(self.instant)
+            for partition, name in gone
+            if parse_base_file_name(name) is not None
+        }
+        for file, one in zip(new, _each(self._footer, new), strict=True):
+            if one is not None:
+                found[bloom_filter_key(*file)] = one
+        return found
+
+    def _footer(self, file: _File) -> StoredBloomFilter | None:
+        return read_footer_filter(self.storage, f"{self.base_path}/{join(*file)}", self.instant)
+
+
+def _files_of(changes: FileChanges) -> tuple[list[_File], list[_File]]:
+    """(partition, name) of the base files that come, and of all files that go."""
+    new: list[_File] = []
+    gone: list[_File] = []
+    for key, entries in changes.items():
+        if key == ALL_PARTITIONS:
+            continue
+        for name, entry in entries.items():
+            if entry.is_deleted:
+                gone.append((partition_of(key), name))
+            elif parse_base_file_name(name) is not None:
+                new.append((partition_of(key), name))
+    return new, gone
+
+
+def _each(read: Callable[[_File], R], files: Sequence[_File]) -> list[R]:
+    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        return list(pool.map(read, files))
+
+
+def newest_schema(timeline: ActiveTimeline, clock: Clock) -> str:
+    """The schema of the newest commit that has one; empty where none has."""
+    for instant in reversed(timeline.completed_commits()):
+        text = timeline.commit_metadata(instant, clock).schema_text
+        if text:
+            return text
+    return ""
+
+
+def top_columns(schema_json: str) -> tuple[str, ...]:
+    """The meta columns and all columns at the top of an Avro schema, which may have the former or not.
+
+    :raises CorruptTableError: it is no record schema.
+    """
+    try:
+        names = [str(field["name"]) for field in json.loads(schema_json)["fields"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptTableError(f"the schema to index the columns of is none ({error})") from error
+    return tuple(dict.fromkeys([*META_FIELDS, *names]))

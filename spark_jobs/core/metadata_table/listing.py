@@ -1,0 +1,62 @@
+"""A table's files as its metadata table lists them (Hudi: BaseTableMetadata, FileSystemBackedTableMetadata)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.files.names import join
+from spark_jobs.core.metadata_table.layout import identifier_of, partition_of
+from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries
+from spark_jobs.core.metadata_table.scan import read_file_records
+from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.view.listing import Listing
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataListing:
+    """Listed files without a directory being looked at. Their sizes are lower bounds for log files.
+
+    :param timeline: of the data table, loaded before: what completed later is not in the listing, unless the metadata
+        table was compacted meanwhile.
+    :param fallback: asked where the metadata table is damaged, or was taken off by a writer just now.
+    """
+
+    storage: Storage
+    base_path: str
+    timeline: ActiveTimeline
+    clock: Clock
+    fallback: Listing
+
+    def partitions(self) -> list[str]:
+        records = self._read([ALL_PARTITIONS])
+        if records is None or ALL_PARTITIONS not in records:
+            return self.fallback.partitions()
+        live = (name for name, entry in records[ALL_PARTITIONS].items() if not entry.is_deleted)
+        return sorted(partition_of(name) for name in live)
+
+    def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
+        wanted = list(partitions)
+        records = self._read([identifier_of(partition) for partition in wanted])
+        if records is None:
+            yield from self.fallback.files(wanted)
+            return
+        for partition in wanted:
+            for name, entry in sorted(records.get(identifier_of(partition), {}).items()):
+                if not entry.is_deleted:
+                    yield partition, self._status(partition, name, entry.size)
+
+    def _read(self, keys: Collection[str]) -> Mapping[str, FileEntries] | None:
+        try:
+            table = MetadataTable.open(self.storage, self.base_path, self.timeline, self.clock)
+            return read_file_records(table, keys)
+        except StorageError:
+            return None
+
+    def _status(self, partition: str, name: str, size: int) -> FileStatus:
+        path = f"{self.base_path}/{join(partition, name)}"
+        return FileStatus(path=path, size=size, modified_ms=0, is_directory=False, etag="")

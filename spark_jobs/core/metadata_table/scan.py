@@ -1,0 +1,149 @@
+"""Reading the records of the metadata table: base HFile, then the valid log blocks, merged by key.
+
+Hudi: HoodieBackedTableMetadata, HoodieMetadataLogRecordReader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
+from typing import TypeVar
+
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files.delete_records import decode_delete_records
+from spark_jobs.core.files.hfile.cells import Cells
+from spark_jobs.core.files.hfile.reader import HFileReader
+from spark_jobs.core.files.hfile.source import source_of
+from spark_jobs.core.files.log_block import BlockType, LogBlock, parse_blocks
+from spark_jobs.core.metadata_table.codec import Codec
+from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes
+from spark_jobs.core.metadata_table.records import FILES, FileEntries
+from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.view.file_slice import FileSlice
+
+R = TypeVar("R")
+
+
+def read_file_records(table: MetadataTable, keys: Collection[str] | None = None) -> dict[str, FileEntries]:
+    """The records of ``files`` by key: some, or all of them.
+
+    :raises CorruptTableError: the metadata table is damaged or incomplete.
+    """
+    return read_records(table, MetadataPartition.FILES, FILES, keys)
+
+
+def read_records(
+    table: MetadataTable, partition: MetadataPartition, codec: Codec[R], keys: Collection[str] | None = None
+) -> dict[str, R]:
+    """The merged records of a partition by key.
+
+    :param keys: the wanted ones, looked up in their file groups alone; None for all.
+    """
+    slices = table.slices(partition)
+    if keys is None:
+        return {key: record for one in slices for key, record in read_slice(table, one, codec).items()}
+    ordered = sorted(set(keys))
+    groups = group_indexes(ordered, len(slices))
+    found: dict[str, R] = {}
+    for number, one in enumerate(slices):
+        wanted = [key for key, group in zip(ordered, groups, strict=True) if group == number]
+        if wanted:
+            found.update(_read(table, one, codec, _at_keys(wanted)))
+    return found
+
+
+def read_prefixes(
+    table: MetadataTable, partition: MetadataPartition, codec: Codec[R], prefixes: Collection[str]
+) -> dict[str, R]:
+    """The merged records whose keys begin with one of the prefixes, from all file groups."""
+    lookup = _at_prefixes(prefixes)
+    return {key: one for part in table.slices(partition) for key, one in _read(table, part, codec, lookup).items()}
+
+
+def read_slice(table: MetadataTable, one: FileSlice, codec: Codec[R]) -> dict[str, R]:
+    """All merged records of one file slice."""
+    return _read(table, one, codec, HFileReader.arrays)
+
+
+Lookup = Callable[[HFileReader], Iterator[Cells]]
+
+
+def _read(table: MetadataTable, one: FileSlice, codec: Codec[R], lookup: Lookup) -> dict[str, R]:
+    found: dict[str, R] = {}
+    if one.base_file is not None:
+        path = f"{table.folder}/{one.base_file.relative_path}"
+        with table.storage.open_input(path) as file:
+            reader = HFileReader(file, path)
+            schema = _schema_of(reader, path)
+            found = {key: codec.decode(value, schema, path) for key, value in _cells(reader, lookup)}
+    with ExitStack() as open_files:
+        for where, block in valid_blocks(table, one, open_files):
+            if block.type is BlockType.DELETE_BLOCK:
+                for part in decode_delete_records(block.read_content()):
+                    for key in part.keys.to_pylist():
+                        found.pop(key, None)
+                continue
+            content = source_of(block.file, where).section(block.content_start, block.content_length)
+            for key, value in _cells(HFileReader(content, where), lookup):
+                record = codec.decode(value, block.schema_json, where)
+                found[key] = codec.merge(found[key], record) if key in found else record
+    return found
+
+
+def valid_blocks(table: MetadataTable, one: FileSlice, open_files: ExitStack) -> list[tuple[str, LogBlock]]:
+    """The data and delete blocks of a slice that hold, oldest first, each with where it stands.
+
+    :param open_files: keeps the log files open for as long as blocks are read.
+    :raises UnsupportedTableError: a kind of block that no metadata table of version 6 has.
+    """
+    valid: list[tuple[str, LogBlock]] = []
+    for log in one.log_files:
+        path = f"{table.folder}/{log.relative_path}"
+        for block in parse_blocks(open_files.enter_context(table.storage.open_input(path))):
+            if block.is_corrupt:
+                continue
+            if block.is_rollback:
+                valid = [entry for entry in valid if entry[1].instant != block.target_instant]
+            elif block.type not in (BlockType.HFILE_DATA_BLOCK, BlockType.DELETE_BLOCK):
+                raise UnsupportedTableError(f"{path} has a {block.type.name}, which no metadata table has")
+            elif block.instant is not None and table.counts(block.instant):
+                valid.append((path, block))
+    return _by_log_compaction(valid)
+
+
+def _by_log_compaction(blocks: list[tuple[str, LogBlock]]) -> list[tuple[str, LogBlock]]:
+    """Without the blocks that a block of a log compaction stands for; it comes in the place of the newest of them."""
+    covered = {instant for _, block in blocks for instant in block.compacted_instants}
+    places: dict[str | None, int] = {}
+    kept: list[tuple[int, tuple[str, LogBlock]]] = []
+    for number, entry in enumerate(blocks):
+        block = entry[1]
+        place = max((places[one] for one in block.compacted_instants if one in places), default=number)
+        places.setdefault(block.instant, place)
+        if block.instant not in covered:
+            kept.append((place, entry))
+    return [entry for _, entry in sorted(kept, key=lambda one: one[0])]
+
+
+def _schema_of(reader: HFileReader, where: str) -> str:
+    schema = reader.info.get(b"schema")
+    if schema is None:
+        raise CorruptTableError(f"{where} carries no Avro schema", where=where)
+    return schema.decode("utf-8", "replace")
+
+
+def _cells(reader: HFileReader, lookup: Lookup) -> Iterator[tuple[str, bytes]]:
+    """Cells in their order, those of equal keys too."""
+    for cells in lookup(reader):
+        for key, value in cells.pairs():
+            yield key.decode("utf-8", "replace"), value
+
+
+def _at_keys(keys: Collection[str]) -> Lookup:
+    wanted = [key.encode("utf-8", "surrogatepass") for key in keys]
+    return lambda reader: reader.lookup(wanted)
+
+
+def _at_prefixes(prefixes: Collection[str]) -> Lookup:
+    wanted = [prefix.encode("utf-8", "surrogatepass") for prefix in prefixes]
+    return lambda reader: reader.lookup_prefixes(wanted)

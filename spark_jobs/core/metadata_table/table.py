@@ -1,0 +1,144 @@
+"""The metadata table of a table as one reader or writer sees it (Hudi: HoodieBackedTableMetadata)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.config import table_keys
+from spark_jobs.core.config.table_config import TableConfig, read_table_config
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
+from spark_jobs.core.view.pending import read_pending_services
+from spark_jobs.core.view.visibility import Visibility
+
+SOLO_PREFIX = "0" * 14
+"""Instants of a metadata table that was made together with its table begin so."""
+
+COMPACTION_SUFFIX = "001"
+CLEAN_SUFFIX = "002"
+ROLLBACK_SUFFIX = "006"
+"""What stands behind an instant of the data table where the metadata table acts on its own."""
+
+_OWN_SUFFIXES = frozenset({"001", "002", "003", "004", "005", "006"})
+FIRST_INITIALIZATION = 10
+"""From here on, by which a partition was made; in three digits."""
+
+
+@dataclass(frozen=True)
+class MetadataTable:
+    """``base_path`` is that of the data table; both timelines were loaded before any file was listed."""
+
+    storage: Storage
+    base_path: str
+    config: TableConfig
+    timeline: ActiveTimeline
+    data_timeline: ActiveTimeline
+    clock: Clock
+
+    @staticmethod
+    def open(storage: Storage, base_path: str, data_timeline: ActiveTimeline, clock: Clock) -> MetadataTable:
+        """
+        :raises TableNotFoundError: there is none.
+        :raises CorruptTableError: it has no completed instant.
+        """
+        folder = metadata_path(base_path)
+        config = read_table_config(storage, folder, clock)
+        archive = f"{folder}/.hoodie/{table_keys.ARCHIVE_FOLDER.of(config.properties)}"
+        timeline = ActiveTimeline.load(storage, f"{folder}/.hoodie", archive)
+        if not timeline.completed_commits():
+            raise CorruptTableError(f"the metadata table of {base_path} has no completed instant", path=folder)
+        return MetadataTable(storage, base_path, config, timeline, data_timeline, clock)
+
+    def reloaded(self) -> MetadataTable:
+        """The same with its timeline as it stands now."""
+        return MetadataTable(
+            self.storage, self.base_path, self.config, self.timeline.reload(), self.data_timeline, self.clock
+        )
+
+    @property
+    def folder(self) -> str:
+        """The base path of the metadata table."""
+        return metadata_path(self.base_path)
+
+    def view(self, partition: MetadataPartition) -> FileSystemView:
+        """The file groups of a partition, with the metadata table's own timeline as the judge of base files."""
+        listed = self.storage.list(f"{self.folder}/{partition.path}")
+        files = ((partition.path, status) for status in listed if not status.is_directory)
+        return build_view(files, self._committed, self._pending)
+
+    def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
+        """The latest slice of each file group in the order of their numbers.
+
+        :raises CorruptTableError: the partition has no file groups, although it is listed.
+        """
+        found = sorted(self.view(partition).latest_slices(), key=lambda one: one.file_id)
+        if not found:
+            raise CorruptTableError(f"partition {partition.path} of the metadata table has no files", path=self.folder)
+        return tuple(found)
+
+    def counts(self, instant: str) -> bool:
+        """Whether the log blocks of an instant hold.
+
+        It has to be completed here, and either on the data table too (a write completes here first) or be an instant
+        that only the metadata table has. Hudi: HoodieTableMetadataUtil.getValidInstantTimestamps.
+        """
+        if not self._committed.is_completed(instant):
+            return False
+        return is_own_instant(instant) or instant in self._completed_data or instant in self._rolled_back
+
+    @cached_property
+    def pending_compactions(self) -> tuple[Instant, ...]:
+        return self.timeline.pending({Action.COMPACTION, Action.LOG_COMPACTION})
+
+    def base_instant_for(self, file_id: str, partition: MetadataPartition, view: FileSystemView) -> str | None:
+        """The base instant that new logs of a file group get; that of a pending compaction where there is one."""
+        pending = self._pending.compaction.get((partition.path, file_id))
+        if pending is not None:
+            return pending
+        return next((group.slices[0].base_instant for group in view.all_groups() if group.file_id == file_id), None)
+
+    @cached_property
+    def _committed(self) -> Visibility:
+        return Visibility.of(self.timeline)
+
+    @cached_property
+    def _pending(self) -> PendingServices:
+        return read_pending_services(self.timeline, self.clock)
+
+    @cached_property
+    def _completed_data(self) -> frozenset[str]:
+        return frozenset(one.timestamp for one in self.data_timeline.instants if one.is_completed)
+
+    @cached_property
+    def _rolled_back(self) -> frozenset[str]:
+        """What completed rollbacks of the data table undid; only asked for blocks that nothing else accounts for."""
+        found: set[str] = set()
+        for rollback in self.data_timeline.completed(Action.ROLLBACK):
+            found.update(self.data_timeline.payload(rollback, self.clock)["commitsRollback"])
+        for restore in self.data_timeline.completed(Action.RESTORE):
+            found.update(self.data_timeline.payload(restore, self.clock)["instantsToRollback"])
+        return frozenset(found)
+
+
+def is_own_instant(instant: str) -> bool:
+    """Whether only the metadata table has this instant: 20 digits with a suffix of its own, or its very first."""
+    if instant.startswith(SOLO_PREFIX):
+        return True
+    if len(instant) != 20:
+        return False
+    suffix = instant[17:]
+    return suffix in _OWN_SUFFIXES or int(suffix) >= FIRST_INITIALIZATION
+
+
+def is_initial(instant: str) -> bool:
+    """Whether a partition was made by this instant."""
+    if len(instant) == 17:
+        return instant.startswith(SOLO_PREFIX)
+    return len(instant) == 20 and int(instant[17:]) >= FIRST_INITIALIZATION

@@ -1,0 +1,134 @@
+"""Where the rows of bootstrapped base files are (Hudi: HFileBootstrapIndex).
+
+A table bootstrapped with METADATA_ONLY has base files of instant ``00000000000001`` with the meta columns alone; its
+index tells for each the file that it was made from, which has the rows in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.table_config import TableConfig
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files.hfile.reader import HFileReader
+from spark_jobs.core.storage import Storage, locate
+from spark_jobs.core.timeline.avro_codec import decode_payload
+
+BOOTSTRAP_INSTANT = "00000000000001"
+"""Of a METADATA_ONLY bootstrap; one that copies rows has ``00000000000002``."""
+
+INDEX_FOLDER = ".hoodie/.aux/.bootstrap"
+_INDEX_NAME = f"00000000-0000-0000-0000-000000000000-0_1-0-1_{BOOTSTRAP_INSTANT}.hfile"
+BY_PARTITION = f"{INDEX_FOLDER}/.partitions/{_INDEX_NAME}"
+BY_FILE_ID = f"{INDEX_FOLDER}/.fileids/{_INDEX_NAME}"
+
+_INDEX_INFO = b"INDEX_INFO"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """The file that a base file was made from; ``partition`` and ``path`` are relative to the bootstrap base path."""
+
+    partition: str
+    path: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapIndex:
+    """The index of one table. Pickles by value; each question reads what it needs of the index's files.
+
+    ``source_path`` is ``hoodie.bootstrap.base.path``: the index names whole paths, of which the part behind the base
+    path that it was written with counts, so that source files may move if the property says where.
+    """
+
+    storage: Storage
+    base_path: str
+    source_path: str
+
+    @staticmethod
+    def of(storage: Storage, base_path: str, config: TableConfig) -> BootstrapIndex | None:
+        """None for a table that was not bootstrapped.
+
+        :raises UnsupportedTableError: a bootstrapped table without an index, or with another kind of index.
+        """
+        source_path = keys.BOOTSTRAP_BASE_PATH.of(config.properties)
+        if not source_path:
+            return None
+        kind = keys.BOOTSTRAP_INDEX_CLASS.of(config.properties).rpartition(".")[2]
+        if kind != "HFileBootstrapIndex":
+            raise UnsupportedTableError(
+                f"table {config.name} has the bootstrap index {kind}, which does not tell where its rows are",
+                todo="bootstrap it again with hoodie.bootstrap.index.enable=true",
+                table=config.name,
+            )
+        return BootstrapIndex(storage=storage, base_path=base_path, source_path=source_path.rstrip("/"))
+
+    def source_of(self, partition: str, file_id: str) -> SourceFile:
+        """What a base file of :data:`BOOTSTRAP_INSTANT` was made from.
+
+        :raises CorruptTableError: the index does not know it.
+        """
+        key = f"part={partition};fileid={file_id}".encode()
+        with self._open(BY_FILE_ID) as reader:
+            value = reader.get([key]).get(key)
+            if value is None:
+                raise CorruptTableError(
+                    f"the bootstrap index of {self.base_path} does not know file group {file_id} of {partition!r}",
+                    todo="restore the file of the index from a backup",
+                    file_id=file_id,
+                )
+            entry = decode_payload(value, BY_FILE_ID)
+            return self._source(entry, entry.get("bootstrapFileStatus"), _base_path_of(reader))
+
+    def sources(self, partition: str) -> dict[str, SourceFile]:
+        """By file id, what all base files of a partition were made from; none where it was not bootstrapped so."""
+        key = f"part={partition}".encode()
+        with self._open(BY_PARTITION) as reader:
+            value = reader.get([key]).get(key)
+            if value is None:
+                return {}
+            entry = decode_payload(value, BY_PARTITION)
+            files = entry.get("fileIdToBootstrapFile") or {}
+            base = _base_path_of(reader)
+            return {file_id: self._source(entry, status, base) for file_id, status in files.items()}
+
+    def locate(self, source: SourceFile) -> tuple[Storage, str]:
+        """The storage of a source file, and its path there."""
+        storage, base_path = locate(self.source_path)
+        return storage, f"{base_path}/{source.path}"
+
+    @contextmanager
+    def _open(self, name: str) -> Iterator[HFileReader]:
+        path = f"{self.base_path}/{name}"
+        with self.storage.open_input(path) as file:
+            yield HFileReader(file, path)
+
+    def _source(self, entry: Mapping[str, Any], status: Any, base: str) -> SourceFile:
+        try:
+            path, size = without_scheme(status["path"]["uri"]), int(status["length"])
+            partition = str(entry["bootstrapPartitionPath"] or "")
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptTableError(f"the bootstrap index of {self.base_path} has an entry without a path") from error
+        if not path.startswith(f"{base}/"):
+            raise UnsupportedTableError(
+                f"the bootstrap index of {self.base_path} names {path}, which is not below its base path {base}",
+                todo="read the table with Hudi",
+            )
+        return SourceFile(partition=partition, path=path[len(base) + 1 :], size=size)
+
+
+def without_scheme(url: str) -> str:
+    """``file:/a/b`` and ``s3://bucket/a/b`` to ``/a/b``. Hudi writes Hadoop paths, in which nothing is escaped."""
+    return _SCHEME.sub("", url, count=1) if _SCHEME.match(url) else url
+
+
+def _base_path_of(reader: HFileReader) -> str:
+    info = decode_payload(reader.info.get(_INDEX_INFO, b""), "the bootstrap index's INDEX_INFO")
+    return without_scheme(str(info.get("bootstrapBasePath") or "")).rstrip("/")

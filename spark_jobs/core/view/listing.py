@@ -1,0 +1,40 @@
+"""Where a view's files come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from spark_jobs.core.files.partition_metafile import list_partitions
+from spark_jobs.core.storage import FileStatus, Storage
+
+
+class Listing(Protocol):
+    """The partitions of a table and the files in them; what they mean is the view's to say."""
+
+    def partitions(self) -> list[str]:
+        """Relative paths, sorted; ``[""]`` for a table without partition columns that has data."""
+        ...
+
+    def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
+        """(partition, file) of some partitions, partition by partition; one that does not exist has no files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StorageListing:
+    """Directories as the storage lists them: all that is there, of unfinished writes too."""
+
+    storage: Storage
+    base_path: str
+
+    def partitions(self) -> list[str]:
+        return list_partitions(self.storage, self.base_path)
+
+    def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
+        for partition in partitions:
+            path = f"{self.base_path}/{partition}" if partition else self.base_path
+            for status in self.storage.list(path):
+                if not status.is_directory:
+                    yield partition, status

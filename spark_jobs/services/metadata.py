@@ -1,0 +1,183 @@
+"""Upkeep of the metadata table after a commit: its compaction, its cleaning, its archive.
+
+It is a MERGE_ON_READ table of its own, so the plans are those of the services; what is its own is how its records
+merge, and its instants, which are the newest delta commit's with a suffix. Hudi:
+HoodieBackedTableMetadataWriter.performTableServices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.names import BaseFileName
+from spark_jobs.core.metadata_table.base_file import write_base_file
+from spark_jobs.core.metadata_table.codecs import CODECS
+from spark_jobs.core.metadata_table.commit import delta_commit_metadata
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.scan import read_slice
+from spark_jobs.core.metadata_table.table import CLEAN_SUFFIX, COMPACTION_SUFFIX, MetadataTable, is_initial
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
+from spark_jobs.core.timeline.archive_writer import archive
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN, COMPACTION_PLAN
+from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.progress import Progress
+from spark_jobs.services.cleaning.job import carry_out_clean, plan_clean
+from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
+from spark_jobs.services.due import delta_commits_since_compaction
+
+_WRITE_TOKEN = "0-0-1"
+_ALL_LOGS = CompactionLimits(target_io=1 << 40, log_size=0, max_file_size=10 << 30)
+_MIN_RETAINED = 20
+_KEPT_AT_LEAST, _KEPT_AT_MOST = 21, 31
+"""Commits on its active timeline: one more than Hudi's defaults keep on the data table's."""
+
+
+def maintain_metadata_table(
+    settings: TransactionSettings, properties: Mapping[str, str], tell: Callable[[str], None]
+) -> None:
+    """Compact the metadata table when enough delta commits piled up, then clean it; the caller holds no lock.
+
+    The commit before it stands already: what fails here is told, and left to the next one.
+    """
+    if not keys.METADATA_ENABLED.of(properties):
+        return
+    try:
+        if not _is_due(settings, properties):
+            return
+        with settings.new_lock():
+            table = _open(settings)
+            if table is not None:
+                _compact(table, properties)
+                _clean(table.reloaded(), properties)
+                _archive(table.reloaded())
+    except HudiError as error:
+        tell(f"the metadata table was not compacted ({error}); the next commit tries again")
+
+
+def _open(settings: TransactionSettings) -> MetadataTable | None:
+    config = read_table_config(settings.storage, settings.base_path, settings.clock)
+    if MetadataPartition.FILES.path not in config.metadata_partitions:
+        return None
+    return MetadataTable.open(settings.storage, settings.base_path, settings.load_timeline(), settings.clock)
+
+
+def _is_due(settings: TransactionSettings, properties: Mapping[str, str]) -> bool:
+    table = _open(settings)
+    return table is not None and (bool(table.pending_compactions) or _latest_due(table, properties) is not None)
+
+
+def _latest_due(table: MetadataTable, properties: Mapping[str, str]) -> str | None:
+    """The newest delta commit where a compaction up to it is due and may be; None where not.
+
+    It may not while something is pending on the data table that is older: its delta commit could still be taken back.
+    """
+    waiting = delta_commits_since_compaction(table.timeline)
+    if len(waiting) < keys.METADATA_COMPACT_AFTER.of(properties):
+        return None
+    latest = waiting[-1].timestamp
+    pending = any(not one.is_completed and one.timestamp <= latest for one in table.data_timeline.instants)
+    return None if pending else latest
+
+
+def _compact(table: MetadataTable, properties: Mapping[str, str]) -> None:
+    for pending in table.timeline.pending({Action.COMPACTION}):
+        raw = table.timeline.payload(pending.at(State.REQUESTED), table.clock)
+        _execute(table, pending, CompactionPlan.from_avro(raw, {}))
+        table = table.reloaded()
+    latest = _latest_due(table, properties)
+    if latest is None or table.pending_compactions:
+        return
+    slices = [one for partition in _listed(table) for one in table.slices(partition) if _has_changes(one)]
+    plan = plan_compaction(slices, frozenset(), _ALL_LOGS)
+    data = encode_payload(COMPACTION_PLAN, plan.to_avro(_ALL_LOGS))
+    requested = request(table.timeline, f"{latest}{COMPACTION_SUFFIX}", Action.COMPACTION, data)
+    _execute(table.reloaded(), requested, plan)
+
+
+def _execute(table: MetadataTable, compaction: Instant, plan: CompactionPlan) -> None:
+    """Merge the slices of a plan, ours or Hudi's; what an earlier attempt made goes first."""
+    if compaction.state is State.REQUESTED:
+        compaction = transition(table.timeline, compaction, State.INFLIGHT, b"")
+    stats = []
+    listed = {partition.path: partition for partition in _listed(table)}
+    for one in plan.slices:
+        if one.partition in listed:  # else of a partition that was taken off since
+            _remove_attempts(table, one, compaction.timestamp)
+            stats.append(_rewrite(table, listed[one.partition], one, compaction.timestamp))
+    data = delta_commit_metadata(tuple(stats), OperationType.COMPACT, compacted=True)
+    transition(table.timeline, compaction, State.COMPLETED, data)
+
+
+def _remove_attempts(table: MetadataTable, one: FileSlice, instant: str) -> None:
+    for status in table.storage.list(f"{table.folder}/{one.partition}"):
+        if status.name.startswith(f"{one.file_id}_") and status.name.endswith(f"_{instant}.hfile"):
+            table.storage.delete(status.path)
+
+
+def _listed(table: MetadataTable) -> list[MetadataPartition]:
+    """The partitions that the data table lists and that this project keeps."""
+    listed = read_table_config(table.storage, table.base_path, table.clock).metadata_partitions
+    return [partition for partition in CODECS if partition.path in listed]
+
+
+def _has_changes(one: FileSlice) -> bool:
+    """Whether there is more in its logs than the delete block of nothing by which every group began."""
+    return not is_initial(one.base_instant) or any(log.name.version > 1 for log in one.log_files)
+
+
+def _rewrite(table: MetadataTable, partition: MetadataPartition, one: FileSlice, instant: str) -> WriteStat:
+    codec = CODECS[partition]
+    records = read_slice(table, one, codec)
+    name = BaseFileName(one.file_id, _WRITE_TOKEN, instant, ".hfile")
+    size = write_base_file(table.storage, table.folder, partition, name, records, codec)
+    return WriteStat(
+        file_id=one.file_id,
+        path=f"{one.partition}/{name}",
+        partition_path=one.partition,
+        prev_commit=one.base_instant,
+        num_writes=len(records),
+        num_update_writes=len(records),
+        total_log_files_compacted=len(one.log_files),
+        total_log_size_compacted=one.log_size,
+        total_write_bytes=size,
+        file_size_in_bytes=size,
+    )
+
+
+def _clean(table: MetadataTable, properties: Mapping[str, str]) -> None:
+    """Remove slices that compactions left behind, as the table's own cleaning would, but no fewer than 20 commits."""
+    own = HudiTable(table.storage, table.folder, table.config, table.clock, lists_storage=True)
+    retained = max(_MIN_RETAINED, int(keys.CLEAN_COMMITS_RETAINED.of(properties) * 1.2))
+    limits = {keys.CLEAN_COMMITS_RETAINED.name: str(retained), keys.METADATA_ENABLED.name: "false"}
+    settings = own.transaction_settings(limits)
+    for pending in own.timeline.pending({Action.CLEAN}):
+        carry_out_clean(settings, own, pending, Progress("metadata"))
+        return
+    plan = plan_clean(own, limits)
+    deltas = own.timeline.completed(Action.DELTA_COMMIT)
+    if plan.files and deltas:
+        data = encode_payload(CLEANER_PLAN, plan.to_avro(own.base_path))
+        time = f"{deltas[-1].timestamp}{CLEAN_SUFFIX}"
+        carry_out_clean(settings, own, request(own.timeline, time, Action.CLEAN, data), Progress("metadata"))
+
+
+def _archive(table: MetadataTable) -> None:
+    """Move old instants to its archive: none that the data table has on its active timeline, none not yet compacted."""
+    compactions = table.timeline.completed(Action.COMMIT)
+    data = [one.timestamp for one in table.data_timeline.instants]
+    if not compactions or not data:
+        return
+    limits = ArchiveLimits(
+        keep_min=_KEPT_AT_LEAST, keep_max=_KEPT_AT_MOST, all_before=(min(data), compactions[-1].timestamp)
+    )
+    archive(table.timeline, table.folder, instants_to_archive(table.timeline.instants, limits))

@@ -1,0 +1,64 @@
+"""Invariant 9: the metadata table equals the committed files on storage, or the table does not list it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.metadata_table.layout import identifier_of
+from spark_jobs.core.metadata_table.scan import read_file_records
+from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.table import HudiTable
+
+
+def metadata_table_of(path: Path | str) -> MetadataTable:
+    table = HudiTable.open(str(path))
+    return MetadataTable.open(table.storage, table.base_path, table.timeline, SYSTEM_CLOCK)
+
+
+def listed_files(path: Path | str) -> dict[str, dict[str, int]]:
+    """Bytes by file name, by partition as keys spell it, as the metadata table has them."""
+    records = read_file_records(metadata_table_of(path))
+    return {
+        key: {name: entry.size for name, entry in entries.items() if not entry.is_deleted}
+        for key, entries in records.items()
+        if key != "__all_partitions__"
+    }
+
+
+def stored_files(path: Path | str) -> dict[str, dict[str, int]]:
+    """The same, as the storage has them."""
+    listing = HudiTable.open(str(path), lists_storage=True).listing
+    found: dict[str, dict[str, int]] = {}
+    for partition in listing.partitions():
+        found[identifier_of(partition)] = {
+            status.name: status.size
+            for _, status in listing.files([partition])
+            if parse_base_file_name(status.name) or parse_log_file_name(status.name)
+        }
+    return found
+
+
+def disagreements(path: Path | str) -> list[str]:
+    """What the metadata table lists and the storage lacks, or the other way; none where it is not listed."""
+    table = HudiTable.open(str(path))
+    if "files" not in table.config.metadata_partitions:
+        return []
+    listed, stored = listed_files(path), stored_files(path)
+    found = []
+    for partition in sorted(listed.keys() | stored.keys()):
+        mine, there = listed.get(partition, {}), stored.get(partition, {})
+        found += [f"{partition}/{name} is only in the metadata table" for name in mine.keys() - there.keys()]
+        found += [f"{partition}/{name} is only on storage" for name in there.keys() - mine.keys()]
+        found += [
+            f"{partition}/{name} has {there[name]} bytes, {mine[name]} by the metadata table"
+            for name in mine.keys() & there.keys()
+            if mine[name] > there[name]
+        ]
+    on_storage = HudiTable.open(str(path), lists_storage=True)
+    if table.partitions() != on_storage.partitions():
+        found.append(f"partitions {table.partitions()}, on storage {on_storage.partitions()}")
+    if [one.paths for one in table.file_slices()] != [one.paths for one in on_storage.file_slices()]:
+        found.append("the latest slices differ")
+    return found

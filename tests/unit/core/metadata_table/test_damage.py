@@ -1,0 +1,45 @@
+"""Damage to the files of a metadata table ends in an error of this project; without its files it is passed over."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.scan import read_file_records, read_records
+from spark_jobs.core.table import HudiTable
+from tests.unit.core.metadata_table.agreement import metadata_table_of
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_files_give_errors(indexed_table: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    folder = indexed_table / ".hoodie" / "metadata"
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size]
+    for path in chance.sample(files, 3):
+        data = bytearray(path.read_bytes())
+        if chance.random() < 0.5:
+            data = data[: chance.randrange(len(data))]
+        else:
+            for _ in range(chance.randrange(1, 20)):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(data)
+    with suppress(HudiError):
+        table = metadata_table_of(indexed_table)
+        read_file_records(table)
+        read_records(table, MetadataPartition.COLUMN_STATS, COLUMN_STATS)
+
+
+def test_without_any_of_its_files_queries_answer_the_same(indexed_table: Path) -> None:
+    path = str(indexed_table)
+    expected = HudiTable.open(path, lists_storage=True).scan().to_arrow()
+    for file in (indexed_table / ".hoodie" / "metadata").rglob("*.hfile"):
+        file.write_bytes(b"no HFile")
+    assert HudiTable.open(path).scan().to_arrow().equals(expected)

@@ -1,0 +1,64 @@
+"""Names, and the file group of a key, by values that Hudi 0.15's own classes gave."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, identifier_of, partition_of
+from spark_jobs.core.metadata_table.table import is_own_instant
+
+pytestmark = pytest.mark.unit
+
+
+def test_file_ids() -> None:
+    assert [one.file_id(0) for one in MetadataPartition] == [
+        "files-0000-0",
+        "col-stats-0000-0",
+        "bloom-filters-0000-0",
+        "record-index-0000-0",
+    ]
+    assert MetadataPartition.RECORD_INDEX.file_id(12) == "record-index-0012-0"
+
+
+@pytest.mark.parametrize(("key", "group"), [("key1", 8), ("200704-2", 0), ("é", 3)])
+def test_the_group_of_a_key(key: str, group: int) -> None:
+    assert group_indexes([key], 10).tolist() == [group]
+
+
+def test_groups_are_found_for_many_keys_at_once() -> None:
+    keys = ["", "key1", "a" * 40, "200704-2", "𝄞 beyond the basic plane", "é", "polygenelubricants"]
+    assert group_indexes(keys, 10).tolist() == [_java_group(key, 10) for key in keys]
+    assert group_indexes(keys, 7).tolist() == [_java_group(key, 7) for key in keys]
+    assert group_indexes(keys, 1).tolist() == [0] * len(keys)
+    assert group_indexes([], 10).tolist() == []
+
+
+def _java_group(key: str, groups: int) -> int:
+    """As Java computes it, unit by unit; the last key hashes to Integer.MIN_VALUE, whose abs stays negative."""
+    value = 0
+    units = key.encode("utf-16-be")
+    for at in range(0, len(units), 2):
+        value = (31 * value + int.from_bytes(units[at : at + 2])) & 0xFFFFFFFF
+    signed = value - (1 << 32) if value & 0x80000000 else value
+    magnitude = signed if signed == -(1 << 31) else abs(signed)
+    return abs(-(-magnitude % groups) if magnitude < 0 else magnitude % groups)
+
+
+def test_a_table_without_partitions_is_spelled_by_a_dot() -> None:
+    assert (identifier_of(""), identifier_of("a/b")) == (".", "a/b")
+    assert (partition_of("."), partition_of("a/b")) == ("", "a/b")
+
+
+@pytest.mark.parametrize(
+    ("instant", "own"),
+    [
+        ("00000000000000010", True),
+        ("20261121123823349006", True),
+        ("20261121123823349010", True),
+        ("20261121123823349013", True),
+        ("20261121123823349007", False),
+        ("20261121123823349", False),
+    ],
+)
+def test_instants_that_only_the_metadata_table_has(instant: str, own: bool) -> None:
+    assert is_own_instant(instant) is own

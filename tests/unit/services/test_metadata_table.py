@@ -1,0 +1,354 @@
+"""The metadata table follows every action, is kept small, and is made anew where it can't follow (invariant 9)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config import table_keys
+from spark_jobs.core.config.table_config import update_table_config
+from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
+from spark_jobs.core.metadata_table.changes import encode_changes
+from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats
+from spark_jobs.core.metadata_table.commit import commit_changes, commits_at
+from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
+from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.records import file_list
+from spark_jobs.core.metadata_table.scan import read_records
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.archive_writer import archive
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.core.transaction.transaction import begin
+from spark_jobs.services.metadata import maintain_metadata_table
+from tests.faults import local_table as local
+from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
+
+pytestmark = pytest.mark.unit
+
+CHANGES = {"a": file_list({"never-seen": 1}), "x": {}}
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+
+
+@pytest.fixture(params=[COW, MOR])
+def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty table whose jobs keep a metadata table."""
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "true")
+    local.create(tmp_path / "t", request.param)
+    return tmp_path / "t"
+
+
+def is_listed(path: Path) -> bool:
+    return "files" in HudiTable.open(str(path)).config.metadata_partitions
+
+
+def upsert(path: Path, number: int) -> str:
+    return local.write(path, local.batch(number % 5, 10, f"v{number}", number), f"k{number}")
+
+
+def maintain(path: Path, after: int) -> list[str]:
+    told: list[str] = []
+    settings = HudiTable.open(str(path)).transaction_settings(local.AT_ONCE)
+    properties = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": str(after)}
+    maintain_metadata_table(settings, properties, told.append)
+    return told
+
+
+def die_in_a_write(path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        local.begin_and_leave(path, local.batch(4, 10, "lost", 99))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_it_begins_with_the_table(path: Path) -> None:
+    first = upsert(path, 1)
+    assert is_listed(path)
+    assert [one.timestamp for one in metadata_table_of(path).timeline.instants] == ["00000000000000010", first]
+    assert not disagreements(path)
+
+
+def test_it_follows_every_action(path: Path) -> None:
+    is_mor = HudiTable.open(str(path)).config.is_merge_on_read
+    actions: list[Callable[[Path], object]] = [
+        lambda path: upsert(path, 1),
+        lambda path: upsert(path, 2),
+        local.compact if is_mor else local.cluster,
+        local.clean,
+        lambda path: upsert(path, 3),
+        lambda path: (die_in_a_write(path), local.roll_back(path)),
+        lambda path: upsert(path, 4),
+        local.clean,
+    ]
+    for action in actions:
+        action(path)
+        assert is_listed(path)
+        assert not disagreements(path)
+    timeline = HudiTable.open(str(path)).timeline
+    known = {one.timestamp for one in metadata_table_of(path).timeline.completed(Action.DELTA_COMMIT)}
+    assert {one.timestamp for one in timeline.instants if one.is_completed} <= known
+
+
+def test_a_delta_commit_counts_only_once_the_action_is_completed(path: Path) -> None:
+    upsert(path, 1)
+    before = listed_files(path)
+    transaction = begin(HudiTable.open(str(path)).transaction_settings(local.AT_ONCE), Action.COMMIT)
+    assert transaction is not None
+    transaction.to_inflight()
+    commit_changes(metadata_table_of(path), transaction.time, {MetadataPartition.FILES: encode_changes(CHANGES)})
+    assert commits_at(metadata_table_of(path), transaction.time)[0].is_completed
+    assert listed_files(path) == before
+    transaction.abandon()
+    local.roll_back(path)
+    assert not commits_at(metadata_table_of(path), transaction.time)
+    assert listed_files(path) == before
+    rollback = HudiTable.open(str(path)).timeline.completed(Action.ROLLBACK)[-1].timestamp
+    assert metadata_table_of(path).timeline.find(f"{rollback}006")[0].is_completed
+    assert not disagreements(path)
+
+
+def test_it_is_compacted_when_enough_piled_up_and_cleaned_later(path: Path) -> None:
+    for number in range(1, 5):
+        upsert(path, number)
+    assert maintain(path, after=6) == []
+    assert not metadata_table_of(path).timeline.completed(Action.COMMIT)
+    last = upsert(path, 5)
+    assert maintain(path, after=6) == []
+    (done,) = metadata_table_of(path).timeline.completed(Action.COMMIT)
+    assert done.timestamp == f"{last}001"
+    assert not disagreements(path)
+    for number in range(6, 29):
+        upsert(path, number)
+        maintain(path, after=6)
+        assert not disagreements(path)
+    cleans = metadata_table_of(path).timeline.completed(Action.CLEAN)
+    assert cleans
+    assert all(one.timestamp.endswith("002") for one in cleans)
+    names = [one.name for one in (path / ".hoodie/metadata/files").iterdir()]
+    assert not any("00000000000000010" in name for name in names)
+
+
+def test_its_timeline_is_archived_behind_that_of_the_table(path: Path) -> None:
+    for number in range(1, 36):
+        upsert(path, number)
+    maintain(path, after=10)
+    before = metadata_table_of(path).timeline
+    timeline = HudiTable.open(str(path)).timeline
+    archive(timeline, str(path), timeline.completed_commits()[:20])
+    upsert(path, 36)
+    maintain(path, after=1)
+    after = metadata_table_of(path).timeline
+    assert after.has_archive
+    oldest = HudiTable.open(str(path)).timeline.instants[0].timestamp
+    gone = {one.timestamp for one in before.instants} - {one.timestamp for one in after.instants}
+    assert len(gone) > 5
+    assert max(gone) < oldest
+    assert not disagreements(path)
+    upsert(path, 37)
+    assert after.instants[0] in metadata_table_of(path).timeline.instants, "it was made anew"
+    assert not disagreements(path)
+
+
+def test_it_is_not_compacted_over_something_pending(path: Path) -> None:
+    upsert(path, 1)
+    transaction = begin(HudiTable.open(str(path)).transaction_settings(local.AT_ONCE), Action.COMMIT)
+    assert transaction is not None
+    upsert(path, 2)
+    maintain(path, after=2)
+    assert not metadata_table_of(path).timeline.completed(Action.COMMIT)
+    transaction.abandon()
+    local.roll_back(path)
+    maintain(path, after=2)
+    assert metadata_table_of(path).timeline.completed(Action.COMMIT)
+    assert not disagreements(path)
+
+
+def test_a_compaction_that_broke_off_is_carried_out(path: Path) -> None:
+    upsert(path, 1)
+    upsert(path, 2)
+    maintain(path, after=2)
+    table = metadata_table_of(path)
+    (done,) = table.timeline.completed(Action.COMMIT)
+    Path(table.timeline.path(done)).unlink()  # as a crash before the last step leaves it, its base file in place
+    upsert(path, 3)  # its logs go on top of the pending compaction
+    assert not disagreements(path)
+    assert maintain(path, after=100) == []
+    assert metadata_table_of(path).timeline.completed(Action.COMMIT) == (done,)
+    assert not disagreements(path)
+    upsert(path, 4)
+    assert not disagreements(path)
+
+
+def test_a_delta_commit_that_broke_off_is_undone(path: Path) -> None:
+    upsert(path, 1)
+    timeline = metadata_table_of(path).timeline
+    left = request(timeline, "20200101000000000", Action.DELTA_COMMIT)
+    transition(timeline, left, State.INFLIGHT, b"")
+    upsert(path, 2)
+    table = metadata_table_of(path)
+    assert not commits_at(table, "20200101000000000")
+    assert len(table.timeline.completed(Action.ROLLBACK)) == 1
+    assert not disagreements(path)
+
+
+def test_writers_may_end_in_another_order_than_they_began(path: Path) -> None:
+    upsert(path, 1)
+    table = HudiTable.open(str(path))
+    action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
+    early = begin(table.transaction_settings(local.AT_ONCE), action)
+    assert early is not None
+    early.to_inflight()
+    late = upsert(path, 2)
+    assert early.time < late
+    early.publish(CommitMetadata(operation_type=OperationType.UPSERT).encode(), written=frozenset())
+    timeline = metadata_table_of(path).timeline
+    assert [one.timestamp for one in timeline.instants][-2:] == [early.time, late]
+    assert maintain(path, after=2) == []
+    upsert(path, 3)
+    assert metadata_table_of(path).timeline.instants[0].timestamp == "00000000000000010"
+    assert not disagreements(path)
+
+
+def test_it_is_made_anew_where_a_commit_went_past_it(path: Path) -> None:
+    upsert(path, 1)
+    missed = upsert(path, 2)
+    timeline = metadata_table_of(path).timeline
+    for state in State:
+        Path(timeline.path(timeline.find(missed)[0].at(state))).unlink()
+    assert disagreements(path)
+    upsert(path, 3)
+    assert metadata_table_of(path).timeline.instants[0].timestamp == f"{missed}010"
+    assert not disagreements(path)
+
+
+def test_it_is_made_anew_where_it_is_damaged(path: Path) -> None:
+    upsert(path, 1)
+    for file in (path / ".hoodie/metadata/.hoodie").glob("*.deltacommit"):
+        file.unlink()
+    upsert(path, 2)
+    assert is_listed(path)
+    assert not disagreements(path)
+
+
+def test_it_is_made_only_while_nothing_else_is_under_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
+    upsert(path, 1)
+    assert not is_listed(path)
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "true")
+    transaction = begin(HudiTable.open(str(path)).transaction_settings(local.AT_ONCE), Action.COMMIT)
+    assert transaction is not None
+    upsert(path, 2)
+    assert not is_listed(path)
+    transaction.abandon()
+    local.roll_back(path)
+    upsert(path, 3)
+    assert is_listed(path)
+    assert not disagreements(path)
+
+
+def test_turned_off_it_is_taken_off(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upsert(path, 1)
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
+    upsert(path, 2)
+    config = HudiTable.open(str(path)).config
+    assert config.properties[table_keys.METADATA_PARTITIONS.name] == ""
+    assert not (path / ".hoodie/metadata").exists()
+
+
+def test_indexes_that_would_fall_behind_are_taken_off(path: Path) -> None:
+    upsert(path, 1)
+    table = HudiTable.open(str(path))
+    listed = {table_keys.METADATA_PARTITIONS.name: "column_stats,files"}
+    update_table_config(table.storage, table.base_path, listed, SYSTEM_CLOCK)
+    index = path / ".hoodie/metadata/column_stats"
+    index.mkdir()
+    upsert(path, 2)
+    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert not index.exists()
+    assert not disagreements(path)
+
+
+def test_indexes_follow_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made late, kept by every action and compaction, with tombstones for cleaned files, and taken off again."""
+    upsert(path, 1)
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.enable", "true")
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.bloom.filter.enable", "true")
+    upsert(path, 2)
+    assert HudiTable.open(str(path)).config.metadata_partitions == ("bloom_filters", "column_stats", "files")
+    assert len(list((path / ".hoodie/metadata/column_stats").glob(".col-stats-*.log.1_0-0-0"))) == 2
+    assert stats_problems(path) == []
+    is_mor = HudiTable.open(str(path)).config.is_merge_on_read
+    for action in (
+        local.compact if is_mor else local.cluster,
+        local.clean,
+        lambda path: upsert(path, 3),
+        lambda path: (die_in_a_write(path), local.roll_back(path)),
+        lambda path: maintain(path, after=2),
+        lambda path: upsert(path, 4),
+        local.clean,
+    ):
+        action(path)
+        assert stats_problems(path) == []
+        assert filter_problems(path) == []
+        assert not disagreements(path)
+    assert metadata_table_of(path).timeline.completed(Action.COMMIT)
+    monkeypatch.delitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.enable")
+    upsert(path, 5)
+    assert HudiTable.open(str(path)).config.metadata_partitions == ("bloom_filters", "files")
+    assert filter_problems(path) == []
+    monkeypatch.delitem(local.AT_ONCE, "hoodie.metadata.index.bloom.filter.enable")
+    upsert(path, 6)
+    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert not disagreements(path)
+
+
+def test_column_statistics_of_chosen_columns(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.enable", "true")
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.column.list", "id,ts")
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.file.group.count", "3")
+    upsert(path, 1)
+    records = read_records(metadata_table_of(path), MetadataPartition.COLUMN_STATS, COLUMN_STATS)
+    assert {one.column for one in records.values()} == {"id", "ts"}
+    assert len(metadata_table_of(path).slices(MetadataPartition.COLUMN_STATS)) == 3
+    assert stats_problems(path, ("id", "ts")) == []
+
+
+def stats_problems(path: Path, columns: tuple[str, ...] = ("id", "p", "v", "ts", "_hoodie_record_key")) -> list[str]:
+    """Where the statistics of a listed base file are not those of its footer, or those of another file are not gone."""
+    table = metadata_table_of(path)
+    records = read_records(table, MetadataPartition.COLUMN_STATS, COLUMN_STATS)
+    wanted: dict[str, ColumnStats] = {}
+    for partition, names in listed_files(path).items():
+        for name in names:
+            if parse_base_file_name(name) is not None:
+                for one in read_footer_stats(table.storage, f"{path}/{partition}/{name}", columns):
+                    wanted[column_stats_key(one.column, partition, name)] = one
+    found = [f"{one} is stored as {records.get(key)}" for key, one in wanted.items() if records.get(key) != one]
+    live = {one.file_name for one in wanted.values()}
+    left = (one for one in records.values() if not one.is_deleted and one.file_name not in live)
+    return found + [f"{one.file_name} is gone" for one in left]
+
+
+def filter_problems(path: Path) -> list[str]:
+    """The same for bloom filters."""
+    table = metadata_table_of(path)
+    records = read_records(table, MetadataPartition.BLOOM_FILTERS, BLOOM_FILTERS)
+    live = set()
+    found = []
+    for partition, names in listed_files(path).items():
+        for name in names:
+            if parse_base_file_name(name) is not None:
+                stored = records.get(bloom_filter_key(partition, name))
+                instant = "" if stored is None else stored.instant
+                if read_footer_filter(table.storage, f"{path}/{partition}/{name}", instant) != stored:
+                    found.append(f"{name} has {stored}")
+                live.add(bloom_filter_key(partition, name))
+    return found + [f"{one} is of no file" for key, one in records.items() if key not in live and not one.is_deleted]
