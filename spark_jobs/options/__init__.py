@@ -3,6 +3,7 @@
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.choices import Operation, ServiceMode, TableType
 from spark_jobs.options.clean import CleanOptions
+from spark_jobs.options.create_table import CreateTableOptions
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.hive_sync import HiveSyncOptions
 from spark_jobs.options.ingest import IngestOptions
@@ -13,6 +14,7 @@ __all__ = [
     "CleanOptions",
     "ClusteringOptions",
     "CompactionOptions",
+    "CreateTableOptions",
     "HiveSyncOptions",
     "IngestOptions",
     "JobOptions",

@@ -25,6 +25,7 @@ class JobOptions:
 
     job: ClassVar[str] = "job"
     """Name in messages, and of the file ``spark_jobs/<job>.py``."""
+    needs_base_path: ClassVar[bool] = True
 
     base_path: Annotated[str, flag("--base-path", "--target-base-path", help="Base path of the table.")]
     table_name: Annotated[
@@ -49,7 +50,7 @@ class JobOptions:
     def __post_init__(self) -> None:
         for name, declared in flags_of(type(self)).items():
             object.__setattr__(self, name, declared.checked(getattr(self, name)))
-        if not self.base_path:
+        if self.needs_base_path and not self.base_path:
             raise OptionsError("--base-path is missing: give the base path of the table")
 
     @classmethod

@@ -11,6 +11,7 @@ from spark_jobs.options import (
     CleanOptions,
     ClusteringOptions,
     CompactionOptions,
+    CreateTableOptions,
     HiveSyncOptions,
     IngestOptions,
     JobOptions,
@@ -19,7 +20,7 @@ from spark_jobs.options.flags import Flag, Kind, flags_of
 
 pytestmark = pytest.mark.unit
 
-KINDS = [IngestOptions, CompactionOptions, ClusteringOptions, CleanOptions, HiveSyncOptions]
+KINDS = [IngestOptions, CreateTableOptions, CompactionOptions, ClusteringOptions, CleanOptions, HiveSyncOptions]
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)))
 NAME = TEXT.map(lambda text: text.replace(",", "").strip()).filter(bool)
 KEY = TEXT.map(lambda text: text.replace("=", "")).filter(bool)

@@ -1,0 +1,86 @@
+"""The properties of a new table (Hudi: HoodieTableMetaClient.PropertyBuilder), as Hudi's Spark writer leaves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.files.avro_schema import avro_schema_of
+
+
+def new_table_properties(
+    *,
+    name: str,
+    database: str = "",
+    table_type: str = "COPY_ON_WRITE",
+    record_key_fields: Sequence[str],
+    partition_fields: Sequence[str] = (),
+    precombine_field: str = "",
+    payload_class: str = "",
+    hive_style: bool = False,
+    url_encode: bool = False,
+    key_generator_class: str = "",
+    schema: pa.Schema | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """All properties but the checksum; those in ``properties`` win.
+
+    :param schema: columns without meta columns; becomes ``hoodie.table.create.schema``.
+    :raises ConfigError: no name, no key, or a field that the schema lacks.
+    """
+    if not name:
+        raise ConfigError("a new table needs a name", todo="give --table-name or hoodie.table.name")
+    if not record_key_fields:
+        raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
+    kind = keys.TYPE.of({keys.TYPE.name: table_type})
+    values = {
+        keys.NAME.name: name,
+        keys.DATABASE.name: database,
+        keys.TYPE.name: kind.value,
+        keys.VERSION.name: "6",
+        keys.LAYOUT_VERSION.name: "1",
+        keys.RECORD_KEY_FIELDS.name: ",".join(record_key_fields),
+        keys.PARTITION_FIELDS.name: ",".join(partition_fields),
+        keys.BASE_FILE_FORMAT.name: "PARQUET",
+        keys.ARCHIVE_FOLDER.name: "archived",
+        keys.POPULATE_META_FIELDS.name: "true",
+        keys.KEY_GENERATOR_CLASS.name: key_generator_class,
+        keys.TIMEZONE.name: "LOCAL",
+        keys.METAFILE_BASE_FORMAT.name: "false",
+        keys.DROP_PARTITION_COLUMNS.name: "false",
+        keys.HIVE_STYLE.name: str(hive_style).lower(),
+        keys.URL_ENCODE.name: str(url_encode).lower(),
+        keys.CDC_ENABLED.name: "false",
+    }
+    if precombine_field:
+        values[keys.PRECOMBINE_FIELD.name] = precombine_field
+    if kind is keys.TableType.MERGE_ON_READ:
+        values[keys.PAYLOAD_CLASS.name] = payload_class or keys.OVERWRITE_WITH_LATEST
+        values[keys.MERGER_STRATEGY.name] = keys.DEFAULT_MERGER_STRATEGY
+    elif payload_class:
+        values[keys.PAYLOAD_CLASS.name] = payload_class
+    if schema is not None:
+        for option, fields in (
+            ("record key", record_key_fields),
+            ("partition", partition_fields),
+            ("precombine", [precombine_field] if precombine_field else []),
+        ):
+            _require_columns(schema, fields, option)
+        values[keys.CREATE_SCHEMA.name] = json.dumps(avro_schema_of(schema, name), separators=(",", ":"))
+    values.update(properties or {})
+    return values
+
+
+def _require_columns(schema: pa.Schema, fields: Sequence[str], what: str) -> None:
+    for field in fields:
+        column = field.split(":", 1)[0].split(".", 1)[0]  # a member of a struct, or field:SIMPLE of a custom key
+        if column not in schema.names:
+            raise ConfigError(
+                f"the {what} field {field} is no column of the schema",
+                todo="its columns are " + ", ".join(schema.names),
+                column=field,
+            )

@@ -1,0 +1,146 @@
+"""Creation of a table as ``create_table.py`` runs it, in this process: no JVM starts for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config import write_keys
+from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.create import new_table_properties
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.files.avro_schema import arrow_schema_of
+from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.storage import locate
+from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
+from spark_jobs.ddl.properties import stored_keys
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.create_table import CreateTableOptions
+from spark_jobs.options.result import JobResult, JobState
+
+ACTION = "create_table"
+_SAID_BY_A_STATEMENT = {
+    "database": "db.name",
+    "table_name": "db.name",
+    "table_type": "tblproperties (type = ...)",
+    "record_key_fields": "tblproperties (primaryKey = ...)",
+    "partition_path_fields": "partitioned by (...)",
+    "precombine_field": "tblproperties (preCombineField = ...)",
+    "schema_file": "its columns",
+}
+
+
+def run_create_table(options: CreateTableOptions, progress: Progress) -> JobResult:
+    """Make the table of the statement, or of the options; a dry run tells its properties and schema.
+
+    :raises ConfigError: what is asked for can't be made.
+    :raises AlreadyExistsError: a table stands there, and neither the statement nor the options allow that.
+    """
+    resolved = options.effective()
+    properties = resolved.hoodie_properties()
+    for line in unknown_key_warnings(properties):
+        progress.note(f"warning: {line}")
+    with progress.phase("plan"):
+        ddl = _statement(options)
+        plan = _by_options(resolved, properties) if ddl is None else _by_statement(options, ddl, progress)
+    name = keys.NAME.of(plan.properties)
+    if plan.existing is not None:
+        return JobResult(
+            action=ACTION,
+            state=JobState.NOTHING_TO_DO,
+            reason=f"the table {plan.existing.config.name} stands at {plan.base_path} already",
+            base_path=plan.base_path,
+            table=plan.existing.config.name,
+        )
+    told = _told(plan.properties)
+    if options.dry_run:
+        return JobResult(action=ACTION, state=JobState.DRY_RUN, base_path=plan.base_path, table=name, plan=told)
+    with progress.phase("create"):
+        plan.make()
+    return JobResult(
+        action=ACTION, state=JobState.COMPLETED, base_path=plan.base_path, table=name, files_out=1, extra=told
+    )
+
+
+def _statement(options: CreateTableOptions) -> str | None:
+    if options.ddl is not None and options.ddl_file is not None:
+        raise ConfigError("--ddl and --ddl-file are both given", todo="give one of them")
+    return _read_text(options.ddl_file, "--ddl-file") if options.ddl_file is not None else options.ddl
+
+
+def _by_statement(options: CreateTableOptions, ddl: str, progress: Progress) -> PlannedTable:
+    for field, place in _SAID_BY_A_STATEMENT.items():
+        if getattr(options, field):
+            flag = "--" + field.replace("_", "-")
+            raise ConfigError(f"{flag} is given beside a statement", todo=f"say it there, by {place}")
+    plan = plan_ddl(
+        ddl,
+        options.base_path or None,
+        defaults=options.hoodie_properties(),
+        if_not_exists=options.if_not_exists,
+        note=progress.note,
+    )
+    if not keys.RECORD_KEY_FIELDS.of(plan.properties):
+        progress.note("warning: the statement has no primaryKey; Hudi will make keys, ingest.py will not write to it")
+    return plan
+
+
+def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> PlannedTable:
+    if not options.base_path:
+        raise ConfigError("there is neither a statement nor a base path", todo="give --ddl, --ddl-file or --base-path")
+    schema = _avro_file(options.schema_file) if options.schema_file is not None else None
+    spec = KeySpec.of(
+        options.record_key_fields,
+        options.partition_path_fields,
+        hive_style=keys.HIVE_STYLE.of(properties),
+        url_encode=keys.URL_ENCODE.of(properties),
+        class_name=keys.KEY_GENERATOR_CLASS.of(properties) or write_keys.KEY_GENERATOR_CLASS.of(properties),
+    )
+    values = new_table_properties(
+        name=options.table_name or "",
+        database=options.database or "",
+        table_type=str(options.table_type or keys.TYPE.default),
+        record_key_fields=options.record_key_fields,
+        partition_fields=spec.partition_fields,
+        precombine_field=options.precombine_field or "",
+        key_generator_class=spec.class_name,
+        schema=schema,
+        properties=stored_keys(properties),
+    )
+    return plan_table(options.base_path, values, options.if_not_exists, SYSTEM_CLOCK)
+
+
+def _avro_file(path: str) -> pa.Schema:
+    text = _read_text(path, "--schema-file")
+    try:
+        parsed = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"--schema-file {path} is no JSON ({error})", todo="give an Avro record schema") from error
+    if not isinstance(parsed, dict):
+        raise ConfigError(f"--schema-file {path} holds no Avro record", todo="give an Avro record schema")
+    return arrow_schema_of(parsed)
+
+
+def _read_text(path: str, option: str) -> str:
+    storage, local = locate(path)
+    if storage.stat(local) is None:
+        raise ConfigError(f"{option} {path} is missing", todo="give a file that can be read")
+    try:
+        return storage.read(local).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{option} {path} is no UTF-8 text ({error})", todo="save it as UTF-8") from error
+
+
+def _told(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Properties and columns, for the reader of the result."""
+    schema = properties.get(keys.CREATE_SCHEMA.name)
+    columns = [] if schema is None else list(arrow_schema_of(json.loads(schema)))
+    return {
+        "properties": {name: text for name, text in sorted(properties.items()) if name != keys.CREATE_SCHEMA.name},
+        "schema": [{"name": one.name, "type": str(one.type), "nullable": one.nullable} for one in columns],
+    }

@@ -1,0 +1,167 @@
+"""What Hudi's ``create table`` leaves in ``hoodie.properties``.
+
+Source: ``HoodieCatalogTable.initHoodieTable``, ``HoodieOptionConfig`` and ``HoodieTableMetaClient.PropertyBuilder`` of
+Hudi 0.15; tests compare with files that it left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.key import Key
+from spark_jobs.core.config.keygen_keys import PERSISTED
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.files.avro_schema import avro_schema_of
+from spark_jobs.core.keygen.spec import infer_class
+from spark_jobs.ddl.statement import CreateTable
+
+DEFAULT_DATABASE = "default"
+"""The database that Spark takes where a statement names none."""
+
+_SHORT_NAMES: Mapping[str, tuple[Key[Any], str]] = {
+    "primaryKey": (keys.RECORD_KEY_FIELDS, "hoodie.datasource.write.recordkey.field"),
+    "type": (keys.TYPE, "hoodie.datasource.write.table.type"),
+    "preCombineField": (keys.PRECOMBINE_FIELD, "hoodie.datasource.write.precombine.field"),
+    "payloadClass": (keys.PAYLOAD_CLASS, "hoodie.datasource.write.payload.class"),
+    "recordMergerStrategy": (keys.MERGER_STRATEGY, "hoodie.datasource.write.record.merger.strategy"),
+}
+"""SQL's name of an option: the key of the table, and the writer's key that may stand for it."""
+_SHORT_TYPES = {"cow": keys.TableType.COPY_ON_WRITE.value, "mor": keys.TableType.MERGE_ON_READ.value}
+
+
+def table_properties(statement: CreateTable, defaults: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The properties of the table that the statement makes, but for the checksum.
+
+    :param defaults: ``hoodie.*`` values that hold where the statement says nothing.
+    :raises ConfigError: an option that is none, or names a column that is none.
+    """
+    given = {**stored_keys(defaults or {}), **stored_keys(statement.options)}
+    table_type = keys.TYPE.of(given)
+    record_key = keys.RECORD_KEY_FIELDS.of(given)
+    precombine = keys.PRECOMBINE_FIELD.of(given)
+    for field in record_key:
+        _require_column(statement.schema, field, "primaryKey")
+    if precombine:
+        _require_column(statement.schema, precombine, "preCombineField")
+    properties = {
+        keys.HIVE_STYLE.name: "true",
+        keys.URL_ENCODE.name: "false",
+        keys.DROP_PARTITION_COLUMNS.name: "false",
+        keys.ARCHIVE_FOLDER.name: keys.ARCHIVE_FOLDER.default,
+        keys.KEY_GENERATOR_CLASS.name: _key_generator(record_key, statement.partition_fields),
+        **given,
+        keys.NAME.name: statement.name,
+        keys.DATABASE.name: statement.database or DEFAULT_DATABASE,
+        keys.TYPE.name: table_type.value,
+        keys.VERSION.name: "6",
+        keys.LAYOUT_VERSION.name: "1",
+        keys.CREATE_SCHEMA.name: create_schema(statement.schema, statement.name),
+    }
+    if statement.partition_fields:
+        properties[keys.PARTITION_FIELDS.name] = ",".join(statement.partition_fields)
+    for key in (keys.PAYLOAD_CLASS, keys.MERGER_STRATEGY):
+        if table_type is keys.TableType.MERGE_ON_READ:
+            properties.setdefault(key.name, key.default)
+        else:
+            properties.pop(key.name, None)
+    return properties
+
+
+def _key_generator(record_key: tuple[str, ...], partition_fields: tuple[str, ...]) -> str:
+    """Hudi's choice; keys that it makes itself, where none are named, count as one field."""
+    return infer_class(record_key or ("made by Hudi",), partition_fields)
+
+
+def create_schema(schema: pa.Schema, table: str) -> str:
+    """The Avro record schema of the columns as Spark's converter writes it: null is the second branch of a union, and
+    no field has a default.
+    """
+    return json.dumps(_null_last(avro_schema_of(schema, table)), separators=(",", ":"), ensure_ascii=False)
+
+
+_STORED: tuple[Key[Any], ...] = (
+    keys.TYPE,
+    keys.RECORD_KEY_FIELDS,
+    keys.PRECOMBINE_FIELD,
+    keys.PAYLOAD_CLASS,
+    keys.MERGER_STRATEGY,
+    keys.ARCHIVE_FOLDER,
+    keys.BASE_FILE_FORMAT,
+    keys.CDC_ENABLED,
+    keys.POPULATE_META_FIELDS,
+    keys.KEY_GENERATOR_CLASS,
+    keys.HIVE_STYLE,
+    keys.URL_ENCODE,
+    keys.METAFILE_BASE_FORMAT,
+    keys.DROP_PARTITION_COLUMNS,
+    *PERSISTED,
+)
+
+
+def stored_keys(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that a table keeps, under the names of ``hoodie.properties``; others have no effect on it."""
+    _refuse_misspelt(options)
+    named = dict(options)
+    for short, (key, writer_key) in _SHORT_NAMES.items():
+        value = options.get(short) or options.get(key.name) or options.get(writer_key)
+        if value:
+            named[key.name] = _SHORT_TYPES.get(value.lower(), value) if key is keys.TYPE else value
+    found: dict[str, str] = {}
+    for key in _STORED:
+        for name in (key.name, *key.aliases):
+            if named.get(name) and key.name not in found:
+                found[key.name] = _text(key, named[name])
+    return found
+
+
+def without_effect(options: Mapping[str, str]) -> list[str]:
+    """One line for each option that says nothing about the table itself (Spark's catalog would keep some of them)."""
+    writer_keys = {writer_key for _, writer_key in _SHORT_NAMES.values()}
+    kept = {name for key in _STORED for name in (key.name, *key.aliases)} | set(_SHORT_NAMES) | writer_keys
+    return [f"the option {name} is not kept with the table and has no effect" for name in options if name not in kept]
+
+
+def _text(key: Key[Any], text: str) -> str:
+    """The text as Hudi stores it; checked by the key's type."""
+    value = key.of({key.name: text})
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value.value) if hasattr(value, "value") else text
+
+
+def _refuse_misspelt(options: Mapping[str, str]) -> None:
+    by_lower = {name.lower(): name for name in _SHORT_NAMES}
+    for name in options:
+        known = by_lower.get(name.lower(), name)
+        if name != known:
+            raise ConfigError(f"the option {name} is not known", todo=f"write {known}", key=name)
+
+
+def _require_column(schema: pa.Schema, field: str, option: str) -> None:
+    root = field.split(".", 1)[0]
+    if root.lower() not in {name.lower() for name in schema.names}:
+        raise ConfigError(
+            f"{option} names {field}, which is no column of the table",
+            todo="its columns are " + ", ".join(schema.names),
+            column=field,
+        )
+
+
+def _null_last(avro: Any) -> Any:
+    if isinstance(avro, list):
+        return [*[_null_last(branch) for branch in avro if branch != "null"], *["null"][: avro.count("null")]]
+    if not isinstance(avro, dict):
+        return avro
+    return {
+        name: [{"name": field["name"], "type": _null_last(field["type"])} for field in value]
+        if name == "fields"
+        else _null_last(value)
+        if name in ("type", "items", "values")
+        else value
+        for name, value in avro.items()
+    }

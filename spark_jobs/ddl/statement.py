@@ -1,0 +1,202 @@
+"""``create table ... using hudi`` as a value: Spark's grammar, parsed by sqlglot; all else is refused by name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.ddl.types import arrow_field_of
+
+MAX_CHARACTERS = 1 << 20
+FORM = (
+    "create table [if not exists] [db.]name (column type, ...) using hudi [partitioned by (...)] "
+    "[tblproperties (...)] [location '...']"
+)
+
+# sqlglot warns through logging of what it can't parse, besides telling it in the value it gives
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable:
+    """What a statement says.
+
+    ``database`` and ``name`` are in lower case, as Spark's catalog keeps them. ``database``, ``location`` and
+    ``comment`` are empty where the statement does not say. ``schema`` has the partition columns
+    last, as Spark orders a table's columns, and comments as metadata of its fields. ``options`` are those of OPTIONS,
+    and over them those of TBLPROPERTIES.
+    """
+
+    database: str
+    name: str
+    if_not_exists: bool
+    schema: pa.Schema
+    partition_fields: tuple[str, ...]
+    options: Mapping[str, str]
+    location: str
+    comment: str
+
+
+def parse_create_table(text: str) -> CreateTable:
+    """The one statement in ``text``.
+
+    :raises ConfigError: it is none, or asks for what Hudi's DDL or this release does not have.
+    """
+    create = _only_statement(text)
+    found = _Clauses()
+    for clause in create.args["properties"].expressions if create.args.get("properties") else ():
+        found.add(clause)
+    if found.provider.lower() != "hudi":
+        raise ConfigError(
+            f"the statement makes a table of {found.provider or 'no named format'}", todo="write USING hudi in it"
+        )
+    database, name = _names(create)
+    schema = create.this
+    columns = [_column(part) for part in schema.expressions] if isinstance(schema, exp.Schema) else []
+    columns += [arrow_field_of(part) for part in found.partitioned_by if isinstance(part, exp.ColumnDef)]
+    if not columns:
+        raise ConfigError(f"the table {name} has no columns", todo="list them with their types after its name")
+    _refuse_twins([column.name for column in columns], f"the column {{}} stands twice in table {name}")
+    partitions = [_partition_column(part, columns) for part in found.partitioned_by]
+    _refuse_twins([column.name for column in partitions], "the column {} stands twice in PARTITIONED BY")
+    if len(partitions) == len(columns):
+        raise ConfigError(
+            f"all columns of table {name} are partition columns", todo="leave at least one out of PARTITIONED BY"
+        )
+    return CreateTable(
+        database=database,
+        name=name,
+        if_not_exists=bool(create.args.get("exists")),
+        schema=pa.schema([*[column for column in columns if column not in partitions], *partitions]),
+        partition_fields=tuple(column.name for column in partitions),
+        options={**found.options, **found.properties},
+        location=found.location,
+        comment=found.comment,
+    )
+
+
+class _Clauses:
+    """What stands behind the columns, gathered clause by clause."""
+
+    def __init__(self) -> None:
+        self.provider = ""
+        self.partitioned_by: list[exp.Expression] = []
+        self.options: dict[str, str] = {}
+        self.properties: dict[str, str] = {}
+        self.location = ""
+        self.comment = ""
+
+    def add(self, clause: exp.Expression) -> None:
+        """
+        :raises ConfigError: a clause that Hudi's DDL does not have.
+        """
+        if isinstance(clause, exp.FileFormatProperty) and not clause.args.get("hive_format"):
+            self.provider = clause.name
+        elif isinstance(clause, exp.PartitionedByProperty):
+            self.partitioned_by = list(clause.this.expressions)
+        elif isinstance(clause, exp.OptionsProperty):
+            self.options.update(_pair(option) for option in clause.expressions)
+        elif isinstance(clause, exp.LocationProperty):
+            self.location = clause.name
+        elif isinstance(clause, exp.SchemaCommentProperty):
+            self.comment = clause.name
+        elif type(clause) is exp.Property:
+            self.properties.update([_pair(clause)])
+        elif not isinstance(clause, exp.ExternalProperty):  # every table at a path is one
+            raise ConfigError(f"the clause {clause.sql(dialect='spark')} is not supported", todo=f"the form is {FORM}")
+
+
+def _only_statement(text: str) -> exp.Create:
+    if len(text) > MAX_CHARACTERS:
+        raise ConfigError(f"the statement has {len(text)} characters", todo=f"give one of at most {MAX_CHARACTERS}")
+    try:
+        parsed = sqlglot.parse(text, dialect="spark")
+    except ParseError as error:
+        raise ConfigError(_where(error), todo=f"check the SQL, or the type, there; the form is {FORM}") from error
+    except (SqlglotError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
+        raise ConfigError(f"the statement can't be read: {reason}", todo=f"the form is {FORM}") from error
+    statements = [one for one in parsed if one is not None and not isinstance(one, exp.Semicolon)]
+    if len(statements) != 1:
+        raise ConfigError(f"there are {len(statements)} statements", todo="give one CREATE TABLE")
+    create = statements[0]
+    if not isinstance(create, exp.Create) or create.args["kind"] != "TABLE":
+        begin = " ".join(text.split()[:2])
+        raise ConfigError(f"the statement ({begin} ...) is no CREATE TABLE of a known form", todo=f"the form is {FORM}")
+    if create.args.get("replace"):
+        raise ConfigError("CREATE OR REPLACE TABLE is not supported", todo="remove the old table, then create the new")
+    if create.args.get("expression") is not None:
+        raise ConfigError(
+            "CREATE TABLE AS SELECT is not supported", todo="create the table, then write the rows with ingest.py"
+        )
+    return create
+
+
+def _where(error: ParseError) -> str:
+    if not error.errors:
+        return "the statement can't be read"
+    first = error.errors[0]
+    reason = str(first.get("description") or "not expected").splitlines()[0]
+    return (
+        f"the statement can't be read at {first.get('highlight')!r}, line {first.get('line')}, column "
+        f"{first.get('col')} ({reason})"
+    )
+
+
+def _names(create: exp.Create) -> tuple[str, str]:
+    table = create.find(exp.Table)
+    if table is None or not isinstance(table.this, exp.Identifier) or table.args.get("catalog") is not None:
+        raise ConfigError("the table's name is not of the form name or db.name", todo="give it as db.name")
+    return str(table.db).lower(), str(table.name).lower()
+
+
+def _column(part: exp.Expression) -> pa.Field:
+    if isinstance(part, exp.ColumnDef):
+        return arrow_field_of(part)
+    raise ConfigError(
+        f"{part.sql(dialect='spark')} is no column",
+        todo="give columns alone; the key goes to tblproperties (primaryKey = '...')",
+    )
+
+
+def _partition_column(part: exp.Expression, columns: Sequence[pa.Field]) -> pa.Field:
+    if not isinstance(part, exp.Identifier | exp.ColumnDef):
+        raise ConfigError(
+            f"the table is partitioned by {part.sql(dialect='spark')}",
+            todo="partition by columns; for dates of a timestamp, add a column or a timestamp-based key generator",
+        )
+    for column in columns:
+        if column.name.lower() == part.name.lower():
+            return column
+    raise ConfigError(
+        f"PARTITIONED BY names {part.name}, which is no column of the table",
+        todo="define it; the columns are " + ", ".join(column.name for column in columns),
+        column=part.name,
+    )
+
+
+def _pair(option: exp.Expression) -> tuple[str, str]:
+    name, value = option.this, option.args["value"]
+    key = ".".join(part.name for part in name.flatten()) if isinstance(name, exp.Dot) else name.name
+    if isinstance(value, exp.Boolean):
+        return key, "true" if value.this else "false"
+    if isinstance(value, exp.Literal):
+        return key, str(value.this)
+    raise ConfigError(
+        f"the option {key} has the value {value.sql(dialect='spark')}", todo=f"give a text: {key} = '...'", key=key
+    )
+
+
+def _refuse_twins(names: Iterable[str], message: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise ConfigError(message.format(name), todo="names don't differ by case alone; rename or remove one")
+        seen.add(name.lower())

@@ -1,0 +1,69 @@
+"""Options of ``create_table.py``: a statement, or what it would say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from spark_jobs.options.base import JobOptions
+from spark_jobs.options.choices import TableType
+from spark_jobs.options.flags import Kind, flag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTableOptions(JobOptions):
+    """The statement comes from ``ddl`` or ``ddl_file``; without one, the other options say what is made.
+
+    ``base_path`` may be left out where the statement has a LOCATION.
+    """
+
+    job: ClassVar[str] = "create_table"
+    needs_base_path: ClassVar[bool] = False
+
+    base_path: Annotated[str, flag("--base-path", "--target-base-path", help="Base path of the table.")] = ""
+    ddl: Annotated[str | None, flag("--ddl", help="A create table ... using hudi.")] = None
+    ddl_file: Annotated[str | None, flag("--ddl-file", help="Path or URL of a file with the statement.")] = None
+    if_not_exists: Annotated[
+        bool, flag("--if-not-exists", kind=Kind.SWITCH, help="Leave a table that stands there as it is.")
+    ] = False
+    database: Annotated[
+        str | None, flag("--database", keys=("hoodie.database.name",), help="Database of the table.")
+    ] = None
+    table_type: Annotated[
+        TableType | None,
+        flag(
+            "--table-type",
+            choices=TableType,
+            keys=("hoodie.datasource.write.table.type", "hoodie.datasource.write.storage.type", "hoodie.table.type"),
+            help="Type of the table.",
+        ),
+    ] = None
+    record_key_fields: Annotated[
+        tuple[str, ...],
+        flag(
+            "--record-key-fields",
+            kind=Kind.NAMES,
+            keys=("hoodie.datasource.write.recordkey.field", "hoodie.table.recordkey.fields"),
+            help="Columns whose values identify a record.",
+        ),
+    ] = ()
+    partition_path_fields: Annotated[
+        tuple[str, ...],
+        flag(
+            "--partition-path-fields",
+            kind=Kind.NAMES,
+            keys=("hoodie.datasource.write.partitionpath.field", "hoodie.table.partition.fields"),
+            help="Columns whose values make the partition.",
+        ),
+    ] = ()
+    precombine_field: Annotated[
+        str | None,
+        flag(
+            "--precombine-field",
+            keys=("hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field"),
+            help="Column that decides between records of one key: the greatest stays.",
+        ),
+    ] = None
+    schema_file: Annotated[
+        str | None, flag("--schema-file", help="Path or URL of a file with the table's Avro schema.")
+    ] = None

@@ -1,0 +1,131 @@
+"""``create_table.py`` from its words to its result, on a folder of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.table import HudiTable
+from spark_jobs.ddl.job import run_create_table
+from spark_jobs.engine.job import run_job
+from spark_jobs.options.create_table import CreateTableOptions
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).resolve().parents[3]
+DDL = (
+    "create table lake.trips (id bigint, name string, dt string, ts bigint) using hudi partitioned by (dt) "
+    "tblproperties (type = 'mor', primaryKey = 'id', preCombineField = 'ts')"
+)
+
+
+def run(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, object], str]:
+    """Exit code, result and the last line of stderr."""
+    code = run_job(run_create_table, CreateTableOptions, words)
+    out, err = capfd.readouterr()
+    return code, json.loads(out.splitlines()[-1]) if out else {}, err.splitlines()[-1] if err else ""
+
+
+def test_a_dry_run_tells_properties_and_schema_and_makes_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    base = tmp_path / "trips"
+    code, result, _ = run(capfd, "--ddl", DDL, "--base-path", str(base), "--dry-run")
+    assert (code, result["state"], result["table"], result["base_path"]) == (0, "DRY_RUN", "trips", str(base))
+    plan = result["plan"]
+    assert isinstance(plan, dict)
+    assert plan["properties"]["hoodie.table.type"] == "MERGE_ON_READ"
+    assert plan["schema"][0] == {"name": "id", "type": "int64", "nullable": True}
+    assert [column["name"] for column in plan["schema"]] == ["id", "name", "ts", "dt"]
+    assert not base.exists()
+
+
+def test_a_statement_is_carried_out_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    base = tmp_path / "trips"
+    file = tmp_path / "trips.sql"
+    file.write_text(f"{DDL}\nlocation '{base}'", encoding="utf-8")
+    code, result, _ = run(capfd, "--ddl-file", str(file))
+    assert (code, result["state"], result["table"]) == (0, "COMPLETED", "trips")
+    table = HudiTable.open(str(base))
+    assert table.schema.names == ["id", "name", "ts", "dt"]
+    before = (base / ".hoodie" / "hoodie.properties").read_bytes()
+
+    code, result, error = run(capfd, "--ddl-file", str(file))
+    assert (code, result) == (5, {})
+    assert error == (
+        f"create_table: error: the table trips stands at {base} already: "
+        "write IF NOT EXISTS (--if-not-exists), or choose another location"
+    )
+    code, result, _ = run(capfd, "--ddl-file", str(file), "--if-not-exists")
+    assert (code, result["state"], result["reason"]) == (
+        0,
+        "NOTHING_TO_DO",
+        f"the table trips stands at {base} already",
+    )
+    assert (base / ".hoodie" / "hoodie.properties").read_bytes() == before
+
+
+def test_a_table_from_options_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    avro = tmp_path / "rows.avsc"
+    fields = [{"name": "id", "type": "string"}, {"name": "v", "type": ["null", "double"], "default": None}]
+    avro.write_text(json.dumps({"type": "record", "name": "r", "fields": fields}), encoding="utf-8")
+    base = tmp_path / "t"
+    words = ["--base-path", str(base), "--table-name", "t", "--record-key-fields", "id", "--schema-file", str(avro)]
+    words += ["--hoodie-conf", "hoodie.datasource.write.hive_style_partitioning=true", "--table-type", "MERGE_ON_READ"]
+    code, _, error = run(capfd, *words)
+    assert code == 0, error
+    table = HudiTable.open(str(base))
+    assert table.schema.names == ["id", "v"]
+    assert table.config.hive_style
+    assert table.config.is_merge_on_read
+    assert table.config.key_generator_class == "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ([], "there is neither a statement nor a base path: give --ddl, --ddl-file or --base-path"),
+        (["--ddl", DDL], "the statement for table trips has no LOCATION: add one, or give --base-path"),
+        (["--ddl", f"{DDL} location '/a'", "--base-path", "/b"], "--base-path /b contradicts LOCATION '/a'"),
+        (["--ddl", DDL, "--ddl-file", "x"], "--ddl and --ddl-file are both given: give one of them"),
+        (["--ddl-file", "/no/such/file"], "--ddl-file /no/such/file is missing: give a file that can be read"),
+        (["--ddl", DDL, "--table-type", "COPY_ON_WRITE"], "--table-type is given beside a statement: say it there"),
+        (["--base-path", "/t", "--table-name", "t"], "a new table needs record key fields: give --record-key-fields"),
+        (["--base-path", "/t", "--record-key-fields", "a"], "a new table needs a name: give --table-name"),
+    ],
+)
+def test_errors_are_one_line(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:
+    code, result, error = run(capfd, *words)
+    assert (code, result) == (2, {})
+    assert error.startswith(f"create_table: error: {what}")
+
+
+def test_a_file_at_the_base_path_is_left_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("mine")
+    code, _, error = run(capfd, "--ddl", DDL, "--base-path", str(tmp_path / "file"))
+    assert code == 2
+    assert "is a file: give the folder of the new table" in error
+
+
+def test_options_without_effect_and_a_missing_key_are_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    ddl = "create table t (id int) using hudi tblproperties (hoodie.insert.shuffle.parallelism = 2)"
+    code = run_job(run_create_table, CreateTableOptions, ["--ddl", ddl, "--base-path", str(tmp_path / "t")])
+    err = capfd.readouterr().err
+    assert code == 0
+    assert "warning: the option hoodie.insert.shuffle.parallelism is not kept with the table" in err
+    assert "warning: the statement has no primaryKey" in err
+
+
+def test_the_entry_point_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "spark_jobs" / "create_table.py"), "--ddl", DDL, "--base-path", str(tmp_path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["state"] == "COMPLETED"
+    assert HudiTable.open(str(tmp_path)).config.is_merge_on_read

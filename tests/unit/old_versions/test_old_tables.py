@@ -1,0 +1,112 @@
+"""Tables of versions 0 to 5 (``tests/fixtures/make_old_tables.py``): read as Hudi reads them, and never written."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import UnsupportedTableError
+from spark_jobs.core.files.log_block import BlockType
+from spark_jobs.core.files.log_contents import read_rows
+from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.choices import Operation
+from spark_jobs.options.clean import CleanOptions
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.service import CompactionOptions
+from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.write.config import open_if_there, resolve
+
+pytestmark = pytest.mark.unit
+
+TABLES = Path(__file__).parents[2] / "fixtures" / "old_tables"
+ANSWERS = sorted((file.name.split(".")[0], file.name.split(".")[1]) for file in TABLES.glob("*.parquet"))
+VERSIONS = {file.stem: int(file.stem[-1]) for file in TABLES.glob("*.zip")}
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> Callable[[str], Path]:
+    def unpack(name: str) -> Path:
+        with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
+            packed.extractall(tmp_path)
+        return tmp_path / name
+
+    return unpack
+
+
+def by_key(table: pa.Table) -> pa.Table:
+    return table.sort_by("_hoodie_record_key").combine_chunks()
+
+
+def test_every_version_has_a_table() -> None:
+    assert set(VERSIONS.values()) == {0, 1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize(("name", "query"), ANSWERS)
+def test_we_read_what_hudi_read(name: str, query: str, unpacked: Callable[[str], Path]) -> None:
+    table = HudiTable.open(str(unpacked(name)))
+    assert table.config.capabilities.version == VERSIONS[name]
+    found, wanted = table.scan(query=query).to_arrow(), pq.read_table(TABLES / f"{name}.{query}.parquet")
+    assert set(found.column_names) == set(wanted.column_names)
+    assert found.num_rows == wanted.num_rows > 0
+    for column in wanted.column_names:
+        ours, theirs = by_key(found).column(column), by_key(wanted).column(column)
+        assert ours.to_pylist() == theirs.to_pylist(), column
+
+
+@pytest.mark.parametrize("name", ["cow_v2", "mor_v2"])
+def test_the_rows_of_hudi_0_9(name: str, unpacked: Callable[[str], Path]) -> None:
+    """Inserts; an upsert (k02 with a smaller ordering value, and k21); deletes of k03 and k04; k03 again, k01 again."""
+    rows = HudiTable.open(str(unpacked(name))).scan(columns=["_hoodie_record_key", "name", "ts"]).to_arrow().to_pylist()
+    found = {row["_hoodie_record_key"]: (row["name"], row["ts"]) for row in rows}
+    untouched = {f"k{number:02d}": ("first", 10) for number in range(5, 21)}
+    changed = {"k01": ("last", 30), "k02": ("earlier", 5), "k03": ("back", 10), "k21": ("new", 1)}
+    assert found == {**untouched, **changed}
+
+
+def test_a_log_of_hudi_0_5() -> None:
+    data = (TABLES / "log_of_hudi_0_5").read_bytes()
+    (block,) = read_blocks(data)
+    assert (block.type, block.instant) == (BlockType.AVRO_DATA_BLOCK, "20200616120000")
+    schema = pa.schema([("_hoodie_record_key", pa.string()), ("value", pa.int32())])
+    rows = read_rows(block, schema)
+    assert rows.to_pylist() == [
+        {"_hoodie_record_key": key, "value": value} for key, value in zip("abc", (1, 2, 3), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(VERSIONS))
+def test_nothing_writes_to_them(name: str, unpacked: Callable[[str], Path]) -> None:
+    path = unpacked(name)
+    before = digest(path)
+    base = str(path)
+    ingest = IngestOptions(base_path=base, op=Operation.UPSERT)
+    writes: list[Callable[[], object]] = [
+        lambda: resolve(ingest, open_if_there(base)),
+        lambda: run_cleaning(CleanOptions(base_path=base), Progress("clean")),
+        lambda: run_compaction(LocalEngine(SYSTEM_CLOCK), CompactionOptions(base_path=base), Progress("compact")),
+        lambda: HudiTable.open(base).transaction_settings({}).new_lock(),
+    ]
+    for write in writes:
+        with pytest.raises(UnsupportedTableError, match=f"has table version {VERSIONS[name]} .*: upgrade it with Hudi"):
+            write()
+    assert digest(path) == before
+
+
+def digest(path: Path) -> dict[str, str]:
+    """A hash of each file."""
+    return {
+        str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(path.rglob("*"))
+        if file.is_file()
+    }
