@@ -1,0 +1,135 @@
+"""A Spark standalone cluster on this machine: one master, some workers, each a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+
+ROOT = Path(__file__).parents[3]
+DEADLINE_SECONDS = 90.0
+SPARK_HOME = Path(pyspark.__file__).parent
+JVM_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:UseAVX=2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandaloneCluster:
+    """``url`` is what ``--master`` takes; output of the processes is in ``folder``."""
+
+    url: str
+    folder: Path
+    workers: tuple[subprocess.Popen[bytes], ...]
+
+    def submit(self, job: str, *arguments: str) -> list[str]:
+        """The line of spark-submit for a job: one core on each worker."""
+        return [
+            str(Path(sys.executable).with_name("spark-submit")),
+            *("--master", self.url, "--executor-cores", "1", "--executor-memory", "512m", "--driver-memory", "512m"),
+            *("--driver-java-options", JVM_OPTIONS, "--conf", f"spark.executor.extraJavaOptions={JVM_OPTIONS}"),
+            *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=4"),
+            *("--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0"),
+            *("--conf", "spark.driver.host=127.0.0.1", "--conf", f"spark.cores.max={len(self.workers)}"),
+            *("--conf", "spark.eventLog.enabled=true", "--conf", "spark.eventLog.compress=false"),
+            *("--conf", "spark.eventLog.rolling.enabled=false", "--conf", f"spark.eventLog.dir={self.events.as_uri()}"),
+            str(ROOT / "spark_jobs" / f"{job}.py"),
+            *arguments,
+        ]
+
+    @property
+    def events(self) -> Path:
+        """Where Spark logs what its executors did."""
+        return self.folder / "events"
+
+
+def environment() -> dict[str, str]:
+    """This Python and this checkout for the driver and the executors."""
+    return {
+        **os.environ,
+        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS,
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+@contextmanager
+def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[StandaloneCluster]:
+    """A master and workers of one core each, gone at the end.
+
+    :raises TimeoutError: they do not find each other.
+    """
+    (folder / "events").mkdir(parents=True)
+    with ExitStack() as processes:
+
+        def start(name: str, *arguments: str) -> subprocess.Popen[bytes]:
+            return processes.enter_context(_process(folder / f"{name}.log", arguments))
+
+        local = ("--host", "127.0.0.1", "--webui-port", "0")
+        start("master", "org.apache.spark.deploy.master.Master", *local, "--port", "0")
+        found = _wait(lambda: re.search(r"spark://127\.0\.0\.1:\d+", _text(folder / "master.log")))
+        url = found.group()
+        each = ("--cores", "1", "--memory", "1g", url)
+        started = tuple(
+            start(
+                f"worker{number}",
+                "org.apache.spark.deploy.worker.Worker",
+                *local,
+                *("--work-dir", str(folder / f"work{number}")),
+                *each,
+            )
+            for number in range(workers)
+        )
+        for number in range(workers):
+            log = folder / f"worker{number}.log"
+            _wait(lambda log=log: re.search("Successfully registered with master", _text(log)))  # type: ignore[misc]
+        yield StandaloneCluster(url=url, folder=folder, workers=started)
+
+
+@contextmanager
+def _process(log: Path, arguments: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
+    with open(log, "wb") as out:
+        process = subprocess.Popen(
+            [str(SPARK_HOME / "bin" / "spark-class"), *arguments],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        kill_group(process)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL for a process and all that it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace")
+
+
+def _wait(look: Callable[[], re.Match[str] | None]) -> re.Match[str]:
+    deadline = SYSTEM_CLOCK.monotonic() + DEADLINE_SECONDS
+    while (found := look()) is None:
+        if SYSTEM_CLOCK.monotonic() > deadline:
+            raise TimeoutError(f"no cluster within {DEADLINE_SECONDS:.0f} s")
+        SYSTEM_CLOCK.sleep(0.1)
+    return found
