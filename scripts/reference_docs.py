@@ -1,7 +1,7 @@
 """Write the tables of options and keys in docs/ from the declarations in the code; ``--check`` only compares.
 
 A table stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; NAME is a class of ``spark_jobs.options`` or
-``keys:table_keys`` and ``keys:write_keys`` for the ``hoodie.*`` keys of ``spark_jobs.core.config``.
+``keys:MODULE`` for the ``hoodie.*`` keys of a module of ``spark_jobs.core.config``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,18 @@ from enum import Enum
 from pathlib import Path
 
 from spark_jobs import options
-from spark_jobs.core.config import table_keys, write_keys
+from spark_jobs.core.config import keygen_keys, schema_keys, table_keys, write_keys
 from spark_jobs.core.config.key import Key
 from spark_jobs.options.flags import flags_of
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _SECTION = re.compile(r"(<!-- begin (?P<name>\S+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)
-_KEYS = {"keys:table_keys": table_keys, "keys:write_keys": write_keys}
+_KEYS = {
+    "keys:table_keys": table_keys,
+    "keys:write_keys": write_keys,
+    "keys:keygen_keys": keygen_keys,
+    "keys:schema_keys": schema_keys,
+}
 
 
 def table(name: str) -> str:

@@ -77,5 +77,9 @@ class CorruptTableError(StorageError):
     """A file of the table contradicts the format."""
 
 
+class InstantStateError(CorruptTableError):
+    """An instant that was asked to take a step which its state on the timeline does not allow."""
+
+
 class BadRecordError(HudiError):
     """Input rows that can't become records: null keys, a missing column, a type that does not fit."""

@@ -10,23 +10,30 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
+from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.avro_schema import arrow_schema_of
-from spark_jobs.core.files.partition_metafile import list_partitions
-from spark_jobs.core.metadata_table.writer import MetadataWriter, TakeOffMetadataWriter
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.listing import MetadataListing
+from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
+from spark_jobs.core.read.data_skipping import DataSkipping
+from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.read.scan import Query, Scan
-from spark_jobs.core.read.table_schema import committed_schema, schema_of_file
-from spark_jobs.core.storage import FileStatus, Storage, locate
+from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
+from spark_jobs.core.schema.evolution import SchemaEvolution
+from spark_jobs.core.storage import Storage, locate
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import query_instant
+from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.instant import COMMITS, query_instant
+from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.transaction.lock import LockSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
+from spark_jobs.core.view.listing import Listing, StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
 
@@ -42,10 +49,13 @@ class HudiTable:
     base_path: str
     config: TableConfig
     clock: Clock = SYSTEM_CLOCK
+    lists_storage: bool = False
 
     @staticmethod
-    def open(path: str, clock: Clock = SYSTEM_CLOCK) -> HudiTable:
+    def open(path: str, clock: Clock = SYSTEM_CLOCK, *, lists_storage: bool = False) -> HudiTable:
         """
+        :param lists_storage: look for files on storage even where the table has a metadata table that lists them:
+            writers and table services want to know what unfinished writes left, and how long logs really are.
         :raises TableNotFoundError: no table there.
         :raises CorruptTableError: its properties are unreadable.
         :raises UnsupportedTableError: a table version that this release does not know.
@@ -53,13 +63,14 @@ class HudiTable:
         storage, base_path = locate(path)
         config = read_table_config(storage, base_path, clock)
         config.capabilities  # noqa: B018  (refuses other versions now, not at the first use)
-        return HudiTable(storage, base_path, config, clock)
+        return HudiTable(storage, base_path, config, clock, lists_storage)
 
     @staticmethod
     def create(
         path: str,
         *,
         name: str,
+        database: str = "",
         table_type: str = "COPY_ON_WRITE",
         record_key_fields: Sequence[str],
         partition_fields: Sequence[str] = (),
@@ -68,56 +79,55 @@ class HudiTable:
         hive_style: bool = False,
         url_encode: bool = False,
         key_generator_class: str = "",
+        schema: pa.Schema | None = None,
         properties: Mapping[str, str] | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> HudiTable:
         """Make an empty table of version 6, with the properties that Hudi's Spark writer leaves.
 
-        :raises ConfigError: a missing name or key.
+        :param schema: its columns, without meta columns; without it the first write decides.
+        :raises ConfigError: a missing name or key, or a field that the schema lacks.
         :raises AlreadyExistsError: a table stands there.
         """
-        if not name:
-            raise ConfigError("a new table needs a name", todo="give --table-name or hoodie.table.name")
-        if not record_key_fields:
-            raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
+        values = new_table_properties(
+            name=name,
+            database=database,
+            table_type=table_type,
+            record_key_fields=record_key_fields,
+            partition_fields=partition_fields,
+            precombine_field=precombine_field,
+            payload_class=payload_class,
+            hive_style=hive_style,
+            url_encode=url_encode,
+            key_generator_class=key_generator_class,
+            schema=schema,
+            properties=properties,
+        )
+        return HudiTable.initialise(path, values, clock)
+
+    @staticmethod
+    def initialise(path: str, properties: Mapping[str, str], clock: Clock = SYSTEM_CLOCK) -> HudiTable:
+        """Make an empty table with these properties and the checksum.
+
+        :raises AlreadyExistsError: a table stands there.
+        """
         storage, base_path = locate(path)
-        kind = keys.TYPE.of({keys.TYPE.name: table_type})
-        values = {
-            keys.NAME.name: name,
-            keys.DATABASE.name: "",
-            keys.TYPE.name: kind.value,
-            keys.VERSION.name: "6",
-            keys.LAYOUT_VERSION.name: "1",
-            keys.RECORD_KEY_FIELDS.name: ",".join(record_key_fields),
-            keys.PARTITION_FIELDS.name: ",".join(partition_fields),
-            keys.BASE_FILE_FORMAT.name: "PARQUET",
-            keys.ARCHIVE_FOLDER.name: "archived",
-            keys.POPULATE_META_FIELDS.name: "true",
-            keys.KEY_GENERATOR_CLASS.name: key_generator_class,
-            keys.TIMEZONE.name: "LOCAL",
-            keys.METAFILE_BASE_FORMAT.name: "false",
-            keys.DROP_PARTITION_COLUMNS.name: "false",
-            keys.HIVE_STYLE.name: str(hive_style).lower(),
-            keys.URL_ENCODE.name: str(url_encode).lower(),
-            keys.CDC_ENABLED.name: "false",
-        }
-        if precombine_field:
-            values[keys.PRECOMBINE_FIELD.name] = precombine_field
-        if kind is keys.TableType.MERGE_ON_READ:
-            values[keys.PAYLOAD_CLASS.name] = payload_class or keys.OVERWRITE_WITH_LATEST
-            values[keys.MERGER_STRATEGY.name] = keys.DEFAULT_MERGER_STRATEGY
-        elif payload_class:
-            values[keys.PAYLOAD_CLASS.name] = payload_class
-        values.update(properties or {})
-        return HudiTable(storage, base_path, create_table_config(storage, base_path, values, clock), clock)
+        return HudiTable(storage, base_path, create_table_config(storage, base_path, properties, clock), clock)
 
     def refreshed(self) -> HudiTable:
         """The same table as it stands now."""
-        return HudiTable.open(self.base_path, self.clock)
+        return HudiTable.open(self.base_path, self.clock, lists_storage=self.lists_storage)
 
     @cached_property
     def timeline(self) -> ActiveTimeline:
         return self.transaction_settings({}).load_timeline()
+
+    def archived_timeline(self, begin: str = "", end: str | None = None) -> ArchivedTimeline:
+        """The instants that left the active timeline, from ``begin`` to ``end`` (both inclusive): with it, all history.
+
+        One that is leaving just now may be in both.
+        """
+        return ArchivedTimeline.load(self.storage, self.timeline.archive_folder, begin, end)
 
     @cached_property
     def pending(self) -> PendingServices:
@@ -153,17 +163,36 @@ class HudiTable:
             found = schema_of_file(self.storage, self.base_path, bases[0], self.config.name) if bases else None
         return found
 
+    def evolution_at(self, until: str | None = None) -> SchemaEvolution | None:
+        """The history of the schema as of an instant (inclusive; None: now), where the table has one."""
+        return committed_evolution(self.storage, self.base_path, self.timeline, self.clock, until)
+
     def partitions(self) -> list[str]:
         """Relative paths of all partitions, sorted; ``[""]`` for a table without partition columns."""
-        return list_partitions(self.storage, self.base_path)
+        return self.listing.partitions()
+
+    @cached_property
+    def listing(self) -> Listing:
+        """Where partitions and files are looked up: the metadata table where it lists files, else the storage."""
+        on_storage = StorageListing(self.storage, self.base_path)
+        trusted = self.config.capabilities.trusts_metadata_table and not self.lists_storage
+        if not trusted or MetadataPartition.FILES.path not in self.config.metadata_partitions:
+            return on_storage
+        return MetadataListing(self.storage, self.base_path, self.timeline, self.clock, on_storage)
 
     def view(self, partitions: Sequence[str] | None = None, until: str | None = None) -> FileSystemView:
         """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now)."""
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
         visibility, pending = Visibility.of(self.timeline, until), self.pending
         wanted = self.partitions() if partitions is None else partitions
-        files = ((partition, status) for partition in wanted for status in self._list(partition))
-        return build_view(files, visibility, pending)
+        return build_view(self.listing.files(wanted), visibility, pending, self._written_by)
+
+    def _written_by(self, instant: str) -> frozenset[str] | None:
+        """Relative paths of the files that a completed write says it made; None for one that is not on the timeline."""
+        for one in self.timeline.find(instant):
+            if one.is_completed and one.action in COMMITS:
+                return written_paths(self.timeline.commit_metadata(one, self.clock).write_stats)
+        return None
 
     def file_slices(self, partition: str | None = None, as_of: str | None = None) -> list[FileSlice]:
         """The latest slices, as a snapshot query sees them."""
@@ -186,13 +215,16 @@ class HudiTable:
             too.
         :param begin: exclusive, ``end`` inclusive: the commit times of an incremental query.
         :param query: snapshot, read_optimized or incremental.
-        :raises ConfigError: an unknown query, or an incremental one without ``begin``.
+        :raises ConfigError: an unknown query, an incremental one without ``begin``, or a moment of which cleaning
+            removed files.
         """
         kind = Query.parse(query)
         if kind is Query.INCREMENTAL and begin is None:
             raise ConfigError("an incremental query needs begin", todo='give begin="000" to read from the start')
         asked = end if kind is Query.INCREMENTAL else as_of
         until = None if asked is None else query_instant(asked)
+        if until is not None:
+            refuse_cleaned(self.timeline, self.view, until, self.clock)
         view = self.view(until=until)
         return Scan(
             storage=self.storage,
@@ -206,7 +238,15 @@ class HudiTable:
             condition=filter,
             begin=None if begin is None else query_instant(begin),
             end=until,
+            evolution=self.evolution_at(until),
+            skipping=self._skipping(),
         )
+
+    def _skipping(self) -> DataSkipping | None:
+        """The column statistics of the metadata table, where it has them."""
+        if self.lists_storage or MetadataPartition.COLUMN_STATS.path not in self.config.metadata_partitions:
+            return None
+        return DataSkipping(storage=self.storage, base_path=self.base_path, timeline=self.timeline, clock=self.clock)
 
     def transaction_settings(
         self, properties: Mapping[str, str], metadata_writer: MetadataWriter | None = None
@@ -227,9 +267,5 @@ class HudiTable:
                 interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties),
                 misses=write_keys.HEARTBEAT_MISSES.of(properties),
             ),
-            metadata_writer=metadata_writer or TakeOffMetadataWriter(),
+            metadata_writer=metadata_writer or metadata_writer_of(properties),
         )
-
-    def _list(self, partition: str) -> list[FileStatus]:
-        path = f"{self.base_path}/{partition}" if partition else self.base_path
-        return [status for status in self.storage.list(path) if not status.is_directory]

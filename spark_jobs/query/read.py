@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from spark_jobs.core.config import write_keys
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.read.scan import Scan
@@ -24,18 +25,21 @@ AS_OF = "as.of.instant"
 def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
     """The rows of a table, the five meta columns first.
 
-    :param options: Hudi's own read options: ``hoodie.datasource.query.type`` (snapshot, the default, or read_optimized)
-        and ``as.of.instant`` (an instant, inclusive).
+    :param options: Hudi's own read options: ``hoodie.datasource.query.type`` (snapshot, the default, or
+        read_optimized), ``as.of.instant`` (an instant, inclusive), and ``hoodie.metadata.enable`` (true; false lists
+        the storage).
     :raises ConfigError: a query type that this function does not have.
     """
     query = options.get(QUERY_TYPE, "snapshot")
     if query not in ("snapshot", "read_optimized"):
         raise ConfigError(f"{QUERY_TYPE}={query} is not valid here", todo="give snapshot or read_optimized")
-    scan = HudiTable.open(path).scan(query=query, as_of=options.get(AS_OF))
+    table = HudiTable.open(path, lists_storage=not write_keys.METADATA_ENABLED.of(options))
+    scan = table.scan(query=query, as_of=options.get(AS_OF))
     schema = from_arrow_schema(scan.schema, prefer_timestamp_ntz=True)
     slices = scan.slices()
-    bare = [one for one in slices if not one.log_files]
-    merged = [one for one in slices if one.log_files]
+    bare = scan.read_by_name(slices)
+    plain = {(one.partition, one.file_id) for one in bare}
+    merged = [one for one in slices if (one.partition, one.file_id) not in plain]
     parts = []
     if bare:
         parts.append(_parquet(spark, scan, bare, schema))

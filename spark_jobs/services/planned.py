@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -20,6 +21,7 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
+from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.outcome import nothing_to_do, written
 from spark_jobs.services.rewrite import choose_plan, claim
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
@@ -82,7 +84,7 @@ class RewriteService(Protocol[P]):
         """The pieces, and what a worker does with each; both pickle."""
         ...
 
-    def commit(self, table: HudiTable, plan: P, stats: Sequence[WriteStat]) -> CommitMetadata:
+    def commit(self, table: HudiTable, instant: str, plan: P, stats: Sequence[WriteStat]) -> CommitMetadata:
         """What the completed file says."""
         ...
 
@@ -99,7 +101,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
-    table = HudiTable.open(options.base_path)
+    table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)
     service.refuse(table)
     settings = table.transaction_settings(properties)
@@ -116,7 +118,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
 def _schedule(
     service: RewriteService[P], table: HudiTable, settings: TransactionSettings, *, dry_run: bool
 ) -> JobResult:
-    with settings.new_lock():
+    with nullcontext() if dry_run else settings.new_lock():
         table = table.refreshed()
         waiting = service.pending(table)
         if waiting:
@@ -176,12 +178,13 @@ def _execute(
         with progress.phase(service.phase, len(pieces)) as phase:
             stats = [stat for some in engine.run_each(pieces, work, phase.advance) for stat in some]
         with progress.phase("publish"):
-            data = service.commit(table, plan, stats).encode()
+            data = service.commit(table, wanted.timestamp, plan, stats).encode()
             done = transaction.publish(data, service.contended(plan), written=written_paths(stats))
     except BaseException:
         transaction.abandon()
         undo(settings, transaction.time, progress.note)
         raise
+    maintain_metadata_table(settings, options.effective().hoodie_properties(), progress.note)
     seconds = dict(progress.seconds_by_phase)
     counts = {"files_in": plan.files_in, "bytes_in": plan.bytes_in, "seconds_by_phase": seconds}
     return written(service.name, table, done.timestamp, stats, **counts)

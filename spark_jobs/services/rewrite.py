@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
+from spark_jobs.core.config.write_keys import OPTIMIZED_LOG_SCAN
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.read.slice_reader import SliceReader
+from spark_jobs.core.read.table_schema import schema_metadata
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
@@ -18,23 +22,43 @@ from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
 
+NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
+
 
 def rewrite_context(
     table: HudiTable, properties: Mapping[str, str], instant: str, *, max_file_size: int
 ) -> WriteContext:
-    """How a service writes base files: the table's schema and payload, the job's codec and bloom settings."""
+    """How a service writes base files: the table's schema and payload, the job's codec and bloom settings.
+
+    On a table with a schema history the files get the schema as of the plan, by whose instant readers look it up.
+    """
+    has_history = table.evolution_at() is not None
+    avro = table.avro_schema_at(instant) if has_history else table.avro_schema
+    virtual_keys = virtual_keys_of(table.config, properties)
     return WriteContext(
         storage=table.storage,
         base_path=table.base_path,
         instant=instant,
-        file_format=base_file_format(properties, arrow_schema_of(table.avro_schema), table.avro_schema),
+        file_format=base_file_format(properties, arrow_schema_of(avro), avro, indexed=virtual_keys is None),
         payload=payload_of(table.config.payload_class),
         ordering_field=table.config.precombine_field or None,
         max_file_size=max_file_size,
+        virtual_keys=virtual_keys,
+        evolution=table.evolution_at(instant) if has_history else None,
     )
 
 
-def slice_reader(table: HudiTable, context: WriteContext) -> SliceReader:
+def schema_of_rewrite(table: HudiTable, instant: str) -> dict[str, str | None]:
+    """What the commit of a service says of the schema of its files; with ids on a table with a schema history, where
+    Hudi's next compaction looks it up in the newest commit of any kind.
+    """
+    if table.evolution_at() is None:
+        return schema_metadata(table.avro_schema, None)
+    evolution = table.evolution_at(instant)
+    return schema_metadata(table.avro_schema_at(instant), evolution.wanted if evolution else None)
+
+
+def slice_reader(table: HudiTable, context: WriteContext, properties: Mapping[str, str] = NO_PROPERTIES) -> SliceReader:
     """How a service reads the slices that it rewrites."""
     return SliceReader(
         storage=table.storage,
@@ -43,6 +67,9 @@ def slice_reader(table: HudiTable, context: WriteContext) -> SliceReader:
         visibility=Visibility.of(table.timeline),
         payload=context.payload,
         ordering_field=context.ordering_field,
+        virtual_keys=context.virtual_keys,
+        evolution=context.evolution,
+        optimized_scan=OPTIMIZED_LOG_SCAN.of(properties),
     )
 
 

@@ -9,12 +9,15 @@ from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.table_keys import HIVE_STYLE, URL_ENCODE
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
+from spark_jobs.core.files.log_format import log_format
+from spark_jobs.core.files.write_format import bloom_settings
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload, payload_of
 from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.write.key_settings import agree, resolve_keys, resolve_meta_fields
 from spark_jobs.write.pack import SizeSettings
 
 SUPPORTED = (Operation.UPSERT, Operation.INSERT, Operation.BULK_INSERT, Operation.DELETE)
@@ -30,9 +33,15 @@ class WriteConfig:
     name: str
     table_type: TableType
     key_spec: KeySpec
+    populate_meta_fields: bool
     precombine_field: str
     payload_class: str
     sizes: SizeSettings
+
+    @property
+    def virtual_keys(self) -> KeySpec | None:
+        """How keys are computed from stored rows; None where the meta columns hold them."""
+        return None if self.populate_meta_fields else self.key_spec
 
     @property
     def payload(self) -> Payload:
@@ -64,7 +73,7 @@ def open_if_there(base_path: str) -> HudiTable | None:
             f"{base_path} is a file", todo="give the folder of a table, or one that does not exist yet"
         )
     try:
-        return HudiTable.open(base_path)
+        return HudiTable.open(base_path, lists_storage=True)
     except TableNotFoundError:
         return None
 
@@ -72,18 +81,23 @@ def open_if_there(base_path: str) -> HudiTable | None:
 def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
     """Options over properties over what the table says.
 
-    :raises ConfigError: something is missing, or at odds with the table.
+    :raises ConfigError: something is missing, invalid, or at odds with the table.
+    :raises TableNotFoundError: a delete where no table is.
     """
     resolved = options.effective()
-    properties = {**(table.config.properties if table else {}), **options.hoodie_properties()}
+    given = options.hoodie_properties()
+    properties = {**(table.config.properties if table else {}), **given}
     operation = resolved.op or Operation.UPSERT
     if operation not in SUPPORTED:
         raise ConfigError(
             f"--op {operation} is not supported by this release", todo="use one of " + ", ".join(SUPPORTED)
         )
     own = table.config if table else None
+    if own is None and operation is Operation.DELETE:
+        raise TableNotFoundError(
+            f"there is no table at {options.base_path} to delete from", todo="check --base-path", path=options.base_path
+        )
     record_key = own.record_key_fields if own else resolved.record_key_fields
-    partition = own.partition_fields if own else resolved.partition_path_fields
     if own is None and not record_key:
         raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
     name = (own.name if own else resolved.table_name) or ""
@@ -91,14 +105,18 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         raise ConfigError("a new table needs a name", todo="give --table-name")
     table_type = TableType(own.table_type.value) if own else (resolved.table_type or TableType.COPY_ON_WRITE)
     if own is not None:
-        _agree("--table-type", resolved.table_type, table_type, name)
-        _agree("--table-name", resolved.table_name, name, name)
-        _agree("--record-key-fields", ",".join(resolved.record_key_fields), ",".join(record_key), name)
-        _agree("--partition-path-fields", ",".join(resolved.partition_path_fields), ",".join(partition), name)
-        _agree("--precombine-field", resolved.precombine_field, own.precombine_field, name)
-        for style, stored in ((HIVE_STYLE, own.hive_style), (URL_ENCODE, own.url_encode)):
-            _agree(style.name, options.hoodie_properties().get(style.name, "").lower(), str(stored).lower(), name)
         refuse_unwritable(own)
+        if not record_key:
+            raise ConfigError(
+                f"table {name} has no record key fields: Hudi makes its keys", todo="write to it with Hudi", table=name
+            )
+        agree("--table-type", resolved.table_type, table_type, name)
+        agree("--table-name", resolved.table_name, name, name)
+        agree("--record-key-fields", ",".join(resolved.record_key_fields), ",".join(record_key), name)
+        agree("--precombine-field", resolved.precombine_field, own.precombine_field, name)
+        for style, stored in ((HIVE_STYLE, own.hive_style), (URL_ENCODE, own.url_encode)):
+            agree(style.name, given.get(style.name, "").lower(), str(stored).lower(), name)
+    key_spec = resolve_keys(resolved, given, own)
     payload_class = keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
     config = WriteConfig(
         options=resolved,
@@ -106,7 +124,10 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         operation=operation,
         name=name,
         table_type=table_type,
-        key_spec=_key_spec(properties, record_key, partition, own.key_generator_class if own else ""),
+        key_spec=key_spec,
+        populate_meta_fields=resolve_meta_fields(
+            given, own, key_spec, merge_on_read=table_type is TableType.MERGE_ON_READ
+        ),
         precombine_field=(own.precombine_field if own else resolved.precombine_field) or "",
         payload_class=payload_class or "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
         sizes=SizeSettings(
@@ -120,24 +141,15 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
     )
     config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
     keys.INDEX_TYPE.of(properties)
+    log_format(properties)
+    _refuse_wrong_file_settings(properties)
     return config
 
 
-def _key_spec(
-    properties: Mapping[str, str], record_key: tuple[str, ...], partition: tuple[str, ...], stored: str
-) -> KeySpec:
-    return KeySpec.of(
-        record_key,
-        partition,
-        hive_style=HIVE_STYLE.of(properties),
-        url_encode=URL_ENCODE.of(properties),
-        class_name=stored or keys.KEY_GENERATOR_CLASS.of(properties),
-    )
-
-
-def _agree(option: str, given: str | None, stored: str, table: str) -> None:
-    if given and given != stored:
-        raise ConfigError(
-            f"{option} {given} contradicts table {table}, which has {stored or 'none'}",
-            todo="leave the option out or write to another path",
-        )
+def _refuse_wrong_file_settings(properties: Mapping[str, str]) -> None:
+    """
+    :raises ConfigError: a value by which no base file can be written; told before the table is made.
+    """
+    for key in (keys.CODEC, keys.ZSTD_LEVEL, keys.DICTIONARY):
+        key.of(properties)
+    bloom_settings(properties)

@@ -13,31 +13,38 @@ from pyspark.sql import functions as F
 
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.table_keys import POPULATE_META_FIELDS
 from spark_jobs.core.errors import AlreadyExistsError, WriteConflictError
-from spark_jobs.core.files.avro_schema import arrow_schema_of
+from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
-from spark_jobs.core.read.table_schema import committed_schema
+from spark_jobs.core.read.table_schema import add_to_history, committed_schema, schema_metadata
+from spark_jobs.core.schema.avro import arrow_schema_of
+from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.schema.reconcile import SchemaRules, WriterSchema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import task_scope, tuned_for_arrow
-from spark_jobs.hive.config import ENABLE as SYNC_AFTER_WRITE
-from spark_jobs.hive.job import sync_table
+from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
+from spark_jobs.services.rollback.new_table import take_back_table
 from spark_jobs.write.config import WriteConfig, open_if_there, resolve
+from spark_jobs.write.key_settings import persisted_settings, refuse_other_key_types
 from spark_jobs.write.keys import partition_path, record_key, require_columns
+from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.once import is_free, settle
 from spark_jobs.write.outcome import already_done, committed
-from spark_jobs.write.schema import source_schema, writer_schema
+from spark_jobs.write.schema import schema_with_ids, source_schema, with_valid_names, writer_schema
 from spark_jobs.write.source import read_source
 from spark_jobs.write.tasks import STAT_SCHEMA, RecordRules, as_batches, bulk_insert_batches
 from spark_jobs.write.upsert import UpsertJob
@@ -60,17 +67,22 @@ def write_frame(spark: SparkSession, source: DataFrame, options: IngestOptions, 
         progress.note(f"warning: {line}")
     table = open_if_there(options.base_path)
     config = resolve(options, table)
+    synced = sync_asked_for(config.properties)
+    source = with_valid_names(source, config.properties)
     rows = _prepare(source, config, table)
     if options.dry_run:
         return _dry_run(config, table, rows)
+    is_new = table is None
     if table is None:
-        table = _create(config)
-    with tuned_for_arrow(spark):
-        result = _write_once(spark, config, table, source, progress)
-    if not SYNC_AFTER_WRITE.of(config.properties):
-        return result
-    synced = sync_table(table.refreshed(), config.properties, progress)
-    return replace(result, extra={**result.extra, "sync": {"state": str(synced.state), "reason": synced.reason}})
+        table, config, is_new = _create(config)
+    try:
+        with tuned_for_arrow(spark):
+            result = _write_once(spark, config, table, source, progress)
+    except BaseException:
+        if is_new:
+            take_back_table(table.transaction_settings(config.properties), progress.note)
+        raise
+    return sync_after_write(table.refreshed(), config.properties, result, progress) if synced else result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +90,23 @@ class PreparedRows:
     """The source in the writer's schema, key and partition path first."""
 
     keyed: DataFrame
-    avro_schema: dict[str, object]
-    arrow_schema: pa.Schema
+    schema: WriterSchema
+    evolution: SchemaEvolution | None
+
+    @property
+    def avro_schema(self) -> dict[str, Any]:
+        return self.schema.avro
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        return arrow_schema_of(self.schema.avro)
+
+    @property
+    def evolution_of_old_files(self) -> SchemaEvolution | None:
+        """Where the columns of this write are in the files of others, on a table with a schema history."""
+        if self.evolution is None or self.schema.internal is None:
+            return None
+        return replace(self.evolution, wanted=self.schema.internal)
 
 
 def _prepare(source: DataFrame, config: WriteConfig, table: HudiTable | None) -> PreparedRows:
@@ -87,24 +114,34 @@ def _prepare(source: DataFrame, config: WriteConfig, table: HudiTable | None) ->
     require_columns(source, spec.record_key_fields, "record key field")
     require_columns(source, spec.partition_fields, "partition path field")
     known = table.known_avro_schema() if table else None
-    given = source_schema(source)
+    evolution = table.evolution_at() if table else None
+    history = evolution.wanted if evolution else None
     if config.operation is Operation.DELETE and known is not None:
-        avro, arrow = known, arrow_schema_of(known)  # a delete needs keys alone
+        schema = WriterSchema(avro=known, internal=history)  # a delete needs keys alone
     else:
         if config.precombine_field and config.operation is not Operation.DELETE:
             require_columns(source, (config.precombine_field,), "precombine field")
-        avro, arrow = writer_schema(known, given, config.name)
-    data = [F.col(f"`{name}`") for name in arrow.names if name in source.columns]
+        rules = SchemaRules.of(config.properties)
+        schema = writer_schema(known, source_schema(source), config.name, rules, history)
+    if config.virtual_keys is not None:
+        refuse_other_key_types(source_schema(source), arrow_schema_of(schema.avro), spec)
+    names = [field["name"] for field in schema.avro["fields"]]
+    data = [F.col(f"`{name}`") for name in names if name in source.columns]
     keyed = source.select(
-        record_key(source, spec).alias(RECORD_KEY), partition_path(source, spec).alias(PARTITION_PATH), *data
+        record_key(source, spec, virtual=not config.populate_meta_fields).alias(RECORD_KEY),
+        partition_path(source, spec).alias(PARTITION_PATH),
+        *data,
     )
-    return PreparedRows(keyed=keyed, avro_schema=avro, arrow_schema=arrow)
+    return PreparedRows(keyed=keyed, schema=schema, evolution=evolution)
 
 
-def _create(config: WriteConfig) -> HudiTable:
+def _create(config: WriteConfig) -> tuple[HudiTable, WriteConfig, bool]:
+    """The new table, what the write does to it, and True; of two writers that make it, the second gets the other's, by
+    which its options are resolved anew, and False.
+    """
     spec = config.key_spec
     try:
-        return HudiTable.create(
+        made = HudiTable.create(
             config.options.base_path,
             name=config.name,
             table_type=config.table_type.value,
@@ -115,11 +152,15 @@ def _create(config: WriteConfig) -> HudiTable:
             hive_style=spec.hive_style,
             url_encode=spec.url_encode,
             key_generator_class=spec.class_name,
+            properties={
+                POPULATE_META_FIELDS.name: str(config.populate_meta_fields).lower(),
+                **persisted_settings(config.properties, spec),
+            },
         )
     except AlreadyExistsError:
-        table = HudiTable.open(config.options.base_path)  # another writer made it a moment ago
-        resolve(config.options, table)
-        return table
+        table = HudiTable.open(config.options.base_path, lists_storage=True)
+        return table, resolve(config.options, table), False
+    return made, config, True
 
 
 def _write_once(
@@ -145,11 +186,13 @@ def _write_once(
         rows = _prepare(source, config, table)  # again: since the first look another writer may have added a column
         stats = _run(spark, config, table, rows, transaction, progress)
         with progress.phase("publish"):
-            return _publish(config, table, rows, transaction, stats, progress)
+            result = _publish(config, table, rows, transaction, stats, progress)
     except BaseException:
         transaction.abandon()
         undo(settings, transaction.time, progress.note)
         raise
+    maintain_metadata_table(settings, config.properties, progress.note)
+    return result
 
 
 def _run(
@@ -160,13 +203,14 @@ def _run(
     transaction: Transaction,
     progress: Progress,
 ) -> list[WriteStat]:
-    context = _context(config, table, rows, transaction.time)
-    if config.operation is Operation.BULK_INSERT:
-        transaction.to_inflight()
-        with progress.phase("write"):
-            return _bulk_insert(rows.keyed, config, context, table.clock.new_uuid())
-    job = UpsertJob(spark=spark, config=config, table=table, keyed=rows.keyed, context=context, progress=progress)
-    return job.run(transaction.to_inflight)
+    with marker_service(spark, table, config.properties, transaction.time, progress.note) as markers:
+        context = replace(_context(config, table, rows, transaction.time), marker_service=markers)
+        if config.operation is Operation.BULK_INSERT:
+            transaction.to_inflight()
+            with progress.phase("write"):
+                return _bulk_insert(rows.keyed, config, context, table.clock.new_uuid())
+        job = UpsertJob(spark=spark, config=config, table=table, keyed=rows.keyed, context=context, progress=progress)
+        return job.run(transaction.to_inflight)
 
 
 def _context(config: WriteConfig, table: HudiTable, rows: PreparedRows, instant: str) -> WriteContext:
@@ -174,10 +218,15 @@ def _context(config: WriteConfig, table: HudiTable, rows: PreparedRows, instant:
         storage=table.storage,
         base_path=table.base_path,
         instant=instant,
-        file_format=base_file_format(config.properties, rows.arrow_schema, rows.avro_schema),
+        file_format=base_file_format(
+            config.properties, rows.arrow_schema, rows.avro_schema, indexed=config.populate_meta_fields
+        ),
         payload=config.payload,
         ordering_field=config.precombine_field or None,
         max_file_size=config.sizes.max_file_size,
+        log_format=log_format(config.properties),
+        virtual_keys=config.virtual_keys,
+        evolution=rows.evolution_of_old_files,
     )
 
 
@@ -200,19 +249,21 @@ def _publish(
     stats: list[WriteStat],
     progress: Progress,
 ) -> JobResult:
-    extra: dict[str, str | None] = {SCHEMA_KEY: json.dumps(rows.avro_schema)}
+    internal = schema_with_ids(rows.schema, config.properties, transaction.time)
+    extra = schema_metadata(rows.avro_schema, internal)
     if config.options.idempotency_key:
         extra[IDEMPOTENCY_KEY] = config.options.idempotency_key
     metadata = CommitMetadata(
         write_stats=tuple(stats), operation_type=OperationType(config.operation.value.upper()), extra_metadata=extra
     )
     known = table.known_avro_schema()
-    instant = transaction.publish(
-        metadata.encode(),
-        _contended(metadata),
-        written=written_paths(stats),
-        check=lambda timeline: _refuse_other_schema(table, timeline, known),
-    )
+
+    def check(timeline: ActiveTimeline) -> None:
+        _refuse_other_schema(table, timeline, known)
+        if internal is not None:
+            add_to_history(table.storage, table.base_path, timeline, transaction.time, rows.evolution, internal)
+
+    instant = transaction.publish(metadata.encode(), _contended(metadata), written=written_paths(stats), check=check)
     return replace(committed(config, instant, metadata), seconds_by_phase=dict(progress.seconds_by_phase))
 
 

@@ -87,7 +87,7 @@ def _write_bucket(
     if isinstance(route, AppendRoute):
         target = route.target
         changes = Changes(stamp(rows, context, scope, target.partition, target.file_id), deleted)
-        return [append_changes(context, scope, target, changes, hard_deletes=rules.all_deleted)]
+        return append_changes(context, scope, target, changes, hard_deletes=rules.all_deleted)
     if not route.concatenate and not rules.combine:
         rows, deleted = _last_of_each_key(rows, deleted)
     stamped = stamp(rows, context, scope, route.base.partition, "")

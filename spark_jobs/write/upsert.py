@@ -35,10 +35,11 @@ from spark_jobs.write.routes import (
     append_target,
     number_slices,
 )
-from spark_jobs.write.tag import locate, tag
+from spark_jobs.write.tag import StoredKeys, locate, tag
 from spark_jobs.write.tasks import BUCKET, STAT_SCHEMA, RecordRules, as_batches, write_buckets
 
 ROWS_PER_TASK = 250_000
+_BOUNDS, _BUCKETS = "_pyhudi_bounds", "_pyhudi_buckets"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,8 @@ class UpsertJob:
         """Which records the table has; an insert does not ask."""
         if self.config.operation is Operation.INSERT:
             return None
-        located = locate(self.spark, keyed, self.context.base_path, slices, incoming)
+        stored = StoredKeys(self.config.virtual_keys, self.context.file_format.schema)
+        located = locate(self.spark, keyed, self.context.base_path, slices, incoming, stored)
         return None if located is None else located.persist()
 
     def _pack(self, view: FileSystemView, profile: WorkloadProfile) -> Mapping[str, list[InsertShare]]:
@@ -192,9 +194,9 @@ def insert_buckets(spark: SparkSession, tagged: DataFrame, spread: Mapping[str, 
     for partition, shares in spread.items():
         bounds = [sum(records for _, records in shares[: end + 1]) for end in range(len(shares))]
         rows.append((partition, bounds, [number for number, _ in shares]))
-    shares_of = spark.createDataFrame(rows, f"{PARTITION_PATH} string, bounds array<bigint>, buckets array<int>")
-    position = F.pmod(F.xxhash64(RECORD_KEY), F.element_at("bounds", -1))
-    passed = F.size(F.filter("bounds", lambda bound: bound <= position))
-    chosen = F.when(F.col("bounds").isNotNull(), F.get("buckets", passed))
+    shares_of = spark.createDataFrame(rows, f"{PARTITION_PATH} string, {_BOUNDS} array<bigint>, {_BUCKETS} array<int>")
+    position = F.pmod(F.xxhash64(RECORD_KEY), F.element_at(_BOUNDS, -1))
+    passed = F.size(F.filter(_BOUNDS, lambda bound: bound <= position))
+    chosen = F.when(F.col(_BOUNDS).isNotNull(), F.get(_BUCKETS, passed))
     joined = tagged.join(F.broadcast(shares_of), PARTITION_PATH, "left")
-    return joined.withColumn(BUCKET, F.coalesce(F.col(BUCKET), chosen)).drop("bounds", "buckets")
+    return joined.withColumn(BUCKET, F.coalesce(F.col(BUCKET), chosen)).drop(_BOUNDS, _BUCKETS)

@@ -157,7 +157,7 @@ def problems_of(path: Path) -> list[str]:
             found.append(f"{relative} was left")
         elif status.name.endswith(".tmp"):
             found.append(f"{relative} was never published")
-        elif base is not None and base.instant not in completed:
+        elif base is not None and base.instant not in completed and ".hoodie/" not in relative:
             found.append(f"{relative} belongs to no completed instant")
         elif log is not None and ".hoodie/" not in relative:
             found += [f"{relative} {what}" for what in _problems_of_log(status.path, completed)]

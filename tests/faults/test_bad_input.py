@@ -111,6 +111,18 @@ BEFORE_SPARK: dict[str, tuple[Callable[[Path], None], tuple[str, ...], int, tupl
         5,
         ("hoodie.properties is corrupt", "restore it"),
     ),
+    "properties that are gone": (
+        lambda table: (table / ".hoodie" / PROPERTIES).unlink(),
+        (),
+        5,
+        ("hoodie.properties is missing, while there is a timeline", "restore it"),
+    ),
+    "unknown kind of bloom filter": (
+        lambda table: None,
+        ("--hoodie-conf", "hoodie.bloom.index.filter.type=FOO"),
+        2,
+        ("hoodie.bloom.index.filter.type=FOO", "SIMPLE, DYNAMIC_V0"),
+    ),
     "table of version 8": (
         lambda table: change(table, r"hoodie\.table\.version=6", "hoodie.table.version=8"),
         (),
@@ -121,7 +133,7 @@ BEFORE_SPARK: dict[str, tuple[Callable[[Path], None], tuple[str, ...], int, tupl
         lambda table: change(table, r"hoodie\.table\.version=6", "hoodie.table.version=5"),
         (),
         5,
-        ("table t has table version 5", "writes version 6", "upgrade it with Hudi 0.14 or 0.15"),
+        ("table t has table version 5", "reads and does not write", "upgrade it with Hudi 0.14 or 0.15"),
     ),
 }
 
@@ -238,3 +250,28 @@ def test_a_full_disk(table: Path, tmp_path: Path) -> None:
     timeline = HudiTable.open(str(kept)).timeline
     assert [one for one in timeline.instants if not one.is_completed] == []
     assert local.rows_of(kept) == local.rows_of(table)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--op", "delete"), 5, ("there is no table at", "check --base-path")),
+        (("--hoodie-conf", "hoodie.bloom.index.filter.type=FOO"), 2, ("hoodie.bloom.index.filter.type=FOO",)),
+        (("--hoodie-conf", "hoodie.parquet.compression.codec=FOO"), 2, ("hoodie.parquet.compression.codec=FOO",)),
+    ],
+)
+def test_a_first_write_that_is_refused_before_spark_makes_no_table(
+    options: tuple[str, ...], code: int, words: tuple[str, ...], source: Path, tmp_path: Path
+) -> None:
+    outcome = run(without_spark_submit("ingest", *ingest_arguments(tmp_path / "new", source, *options)))
+    outcome.refused(code, *words)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_first_write_whose_rows_are_refused_leaves_no_table(tmp_path: Path) -> None:
+    needs_java()
+    rows = local.batch(0, 4, "new", 3)
+    source = saved(rows.set_column(1, "p", pa.array(["a", "b", "/us", "b"])), tmp_path / "source.parquet")
+    outcome = run(spark_submit("ingest", *ingest_arguments(tmp_path / "new", source)))
+    outcome.refused(1, "a value of partition column p has an empty path part", "urlencode")
+    assert not (tmp_path / "new").exists()

@@ -1,4 +1,4 @@
-"""Every storage call of every action is broken once, then the action runs again: invariants 1, 5, 7, 11 and 12.
+"""Every storage call of every action is broken once, then the action runs again: invariants 1, 5, 7, 9, 11 and 12.
 
 The process that meets the fault is a forked one, so that its death is a death: no handler runs, and its lock and
 heartbeat are those of a dead process.
@@ -20,6 +20,7 @@ from spark_jobs.core import table as table_module
 from spark_jobs.core.storage import locate
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import CHANGES, DIED, Fault, FaultyStorage
+from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 
@@ -119,7 +120,12 @@ def calls_of(case: Case, path: Path, record: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_after_any_broken_call_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
-    case = CASES[name]
+    wrong = wrong_after_broken_calls(CASES[name], tmp_path)
+    assert not wrong, "\n".join(wrong)
+
+
+def wrong_after_broken_calls(case: Case, tmp_path: Path) -> list[str]:
+    """What is not as it should be after a rerun, for each call of the action and each way to break it."""
     template = tmp_path / "template"
     local.create(template, case.table_type)
     case.prepare(template)
@@ -145,7 +151,7 @@ def test_after_any_broken_call_a_rerun_gives_the_same(name: str, tmp_path: Path)
             wrong += [f"call {number} ({call}), {fault.name}: {one}" for one in found]
             shutil.rmtree(path)
     assert met > len(calls)
-    assert not wrong, "\n".join(wrong)
+    return wrong
 
 
 def what_is_wrong(case: Case, path: Path, expected: list[tuple[object, ...]]) -> list[str]:
@@ -155,4 +161,4 @@ def what_is_wrong(case: Case, path: Path, expected: list[tuple[object, ...]]) ->
     if in_another_process(lambda: (local.roll_back(path), local.clean(path))) != 0:
         return ["rollback and clean after the rerun failed"]
     found = [] if local.rows_of(path) == expected else [f"rows {local.rows_of(path)}"]
-    return found + local.problems_of(path)
+    return found + local.problems_of(path) + disagreements(path)

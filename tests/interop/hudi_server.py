@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.interop.hudi_keys import key_answers
 from tests.interop.lines import serve
 
 Answer = Any
@@ -109,6 +110,44 @@ class HudiServer:
         with closing(self._client(path, options)) as client:
             return bool(client.rollbackFailedWrites())
 
+    def downgrade(self, *, path: str, version: str) -> None:
+        """Take a table down to an older version, named as in HoodieTableVersion (``FIVE``)."""
+        upgrade = self._jvm.org.apache.hudi.table.upgrade
+        target = getattr(self._jvm.org.apache.hudi.common.table.HoodieTableVersion, version)
+        with closing(self._client(path, None)) as client:
+            helper = upgrade.SparkUpgradeDowngradeHelper.getInstance()
+            work = upgrade.UpgradeDowngrade(self._meta_client(path), client.getConfig(), self._engine(), helper)
+            work.run(target, None)
+
+    def savepoint(self, *, path: str, instant: str, options: Mapping[str, str] | None = None) -> None:
+        with closing(self._client(path, options)) as client:
+            client.savepoint(instant, "somebody", "for a test")
+
+    def archive(self, *, path: str, options: Mapping[str, str]) -> None:
+        """Archive what the options allow, as the end of a write does."""
+        with closing(self._client(path, options)) as client:
+            client.archive()
+
+    def archived(self, *, path: str) -> list[dict[str, str | None]]:
+        """Every state that Hudi loads from the archive: ``{"instant", "action", "state", "details"}``.
+
+        ``details`` is the JSON that Hudi holds of a completed instant's metadata, None where it loads none.
+        """
+        timeline = self._meta_client(path).getArchivedTimeline()
+        found = [
+            {"instant": each.getTimestamp(), "action": each.getAction(), "state": each.getState().name()}
+            for each in _each(timeline.getInstants())
+        ]
+        timeline.loadCompletedInstantDetailsInMemory()
+        completed = {
+            (each.getTimestamp(), each.getAction()): timeline.getInstantDetails(each)
+            for each in _each(timeline.filterCompletedInstants().getInstants())
+        }
+        for one in found:
+            details = completed.get((one["instant"], one["action"])) if one["state"] == "COMPLETED" else None
+            one["details"] = bytes(details.get()).decode() if details is not None and details.isPresent() else None
+        return found
+
     def show_commits(self, *, path: str) -> list[dict[str, str]]:
         """The active timeline as Hudi loads it, oldest first: ``{"instant", "action", "state"}``."""
         instants = self._meta_client(path).getActiveTimeline().getInstants()
@@ -131,6 +170,56 @@ class HudiServer:
             return found
         finally:
             view.close()
+
+    def keys(self, *, source: str, cases: list[dict[str, str]]) -> Answer:
+        """Keys and partition paths of the rows of the Parquet file ``source``, by the options of each case."""
+        return key_answers(self._jvm, self._spark.read.parquet(source), cases)
+
+    def files(self, *, path: str, metadata: bool = True) -> dict[str, dict[str, int]]:
+        """Bytes by name of all data files by partition, by the metadata table or by listing storage.
+
+        By the metadata table nothing is listed: where it is not there, Hudi raises.
+        """
+        common = self._jvm.org.apache.hudi.common
+        config = common.config.HoodieMetadataConfig.newBuilder().enable(metadata).build()
+        storage = self._meta_client(path).getStorage()
+        made = self._jvm.org.apache.hudi.metadata
+        if metadata:
+            table = made.HoodieBackedTableMetadata(self._engine(), storage, config, path, False)
+        else:
+            table = made.FileSystemBackedTableMetadata(self._engine(), storage, path, False)
+        found: dict[str, dict[str, int]] = {}
+        for partition in list(table.getAllPartitionPaths()):
+            folder = self._jvm.org.apache.hudi.storage.StoragePath(f"{path}/{partition}" if partition else path)
+            statuses = list(table.getAllFilesInPartition(folder))
+            names = {each.getPath().getName(): int(each.getLength()) for each in statuses}
+            found[partition] = {
+                name: size
+                for name, size in names.items()
+                if common.fs.FSUtils.isDataFile(
+                    self._jvm.org.apache.hudi.storage.StoragePath(f"{path}/{partition}/{name}")
+                )
+            }
+        return found
+
+    def column_stats(self, *, path: str, column: str) -> dict[str, list[Answer]]:
+        """[low, high, nulls, values] of a column by ``partition/file`` of each listed base file, by Hudi's look-up."""
+        made = self._jvm.org.apache.hudi.metadata
+        config = self._jvm.org.apache.hudi.common.config.HoodieMetadataConfig.newBuilder().enable(True).build()
+        storage = self._meta_client(path).getStorage()
+        table = made.HoodieBackedTableMetadata(self._engine(), storage, config, path, False)
+        pairs = self._jvm.java.util.ArrayList()
+        for partition, names in self.files(path=path).items():
+            for name in names:
+                if not name.startswith("."):
+                    pairs.add(self._jvm.org.apache.hudi.common.util.collection.Pair.of(partition, name))
+        found: dict[str, list[Answer]] = {}
+        for entry in _each(table.getColumnStats(pairs, column).entrySet()):
+            stats = entry.getValue()
+            bounds = [None if each is None else each.get(0) for each in (stats.getMinValue(), stats.getMaxValue())]
+            key = f"{entry.getKey().getLeft()}/{entry.getKey().getRight()}"
+            found[key] = [*bounds, stats.getNullCount(), stats.getValueCount()]
+        return found
 
     def _partitions(self, path: str, metadata: bool) -> list[str]:
         common = self._jvm.org.apache.hudi.common

@@ -116,6 +116,10 @@ class RealHudi(LineClient):
         done: bool = self.ask("rollback", path=str(path), instant=instant)
         return done
 
+    def downgrade(self, path: Path, version: str) -> None:
+        """Take a table down to an older version, named as in HoodieTableVersion (``FIVE``)."""
+        self.ask("downgrade", path=str(path), version=version)
+
     def show_commits(self, path: Path) -> list[dict[str, str]]:
         """The active timeline, oldest first: ``{"instant", "action", "state"}``."""
         commits: list[dict[str, str]] = self.ask("show_commits", path=str(path))
@@ -124,6 +128,16 @@ class RealHudi(LineClient):
     def slices(self, path: Path, *, metadata: bool = True) -> dict[str, list[dict[str, Any]]]:
         """The latest slices by partition: ``{"file_id", "base_instant", "base", "logs"}``."""
         found: dict[str, list[dict[str, Any]]] = self.ask("slices", path=str(path), metadata=metadata)
+        return found
+
+    def files(self, path: Path, *, metadata: bool = True) -> dict[str, dict[str, int]]:
+        """Bytes by name of all data files by partition, by the metadata table or by listing storage."""
+        found: dict[str, dict[str, int]] = self.ask("files", path=str(path), metadata=metadata)
+        return found
+
+    def column_stats(self, path: Path, column: str) -> dict[str, list[Any]]:
+        """[low, high, nulls, values] of a column by ``partition/file``, as the metadata table's index has them."""
+        found: dict[str, list[Any]] = self.ask("column_stats", path=str(path), column=column)
         return found
 
     def kill(self) -> None:

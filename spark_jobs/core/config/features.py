@@ -11,8 +11,6 @@ def _unreadable(config: TableConfig) -> dict[str, bool]:
     """Features whose rows are not all in the base and log files, or not as this release looks for them."""
     values = config.properties
     return {
-        f"{keys.POPULATE_META_FIELDS.name}=false": not config.populate_meta_fields,
-        keys.BOOTSTRAP_BASE_PATH.name: keys.BOOTSTRAP_BASE_PATH.of(values) != "",
         f"{keys.BASE_FILE_FORMAT.name} other than PARQUET": keys.BASE_FILE_FORMAT.of(values)
         is not keys.BaseFileFormat.PARQUET,
         f"{keys.DROP_PARTITION_COLUMNS.name}=true": keys.DROP_PARTITION_COLUMNS.of(values),
@@ -31,8 +29,27 @@ def refuse_unwritable(config: TableConfig) -> None:
     :raises UnsupportedTableError: the table has a feature that this release does not read, or whose neglect by a
         writer would harm its other users.
     """
-    cdc = {f"{keys.CDC_ENABLED.name}=true": keys.CDC_ENABLED.of(config.properties)}
-    _refuse(config, {**_unreadable(config), **cdc}, "write")
+    refuse_old_version(config)
+    only_read = {
+        f"{keys.CDC_ENABLED.name}=true": keys.CDC_ENABLED.of(config.properties),
+        keys.BOOTSTRAP_BASE_PATH.name: keys.BOOTSTRAP_BASE_PATH.of(config.properties) != "",
+    }
+    _refuse(config, {**_unreadable(config), **only_read}, "write")
+
+
+def refuse_old_version(config: TableConfig) -> None:
+    """
+    :raises UnsupportedTableError: a table of a version that is read, but not written.
+    """
+    capabilities = config.capabilities
+    if not capabilities.writable:
+        raise UnsupportedTableError(
+            f"table {config.name} has table version {capabilities.version} ({capabilities.written_by}), which this "
+            "release reads and does not write",
+            todo="upgrade it with Hudi 0.14 or 0.15: any write by it does, or `hudi-cli upgrade table --toVersion SIX`",
+            version=capabilities.version,
+            table=config.name,
+        )
 
 
 def _refuse(config: TableConfig, features: dict[str, bool], verb: str) -> None:

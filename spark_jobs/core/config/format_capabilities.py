@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import UnsupportedTableError
@@ -9,32 +10,52 @@ from spark_jobs.core.errors import UnsupportedTableError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatCapabilities:
-    """How tables of one version are laid out."""
+    """How tables of one version are laid out; ``written_by`` names the releases of Hudi that made them."""
 
     version: int
-    layout_version: int
+    written_by: str
     timeline_folder: str
     """Below ``.hoodie``; empty for ``.hoodie`` itself."""
     writable: bool
+    trusts_metadata_table: bool
+    """Readers take files from the metadata table where ``hoodie.properties`` says that it is whole."""
 
 
-VERSION_6 = FormatCapabilities(version=6, layout_version=1, timeline_folder="", writable=True)
+def _old(version: int, written_by: str) -> FormatCapabilities:
+    """What versions 0 to 5 have in common: all that their names and payloads may look like, version 6 reads too."""
+    return FormatCapabilities(
+        version=version, written_by=written_by, timeline_folder="", writable=False, trusts_metadata_table=False
+    )
+
+
+VERSION_6 = FormatCapabilities(
+    version=6, written_by="Hudi 0.14 and 0.15", timeline_folder="", writable=True, trusts_metadata_table=True
+)
+_KNOWN: Mapping[int, FormatCapabilities] = {
+    known.version: known
+    for known in (
+        _old(0, "Hudi 0.4 and 0.5"),
+        _old(1, "Hudi 0.6 to 0.8"),
+        _old(2, "Hudi 0.9"),
+        _old(3, "Hudi 0.10"),
+        _old(4, "Hudi 0.11"),
+        _old(5, "Hudi 0.12 and 0.13"),
+        VERSION_6,
+    )
+}
 
 
 def capabilities_of(version: int, table: str) -> FormatCapabilities:
     """The capabilities of a table version.
 
-    :raises UnsupportedTableError: any version but 6.
+    :raises UnsupportedTableError: a version above 6.
     """
-    if version == VERSION_6.version:
-        return VERSION_6
-    if version < VERSION_6.version:
-        advice = "upgrade it with Hudi 0.14 or 0.15 (any write by it does, or `hudi-cli upgrade table`)"
-    else:
-        advice = "downgrade it with Hudi 1.x (`hudi-cli downgrade table --toVersion SIX`)"
-    raise UnsupportedTableError(
-        f"{table} has table version {version}, this release reads and writes version 6",
-        todo=advice,
-        version=version,
-        table=table,
-    )
+    found = _KNOWN.get(version)
+    if found is None:
+        raise UnsupportedTableError(
+            f"{table} has table version {version}, this release reads versions 0 to 6 and writes version 6",
+            todo="downgrade it with Hudi 1.x (`hudi-cli downgrade table --toVersion SIX`)",
+            version=version,
+            table=table,
+        )
+    return found

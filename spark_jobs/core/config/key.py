@@ -27,12 +27,17 @@ class Key(Generic[T]):
     doc: str
     aliases: tuple[str, ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All its names, the present one first."""
+        return (self.name, *self.aliases)
+
     def of(self, values: Mapping[str, str]) -> T:
         """The value in ``values``, or the default where no name of the key is set or its text is empty.
 
         :raises ConfigError: the text is no value of this key.
         """
-        for name in (self.name, *self.aliases):
+        for name in self.names:
             text = values.get(name)
             if text is None or text == "":
                 continue

@@ -5,28 +5,30 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from spark_jobs.core.config import table_keys, write_keys
+from spark_jobs.core.config import keygen_keys, schema_keys, table_keys, write_keys
 from spark_jobs.core.config.key import Key
 
 OTHERS_PREFIXES = (
     "hoodie.datasource.hive_sync.",
     "hoodie.meta.sync.",
     "hoodie.datasource.meta.sync.",
-    "hoodie.keygen.timebased.",
 )
-"""Keys below these prefixes are read elsewhere (Hive sync, time-based keys)."""
+"""Keys below these prefixes are read elsewhere (Hive sync)."""
 
 
 def declared() -> tuple[Key[object], ...]:
     """All declared keys, those of the table first."""
     return tuple(
-        value for module in (table_keys, write_keys) for value in vars(module).values() if isinstance(value, Key)
+        value
+        for module in (table_keys, write_keys, keygen_keys, schema_keys)
+        for value in vars(module).values()
+        if isinstance(value, Key)
     )
 
 
 def unknown_key_warnings(keys: Iterable[str]) -> list[str]:
     """One line for each ``hoodie.*`` key that nothing reads, with the nearest one that something does."""
-    known = {name for key in declared() for name in (key.name, *key.aliases)}
+    known = {name for key in declared() for name in key.names}
     lines = []
     for name in sorted(keys):
         if not name.startswith("hoodie.") or name in known or name.startswith(OTHERS_PREFIXES):

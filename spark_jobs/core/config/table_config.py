@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ META_FOLDER = ".hoodie"
 PROPERTIES = "hoodie.properties"
 BACKUP = "hoodie.properties.backup"
 _TRIES = 5
+_INSTANT_FILE = re.compile(r"\d{14,}(_\d+)?\.[a-z]")
+"""As the timeline names its files; an instant is not parsed here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
         if found and attempt < _TRIES - 1 and storage.stat(f"{folder}/{BACKUP}") is None:
             break  # no update is under way: waiting can't mend it
         clock.sleep(0.2)
+    refuse_lost_properties(storage, base_path)
     if not reason:
         raise TableNotFoundError(
             f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)",
@@ -146,8 +150,27 @@ def _fault(properties: Mapping[str, str]) -> str:
     return ""
 
 
+def refuse_lost_properties(storage: Storage, base_path: str) -> None:
+    """
+    :raises CorruptTableError: there is a timeline, but no ``hoodie.properties`` that says what table it is of.
+    """
+    folder = f"{base_path}/{META_FOLDER}"
+    if any(storage.stat(f"{folder}/{name}") is not None for name in (PROPERTIES, BACKUP)):
+        return
+    for place in (folder, f"{folder}/timeline"):
+        found = [one.name for one in storage.list(place) if _INSTANT_FILE.match(one.name)]
+        if found:
+            raise CorruptTableError(
+                f"{folder}/{PROPERTIES} is missing, while there is a timeline ({len(found)} files such as {found[0]})",
+                todo="restore it from a backup, or write one with the settings that the table was made with (Hudi's "
+                "`hudi-cli repair overwrite-hoodie-props`); for a new table give another path",
+                path=f"{folder}/{PROPERTIES}",
+            )
+
+
 def create_table_config(storage: Storage, base_path: str, properties: Mapping[str, str], clock: Clock) -> TableConfig:
     """Write the first ``hoodie.properties`` and the folders of a new table (Hudi: HoodieTableMetaClient.initTable)."""
+    refuse_lost_properties(storage, base_path)
     meta = f"{base_path}/{META_FOLDER}"
     archive = keys.ARCHIVE_FOLDER.of(properties)
     for folder in (

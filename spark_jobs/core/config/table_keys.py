@@ -115,6 +115,12 @@ CDC_ENABLED = Key(name="hoodie.table.cdc.enabled", parse=boolean, default=False,
 BOOTSTRAP_BASE_PATH = Key(
     name="hoodie.bootstrap.base.path", parse=text, default="", doc="Where a bootstrapped table's rows are."
 )
+BOOTSTRAP_INDEX_CLASS = Key(
+    name="hoodie.bootstrap.index.class",
+    parse=text,
+    default="org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex",
+    doc="What tells which source file a bootstrapped base file belongs to, by Hudi's class name.",
+)
 METADATA_PARTITIONS = Key(
     name="hoodie.table.metadata.partitions",
     parse=names,

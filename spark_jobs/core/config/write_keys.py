@@ -18,8 +18,33 @@ class Codec(StrEnum):
     UNCOMPRESSED = "uncompressed"
 
 
+class LogBlockFormat(StrEnum):
+    AVRO = "avro"
+    PARQUET = "parquet"
+    HFILE = "hfile"
+
+
+class BloomType(StrEnum):
+    SIMPLE = "SIMPLE"
+    DYNAMIC_V0 = "DYNAMIC_V0"
+
+
+class HFileCodec(StrEnum):
+    GZ = "GZ"
+    NONE = "NONE"
+    SNAPPY = "SNAPPY"
+    LZ4 = "LZ4"
+    BZIP2 = "BZIP2"
+    ZSTD = "ZSTD"
+
+
 class IndexType(StrEnum):
     SIMPLE = "SIMPLE"
+
+
+class MarkersType(StrEnum):
+    DIRECT = "DIRECT"
+    TIMELINE_SERVER_BASED = "TIMELINE_SERVER_BASED"
 
 
 class CompactionTrigger(StrEnum):
@@ -58,6 +83,37 @@ SMALL_FILE_LIMIT = Key(
 DICTIONARY = Key(
     name="hoodie.parquet.dictionary.enabled", parse=boolean, default=True, doc="Dictionary encoding in base files."
 )
+LOG_BLOCK_FORMAT = Key(
+    name="hoodie.logfile.data.block.format",
+    parse=choice(LogBlockFormat),
+    default=LogBlockFormat.PARQUET,
+    doc="What the data blocks of log files hold: avro, parquet, hfile (Hudi's own default is avro).",
+)
+LOG_BLOCK_MAX_SIZE = Key(
+    name="hoodie.logfile.data.block.max.size",
+    parse=integer(1),
+    default=268435456,
+    doc="Bytes that a data block of a log file does not pass, unless it holds one record.",
+)
+LOG_FILE_MAX_SIZE = Key(
+    name="hoodie.logfile.max.size",
+    parse=integer(1),
+    default=1073741824,
+    doc="A log file that passed so many bytes takes no more blocks.",
+)
+OPTIMIZED_LOG_SCAN = Key(
+    name="hoodie.optimized.log.blocks.scan.enable",
+    parse=boolean,
+    default=False,
+    doc="All blocks of an instant are read at the place of its first; always so where there are log compactions.",
+    aliases=("hoodie.optimized.log.blocks.scan",),
+)
+HFILE_COMPRESSION = Key(
+    name="hoodie.hfile.compression.algorithm",
+    parse=choice(HFileCodec),
+    default=HFileCodec.GZ,
+    doc="Compression of HFile blocks in log files.",
+)
 RECORD_SIZE_ESTIMATE = Key(
     name="hoodie.copyonwrite.record.size.estimate",
     parse=integer(1),
@@ -91,7 +147,12 @@ SMALL_FILE_CANDIDATES = Key(
 BLOOM_ENABLED = Key(
     name="hoodie.parquet.bloom.filter.enabled", parse=boolean, default=True, doc="Base files carry a bloom filter."
 )
-BLOOM_TYPE = Key(name="hoodie.bloom.index.filter.type", parse=text, default="DYNAMIC_V0", doc="SIMPLE or DYNAMIC_V0.")
+BLOOM_TYPE = Key(
+    name="hoodie.bloom.index.filter.type",
+    parse=choice(BloomType),
+    default=BloomType.DYNAMIC_V0,
+    doc="SIMPLE or DYNAMIC_V0.",
+)
 BLOOM_ENTRIES = Key(
     name="hoodie.index.bloom.num_entries", parse=integer(1), default=60000, doc="Keys a bloom filter is sized for."
 )
@@ -178,6 +239,30 @@ HEARTBEAT_MISSES = Key(
     parse=integer(),
     default=2,
     doc="Missed heartbeats until a writer counts as gone.",
+)
+MARKERS_TYPE = Key(
+    name="hoodie.write.markers.type",
+    parse=choice(MarkersType),
+    default=MarkersType.DIRECT,
+    doc="A file for each marker, or batches of them by a service of the driver (Hudi's own default is the latter).",
+)
+MARKERS_BATCH_THREADS = Key(
+    name="hoodie.markers.timeline_server_based.batch.num_threads",
+    parse=integer(1),
+    default=20,
+    doc="Files that batches of markers are written to, and threads that write them.",
+)
+MARKERS_BATCH_INTERVAL = Key(
+    name="hoodie.markers.timeline_server_based.batch.interval_ms",
+    parse=integer(1),
+    default=50,
+    doc="Milliseconds that requests for markers gather for a batch.",
+)
+EMBEDDED_SERVER = Key(
+    name="hoodie.embed.timeline.server",
+    parse=boolean,
+    default=True,
+    doc="Whether the driver may serve its tasks; without it, markers are direct.",
 )
 LOCK_WAIT = Key(
     name="hoodie.write.lock.wait_time_ms",
@@ -287,4 +372,46 @@ CLEAN_MAX_COMMITS = Key(
     parse=integer(1),
     default=1,
     doc="Commits since the last clean that make cleaning due.",
+)
+METADATA_ENABLED = Key(
+    name="hoodie.metadata.enable",
+    parse=boolean,
+    default=True,
+    doc="Keep a listing of the table's files in a metadata table; false takes it off.",
+)
+METADATA_COMPACT_AFTER = Key(
+    name="hoodie.metadata.compact.max.delta.commits",
+    parse=integer(1),
+    default=10,
+    doc="Delta commits of the metadata table that make its compaction due.",
+)
+METADATA_COLUMN_STATS = Key(
+    name="hoodie.metadata.index.column.stats.enable",
+    parse=boolean,
+    default=False,
+    doc="Keep statistics of columns in the metadata table, by which queries leave files out; false takes them off.",
+)
+METADATA_COLUMN_STATS_COLUMNS = Key(
+    name="hoodie.metadata.index.column.stats.column.list",
+    parse=names,
+    default=NO_NAMES,
+    doc="Columns to keep statistics of; none: all at the top of the schema.",
+)
+METADATA_COLUMN_STATS_GROUPS = Key(
+    name="hoodie.metadata.index.column.stats.file.group.count",
+    parse=integer(1),
+    default=2,
+    doc="File groups of column statistics, decided when they are made.",
+)
+METADATA_BLOOM_FILTERS = Key(
+    name="hoodie.metadata.index.bloom.filter.enable",
+    parse=boolean,
+    default=False,
+    doc="Keep the bloom filters of base files in the metadata table, for Hudi's bloom index; false takes them off.",
+)
+METADATA_BLOOM_FILTER_GROUPS = Key(
+    name="hoodie.metadata.index.bloom.filter.file.group.count",
+    parse=integer(1),
+    default=4,
+    doc="File groups of bloom filters, decided when they are made.",
 )

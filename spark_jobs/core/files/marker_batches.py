@@ -1,6 +1,6 @@
-"""Batched markers: those of an instant in few files, each rewritten whole as markers come in (docs/format.md, markers).
+"""Batched markers: those of an instant in few files, each rewritten whole as markers come in (docs/format.md, Markers).
 
-Source: ``org.apache.hudi.timeline.service.handlers.marker.MarkerDirState``, ``org.apache.hudi.common.util.MarkerUtils``.
+Source: ``MarkerDirState`` in ``org.apache.hudi.timeline.service.handlers.marker``, and ``MarkerUtils``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -13,14 +14,24 @@ import pyarrow.dataset as ds
 
 from spark_jobs.core.config.features import refuse_unreadable
 from spark_jobs.core.config.table_config import TableConfig
+from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH, POPULATE_META_FIELDS
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.avro_schema import arrow_schema_of
+from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.files.names import join
+from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.payload import payload_of
+from spark_jobs.core.read.bootstrap import BootstrapReader
+from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.slice_reader import SliceReader
+from spark_jobs.core.schema.conform import has_form_of
+from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, with_meta_fields
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
+
+_FOOTERS_AT_ONCE = 16
 
 
 class Query(Enum):
@@ -53,6 +64,8 @@ class Scan:
     condition: Any
     begin: str | None
     end: str | None
+    evolution: SchemaEvolution | None = None
+    skipping: DataSkipping | None = None
 
     @property
     def full_schema(self) -> pa.Schema:
@@ -79,6 +92,9 @@ class Scan:
             visibility=self.view.visibility,
             payload=payload_of(self.config.payload_class),
             ordering_field=self.config.precombine_field or None,
+            evolution=self.evolution,
+            virtual_keys=virtual_keys_of(self.config),
+            bootstrap=BootstrapReader.of(self.storage, self.base_path, self.config),
         )
 
     def slices(self) -> list[FileSlice]:
@@ -87,10 +103,16 @@ class Scan:
         :raises UnsupportedTableError: a table with features that this release does not read.
         """
         refuse_unreadable(self.config)
+        if self.query is Query.INCREMENTAL and not self.config.populate_meta_fields:
+            raise ConfigError(
+                f"table {self.config.name} has {POPULATE_META_FIELDS.name}=false: its rows don't say when they were "
+                "written, which an incremental query needs",
+                todo="use a snapshot query",
+            )
         if self.query is not Query.READ_OPTIMIZED:
-            return list(self.view.latest_slices())
+            return self._with_matches(list(self.view.latest_slices()))
         by_key = {(base.partition, base.name.file_id): base for base in self.view.latest_base_files()}
-        return [
+        slices = [
             FileSlice(
                 partition=base.partition,
                 file_id=base.name.file_id,
@@ -100,6 +122,38 @@ class Scan:
             )
             for base in by_key.values()
         ]
+        return self._with_matches(slices)
+
+    def read_by_name(self, slices: Sequence[FileSlice]) -> list[FileSlice]:
+        """Those of the slices whose rows any Parquet reader gives by the names and types of :attr:`schema`.
+
+        They have no logs, and no column of them was renamed, widened, or got new fields inside since they were written.
+        The files of one write share their schema: one footer of each is read.
+        """
+        if BOOTSTRAP_BASE_PATH.of(self.config.properties):
+            return []
+        bases = [(one, one.base_file) for one in slices if one.base_file is not None and not one.log_files]
+        of_write = {base.name.instant: base.relative_path for _, base in bases}
+        asked = [each for each in of_write if not (self.evolution and self.evolution.origins(each))]
+
+        def fits(instant: str) -> bool:
+            file = open_base_file(self.storage, join(self.base_path, of_write[instant]))
+            return has_form_of(file.schema_arrow, self.schema)
+
+        with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+            by_name = {instant for instant, fit in zip(asked, pool.map(fits, asked), strict=True) if fit}
+        return [one for one, base in bases if base.name.instant in by_name]
+
+    def _with_matches(self, slices: list[FileSlice]) -> list[FileSlice]:
+        """Without the slices that the metadata table's statistics rule out.
+
+        Not where files hold other columns than the query sees: after evolution, and of virtual keys nothing.
+        """
+        if self.skipping is None or self.condition is None:
+            return slices
+        if self.evolution is not None or not self.config.populate_meta_fields:
+            return slices
+        return self.skipping.keep(slices, self.condition, self.full_schema)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, slice by slice."""

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from spark_jobs.core.files.base_file import open_base_file, read_batches
-from spark_jobs.core.files.log_reader import LogScan, scan_log_files
+from spark_jobs.core.files.log_reader import LogSurvey, survey_log_files
 from spark_jobs.core.files.names import join
+from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.keygen.virtual import with_keys, without_keys
 from spark_jobs.core.merge.log_changes import fold_log
 from spark_jobs.core.merge.payload import Payload
 from spark_jobs.core.merge.with_base import BaseMerge
-from spark_jobs.core.schema.conform import conform
+from spark_jobs.core.read.bootstrap import BootstrapReader
+from spark_jobs.core.schema.conform import conform, stored_names
+from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, RECORD_KEY
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.view.file_slice import FileSlice
@@ -30,15 +34,19 @@ class SliceReader:
     visibility: Visibility
     payload: Payload
     ordering_field: str | None
+    virtual_keys: KeySpec | None = None
+    evolution: SchemaEvolution | None = None
+    bootstrap: BootstrapReader | None = None
+    optimized_scan: bool = False
 
-    def scan_logs(self, file_slice: FileSlice, instants: Callable[[str], bool] | None = None) -> LogScan:
-        """The blocks of the slice's logs that count, and what was met on the way."""
+    def survey_logs(self, file_slice: FileSlice, instants: Callable[[str], bool] | None = None) -> LogSurvey:
+        """The blocks of the slice's logs that count, their contents unread, and what was met on the way."""
         files = [(str(log.name), self._opener(log.relative_path)) for log in file_slice.log_files]
-        return scan_log_files(
+        return survey_log_files(
             files,
             is_valid_instant=instants or self.visibility.is_completed,
             max_instant=self.visibility.until,
-            target_schema=self.schema,
+            optimized=self.optimized_scan,
         )
 
     def read(self, file_slice: FileSlice, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -52,25 +60,31 @@ class SliceReader:
             yield from self._read_base(file_slice, schema)
             return
         helpers = [RECORD_KEY, COMMIT_TIME] + ([self.ordering_field] if self.ordering_field else [])
+        if self.virtual_keys is not None:
+            helpers += [name.split(".")[0] for name in self.virtual_keys.record_key_fields]
         inner = pa.schema(
-            [self.schema.field(name) for name in [*wanted, *[one for one in helpers if one not in wanted]]]
+            [self.schema.field(name) for name in [*wanted, *dict.fromkeys(one for one in helpers if one not in wanted)]]
         )
-        changes = fold_log(self.scan_logs(file_slice), self.schema, self.ordering_field)
-        if inner.names != self.schema.names:
-            changes = type(changes)(changes.rows.select(inner.names), changes.deleted)
+        entries = self.survey_logs(file_slice).read(inner, self.evolution)
+        changes = fold_log(entries, inner, self.ordering_field, self.virtual_keys)
         merge = BaseMerge(changes, self.payload, self.ordering_field, event_time_deletes=False)
         for batch in self._read_base(file_slice, inner):
-            yield merge.merge(batch).rows.select(wanted)
+            merged = merge.merge(with_keys(batch, self.virtual_keys)).rows
+            yield without_keys(merged.select(wanted), self.virtual_keys)
         for batch in merge.unseen().to_batches():
             if batch.num_rows:
-                yield batch.select(wanted)
+                yield without_keys(batch.select(wanted), self.virtual_keys)
 
     def _read_base(self, file_slice: FileSlice, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if file_slice.base_file is None:
             return
+        origins = self.evolution.origins(file_slice.base_file.name.instant) if self.evolution else {}
+        if self.bootstrap is not None and self.bootstrap.has(file_slice.base_file):
+            yield from self.bootstrap.read(file_slice.base_file, schema, origins)
+            return
         file = open_base_file(self.storage, join(self.base_path, file_slice.base_file.relative_path))
-        for batch in read_batches(file, schema.names):
-            yield conform(batch, schema)
+        for batch in read_batches(file, stored_names(schema.names, origins)):
+            yield conform(batch, schema, origins)
 
     def _opener(self, relative_path: str) -> Callable[[], pa.NativeFile]:
         path = join(self.base_path, relative_path)

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from stat import S_ISDIR
 
@@ -58,10 +59,10 @@ class LocalStorage:
         with one_line(path, "listed"):
             try:
                 with os.scandir(path) as entries:
-                    found = [_status_of_entry(entry) for entry in entries]
+                    found = [status for entry in entries if (status := _status_of_entry(entry)) is not None]
             except FileNotFoundError:
                 return []
-        return sorted((status for status in found if status), key=lambda status: status.name)
+        return sorted(found, key=attrgetter("path"))  # as by name: the folder is the same
 
     def walk(self, path: str) -> Iterator[FileStatus]:
         for status in self.list(path):

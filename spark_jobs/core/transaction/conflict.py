@@ -6,7 +6,7 @@ Hudi: SimpleConcurrentFileWritesConflictResolutionStrategy.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
@@ -16,23 +16,34 @@ FileGroupKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a writer saw when it began: the newest completed write (exclusive bound of what it must look at) and what
-    was pending.
+    """What a writer saw when it began: the newest completed write (exclusive bound of what it must look at), what was
+    pending, and the completed rollbacks.
     """
 
     last_completed: str
     pending: frozenset[str]
+    rollbacks: frozenset[str] = frozenset()
 
     @staticmethod
     def of(timeline: ActiveTimeline) -> Baseline:
         last = timeline.last_completed()
-        return Baseline(last.timestamp if last else "", frozenset(one.timestamp for one in timeline.pending_writes()))
+        return Baseline(
+            last.timestamp if last else "",
+            frozenset(one.timestamp for one in timeline.pending_writes()),
+            frozenset(one.timestamp for one in timeline.completed(Action.ROLLBACK)),
+        )
+
+    def since(self, plan: Instant, timeline: ActiveTimeline) -> Baseline:
+        """What counts for the execution of a clustering plan: all that completed after it was made."""
+        before = [one.timestamp for one in timeline.completed_commits() if one.timestamp < plan.timestamp]
+        return replace(self, last_completed=max(before, default=""))
 
 
 def candidates(timeline: ActiveTimeline, own: Instant, baseline: Baseline) -> tuple[Instant, ...]:
     """Instants whose file groups must differ from the writer's own, oldest first.
 
-    Commits completed since it began, and compactions and replacements planned after it.
+    Commits completed since it began, compactions planned after it, and replacements planned at any time: what a write
+    puts into a file group that a pending clustering rewrites is lost when that completes.
     """
 
     def concerns(other: Instant) -> bool:
@@ -42,7 +53,9 @@ def candidates(timeline: ActiveTimeline, own: Instant, baseline: Baseline) -> tu
             return other.action in COMMITS and (
                 other.timestamp > baseline.last_completed or other.timestamp in baseline.pending
             )
-        return other.action in (Action.REPLACE_COMMIT, Action.COMPACTION) and other.timestamp > own.timestamp
+        return other.action is Action.REPLACE_COMMIT or (
+            other.action is Action.COMPACTION and other.timestamp > own.timestamp
+        )
 
     return timeline.filter(concerns)
 

@@ -61,7 +61,11 @@ def read_pulse(storage: Storage, base_path: str, instant: str, settings: Heartbe
 
 
 class Heartbeat:
-    """Beats from a thread until stopped; :meth:`lapsed` is the writer's own doubt before it publishes."""
+    """Beats from a thread until stopped; :meth:`lapsed` is the writer's own doubt before it publishes.
+
+    One that was silent for longer than others wait (a machine that slept, a storage that hung) stays silent: its
+    rollback may have begun, and a late beat would hide that.
+    """
 
     def __init__(
         self,
@@ -79,10 +83,13 @@ class Heartbeat:
         self._content = json.dumps(
             {"owner": this_process().to_json(), "idempotencyKey": idempotency_key, "token": clock.new_uuid()}
         ).encode()
+        self._lost = False
+        self._last_beat = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{instant}", daemon=True)
 
     def start(self) -> None:
+        self._last_beat = self._clock.monotonic()
         self._storage.replace(self._path, self._content)
         self._thread.start()
 
@@ -96,11 +103,19 @@ class Heartbeat:
                 self._storage.delete(self._path)
 
     def lapsed(self) -> bool:
-        """Whether others may take this writer for gone: the file is missing, too old, or another worker's by now."""
+        """Whether others may take this writer for gone, or could once since it began: the file is missing, too old,
+        another worker's by now, or was too old at a beat.
+        """
+        return self._lost or not self._is_fresh() or not self._is_own()
+
+    def _is_fresh(self) -> bool:
+        """By both clocks: the one of this process stands still while its machine sleeps, that of the file may be
+        set."""
         status = self._storage.stat(self._path)
-        if status is None or self._clock.now().timestamp() * 1000 - status.modified_ms > self._settings.lapse_ms:
-            return True
-        return not self._is_own()
+        silent_ms = (self._clock.monotonic() - self._last_beat) * 1000
+        if status is None or silent_ms > self._settings.lapse_ms:
+            return False
+        return self._clock.now().timestamp() * 1000 - status.modified_ms <= self._settings.lapse_ms
 
     def _is_own(self) -> bool:
         return self._storage.stat(self._path) is not None and self._storage.read(self._path) == self._content
@@ -110,6 +125,12 @@ class Heartbeat:
         while not self._stop.wait(self._settings.interval_ms / 2000):
             # a storage that fails once may serve the next beat; one that stays away shows in lapsed()
             with suppress(StorageError):
-                if not self._is_own():
-                    return  # another writer took this one for gone: a new file would contradict its rollback
+                if not self._is_fresh() or not self._is_own():
+                    self._lost = True
+                    return  # another writer may have taken this one for gone: a new file would contradict its rollback
+                began = self._clock.monotonic()
                 self._storage.replace(self._path, self._content)
+                if (self._clock.monotonic() - self._last_beat) * 1000 > self._settings.lapse_ms:
+                    self._lost = True  # it hung while it beat
+                    return
+                self._last_beat = began

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.config.write_keys import LOCK_EXPIRE
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, LockNotAcquiredError, StorageError
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.transaction.owner import parse_owner, this_process
@@ -67,7 +68,9 @@ class TableLock:
                     raise LockNotAcquiredError(
                         f"{self._settings.path} is held by {self._holder()}"
                         f" after a wait of {self._settings.wait_ms} ms",
-                        todo="run it again later; remove the file only if its owner is gone for certain",
+                        todo="run it again later; an owner that may be dead on another machine gives way after the "
+                        f"minutes of {LOCK_EXPIRE.name} (0, the default: never), or remove the file if it is gone for "
+                        "certain",
                         path=self._settings.path,
                     )
                 self._clock.sleep(pause)

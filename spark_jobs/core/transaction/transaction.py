@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import table_keys
-from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.errors import StorageError, WriteConflictError
-from spark_jobs.core.files.markers import delete_markers, reconcile_markers
-from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
-from spark_jobs.core.metadata_table.writer import MetadataWriter
+from spark_jobs.core.config.features import refuse_old_version
+from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES, TableConfig
+from spark_jobs.core.errors import CorruptTableError, StorageError, TableNotFoundError, WriteConflictError
+from spark_jobs.core.files.markers import delete_markers, delete_unnamed, reconcile_markers
+from spark_jobs.core.files.partition_metafile import ensure_partition_metafile, refuse_partitions_around
+from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
@@ -44,7 +45,27 @@ class TransactionSettings:
         archive = f"{self.base_path}/.hoodie/{table_keys.ARCHIVE_FOLDER.of(self.config.properties)}"
         return ActiveTimeline.load(self.storage, self.timeline_folder, archive)
 
+    def tell_metadata_table(self, timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
+        """Let the metadata table follow an action that is about to complete; the caller holds the table lock.
+
+        :param data: content of the completed file.
+        """
+        self.metadata_writer.before_publish(
+            Publication(
+                storage=self.storage,
+                base_path=self.base_path,
+                clock=self.clock,
+                timeline=timeline,
+                instant=instant,
+                data=data,
+            )
+        )
+
     def new_lock(self) -> TableLock:
+        """
+        :raises UnsupportedTableError: a table of an old version, which nothing here may change.
+        """
+        refuse_old_version(self.config)
         return TableLock(self.storage, self.lock, self.clock)
 
 
@@ -93,16 +114,18 @@ class Transaction:
                 self._check_conflicts(timeline, touched)
             check(timeline)
             reconcile_markers(storage, base_path, self.time, written)
-            for partition in sorted({path.rpartition("/")[0] for path in written}):
+            partitions = sorted({path.rpartition("/")[0] for path in written})
+            refuse_partitions_around(storage, base_path, partitions)
+            for partition in partitions:
                 ensure_partition_metafile(storage, base_path, partition, self.time)
-            self.settings.metadata_writer.before_publish(
-                self.settings.storage, self.settings.base_path, self.settings.clock
-            )
+            self.settings.tell_metadata_table(timeline, self.instant, data)
             if not lock.is_held() or self._heartbeat.lapsed():
                 raise self._lost("its lock or heartbeat lapsed")
             done = self._complete(timeline, data)
         self.instant = done
         with suppress(StorageError):  # it is done; whoever writes next sweeps what could not be removed
+            # once more: a task that outlived its attempt may have made its file since
+            delete_unnamed(storage, base_path, self.time, written)
             delete_markers(self.settings.storage, self.settings.base_path, self.time)
         self._heartbeat.stop()
         return done
@@ -125,8 +148,29 @@ class Transaction:
     def _check_rights(self, timeline: ActiveTimeline) -> None:
         if self.instant not in timeline.instants:
             raise self._lost("it is no longer pending on the timeline: another writer rolled it back")
+        undoing = next((one for one in self._new_rollbacks(timeline) if self._is_undone_by(timeline, one)), None)
+        if undoing is not None:
+            raise self._lost(f"rollback {undoing.timestamp} undoes it")
         if self._heartbeat.lapsed():
             raise self._lost("its heartbeat lapsed")
+
+    def _new_rollbacks(self, timeline: ActiveTimeline) -> tuple[Instant, ...]:
+        """Rollbacks that were not completed when this transaction began: an older one undid a former execution of the
+        same plan.
+        """
+        known = self._baseline.rollbacks
+        return timeline.filter(lambda one: one.action is Action.ROLLBACK and one.timestamp not in known)
+
+    def _is_undone_by(self, timeline: ActiveTimeline, rollback: Instant) -> bool:
+        """By its plan or its result; one that is not readable may undo anything."""
+        try:
+            if rollback.is_completed:
+                return self.time in timeline.payload(rollback, self.settings.clock)["commitsRollback"]
+            plan = timeline.payload(rollback.at(State.REQUESTED), self.settings.clock)
+        except CorruptTableError:
+            return True
+        target = plan["instantToRollback"]
+        return target is None or target["commitTime"] == self.time
 
     def _lost(self, why: str) -> WriteConflictError:
         return WriteConflictError(
@@ -146,10 +190,13 @@ class Transaction:
         if found is not None:
             other, common = found
             partition, file_id = min(common)
+            outdated = self.instant.action is Action.REPLACE_COMMIT and other.timestamp > self.time
             raise WriteConflictError(
                 f"instant {self.time} and {other} both changed {len(common)} file group(s), "
                 f"such as {file_id} in partition {partition!r}",
-                todo="run it again",
+                todo="take the plan off with Hudi (`hudi-cli commit rollback`), it is out of date"
+                if outdated
+                else "run it again" + ("" if other.is_completed else f" when {other.timestamp} is completed"),
                 instant=self.time,
                 other=other.timestamp,
             )
@@ -185,8 +232,10 @@ def begin(
     :param plan: content of the requested file.
     :param allowed: asked under the lock, with the timeline as it stands then.
     :returns: None where ``allowed`` said no; nothing was written then.
+    :raises TableNotFoundError: the table went away since it was opened.
     """
     with settings.new_lock():
+        _require_properties(settings)
         timeline = settings.load_timeline()
         refuse_pending_restore(timeline)
         if not allowed(timeline):
@@ -201,6 +250,18 @@ def begin(
     return Transaction(settings, instant, Baseline.of(timeline), heartbeat)
 
 
+def _require_properties(settings: TransactionSettings) -> None:
+    """An instant of a table without its properties would be one of nothing."""
+    folder = f"{settings.base_path}/{META_FOLDER}"
+    if all(settings.storage.stat(f"{folder}/{name}") is None for name in (PROPERTIES, BACKUP)):
+        raise TableNotFoundError(
+            f"table {settings.config.name} at {settings.base_path} was removed meanwhile, perhaps by the writer that "
+            "made it and failed",
+            todo="run it again",
+            path=settings.base_path,
+        )
+
+
 def resume(settings: TransactionSettings, instant: Instant) -> Transaction:
     """Go on with a plan that stands requested on the timeline.
 
@@ -208,7 +269,10 @@ def resume(settings: TransactionSettings, instant: Instant) -> Transaction:
     """
     timeline = settings.load_timeline()
     refuse_pending_restore(timeline)
-    return Transaction(settings, instant, Baseline.of(timeline), _start_heartbeat(settings, instant.timestamp, None))
+    baseline = Baseline.of(timeline)
+    if instant.action is Action.REPLACE_COMMIT:
+        baseline = baseline.since(instant, timeline)
+    return Transaction(settings, instant, baseline, _start_heartbeat(settings, instant.timestamp, None))
 
 
 def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:

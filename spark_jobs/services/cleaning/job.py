@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, StorageError
 from spark_jobs.core.files.names import join
@@ -30,14 +31,18 @@ ACTION = "clean"
 
 
 def run_cleaning(options: CleanOptions, progress: Progress) -> JobResult:
-    """Carry out a clean that was left pending, then plan and carry out a new one; all under the table lock."""
+    """Carry out a clean that was left pending, then plan and carry out a new one; all under the table lock.
+
+    :raises UnsupportedTableError: a table that this release does not write.
+    """
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
-    table = HudiTable.open(options.base_path)
+    table = HudiTable.open(options.base_path, lists_storage=True)
+    refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     if options.dry_run:
-        plan = _plan(table, properties)
+        plan = plan_clean(table, properties)
         return _nothing(table, properties, plan) or _result(table, plan, None, progress)
     for undone, by in roll_back_failed_writes(settings):
         progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
@@ -48,20 +53,20 @@ def run_cleaning(options: CleanOptions, progress: Progress) -> JobResult:
                 progress.note(f"removed clean {pending.timestamp}, whose plan was never written")
             else:
                 progress.note(f"finishing clean {pending.timestamp}, which was left pending")
-                _carry_out(settings, table, pending, progress)
+                carry_out_clean(settings, table, pending, progress)
             table = table.refreshed()
         with progress.phase("plan"):
-            plan = _plan(table, properties)
+            plan = plan_clean(table, properties)
         reason = _nothing(table, properties, plan)
         if reason is not None:
             return reason
         payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path))
         requested = schedule(settings, Action.CLEAN, table.timeline, payload)
-        _carry_out(settings, table.refreshed(), requested, progress)
+        carry_out_clean(settings, table.refreshed(), requested, progress)
         return _result(table, plan, requested.timestamp, progress)
 
 
-def _plan(table: HudiTable, properties: Mapping[str, str]) -> CleanPlan:
+def plan_clean(table: HudiTable, properties: Mapping[str, str]) -> CleanPlan:
     policy = keys.CLEAN_POLICY.of(properties)
     by_commits = policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS
     retained = (keys.CLEAN_COMMITS_RETAINED if by_commits else keys.CLEAN_FILE_VERSIONS_RETAINED).of(properties)
@@ -135,7 +140,7 @@ def _withdraw_without_plan(table: HudiTable, clean: Instant) -> bool:
     return True
 
 
-def _carry_out(settings: TransactionSettings, table: HudiTable, clean: Instant, progress: Progress) -> None:
+def carry_out_clean(settings: TransactionSettings, table: HudiTable, clean: Instant, progress: Progress) -> None:
     """Delete what the plan on the timeline lists, then publish; files that are gone already count as deleted."""
     started = settings.clock.monotonic()
     data = table.timeline.read(clean.at(State.REQUESTED))
@@ -152,9 +157,8 @@ def _carry_out(settings: TransactionSettings, table: HudiTable, clean: Instant, 
             for name in names:
                 table.storage.delete(join(table.base_path, join(partition, name)))
                 phase.advance()
-            partitions[partition] = _partition_metadata(partition, raw["policy"], names, partition in empty)
-            if partition in empty:
-                _remove_partition(table, partition)
+            is_gone = partition in empty and _remove_partition(table, partition)
+            partitions[partition] = _partition_metadata(partition, raw["policy"], names, is_gone)
     retain = raw["earliestInstantToRetain"]
     metadata = {
         "startCleanTime": clean.timestamp,
@@ -167,8 +171,9 @@ def _carry_out(settings: TransactionSettings, table: HudiTable, clean: Instant, 
         "bootstrapPartitionMetadata": {},
         "extraMetadata": raw.get("extraMetadata") or {},
     }
-    settings.metadata_writer.before_publish(table.storage, table.base_path, settings.clock)
-    transition(table.timeline, inflight, State.COMPLETED, encode_payload(CLEAN_METADATA, metadata))
+    completed = encode_payload(CLEAN_METADATA, metadata)
+    settings.tell_metadata_table(settings.load_timeline(), inflight, completed)
+    transition(table.timeline, inflight, State.COMPLETED, completed)
 
 
 def _partition_metadata(partition: str, policy: str, names: list[str], is_empty: bool) -> dict[str, Any]:
@@ -182,24 +187,27 @@ def _partition_metadata(partition: str, policy: str, names: list[str], is_empty:
     }
 
 
-def _remove_partition(table: HudiTable, partition: str) -> None:
-    """Remove the directory of a partition that was emptied, unless a write under way put something there.
+def _remove_partition(table: HudiTable, partition: str) -> bool:
+    """Remove the directory of a partition that was emptied, unless a write since the plan put something there.
 
     One that puts its file there after the listing keeps its directory, and gets the metafiles back.
+
+    :returns: whether it is gone.
     """
     folder = join(table.base_path, partition)
     names = {status.name for status in table.storage.list(folder)}
     metafiles = names.intersection(METAFILES)
     if names - metafiles - {f".{name}.crc" for name in metafiles}:
-        return
+        return False
     contents = {f"{folder}/{name}": table.storage.read(f"{folder}/{name}") for name in metafiles}
     for path in contents:
         table.storage.delete(path)
     if table.storage.remove_empty_directory(folder):
-        return
+        return True
     for path, data in contents.items():
         with suppress(AlreadyExistsError):  # the writer made its own
             table.storage.create(path, data)
+    return False
 
 
 def _result(table: HudiTable, plan: CleanPlan, instant: str | None, progress: Progress) -> JobResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +11,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
-from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
@@ -25,7 +24,7 @@ from spark_jobs.services.clustering.execute import Clusterer
 from spark_jobs.services.clustering.plan import ClusteringGroup, ClusteringLimits, ClusteringPlan, plan_clustering
 from spark_jobs.services.due import commits_since, pending_plans
 from spark_jobs.services.planned import run_service
-from spark_jobs.services.rewrite import rewrite_context, slice_reader
+from spark_jobs.services.rewrite import rewrite_context, schema_of_rewrite, slice_reader
 
 
 def run_clustering(engine: Engine, options: ClusteringOptions, progress: Progress) -> JobResult:
@@ -89,20 +88,22 @@ class ClusteringService:
         context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size)
         clusterer = Clusterer(
             context=context,
-            reader=slice_reader(table, context),
+            reader=slice_reader(table, context, self.properties),
             sort_columns=plan.sort_columns,
             seed=table.clock.new_uuid(),
         )
         return list(enumerate(plan.groups)), clusterer
 
-    def commit(self, table: HudiTable, plan: ClusteringPlan, stats: Sequence[WriteStat]) -> CommitMetadata:
+    def commit(
+        self, table: HudiTable, instant: str, plan: ClusteringPlan, stats: Sequence[WriteStat]
+    ) -> CommitMetadata:
         replaced: dict[str, list[str]] = {}
         for one in plan.slices:
             replaced.setdefault(one.partition, []).append(one.file_id)
         return CommitMetadata(
             write_stats=tuple(stats),
             operation_type=OperationType.CLUSTER,
-            extra_metadata={SCHEMA_KEY: json.dumps(table.avro_schema)},
+            extra_metadata=schema_of_rewrite(table, instant),
             replaced_file_ids={partition: tuple(ids) for partition, ids in replaced.items()},
         )
 

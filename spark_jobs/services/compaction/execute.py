@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from spark_jobs.core.files.log_reader import LogScan
+from spark_jobs.core.files.log_reader import LogData, LogDeletes, LogSurvey
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
@@ -23,17 +24,19 @@ class Compactor:
 
     def __call__(self, file_slice: FileSlice, scope: TaskScope) -> list[WriteStat]:
         """The write stat of the new base file; none where the logs left no record and there was no base file."""
-        scan = self.reader.scan_logs(file_slice, self._belongs)
-        changes = fold_log(scan, self.context.file_format.schema, self.context.ordering_field)
+        survey = self.reader.survey_logs(file_slice, self._belongs)
+        schema, counted = self.context.file_format.schema, _Counted()
+        entries = counted.of(survey.read(schema, self.reader.evolution))
+        changes = fold_log(entries, schema, self.context.ordering_field, self.context.virtual_keys)
         if file_slice.base_file is not None:
             stat = merge_base_file(self.context, scope, file_slice.base_file, changes, event_time_deletes=False)
-            return [_with_log_counts(stat, scan)]
+            return [_with_log_counts(stat, survey, counted.records)]
         handle = CreateHandle(
             self.context, scope, file_slice.partition, file_slice.file_id, whole_id=True, keep_meta=True
         )
         try:
             handle.write(changes.upserts())
-            return [_with_log_counts(stat, scan) for stat in handle.close()]
+            return [_with_log_counts(stat, survey, counted.records) for stat in handle.close()]
         except BaseException:
             handle.abort()
             raise
@@ -43,14 +46,27 @@ class Compactor:
         return instant < self.context.instant and self.reader.visibility.is_completed(instant)
 
 
-def _with_log_counts(stat: WriteStat, scan: LogScan) -> WriteStat:
+class _Counted:
+    """Counts the records in data blocks while they pass."""
+
+    def __init__(self) -> None:
+        self.records = 0
+
+    def of(self, entries: Iterator[LogData | LogDeletes]) -> Iterator[LogData | LogDeletes]:
+        for entry in entries:
+            if isinstance(entry, LogData):
+                self.records += entry.table.num_rows
+            yield entry
+
+
+def _with_log_counts(stat: WriteStat, survey: LogSurvey, records: int) -> WriteStat:
     return replace(
         stat,
-        total_log_records=scan.records,
-        total_log_files_compacted=scan.files,
-        total_log_size_compacted=scan.bytes,
+        total_log_records=records,
+        total_log_files_compacted=survey.files,
+        total_log_size_compacted=survey.bytes,
         total_updated_records_compacted=stat.num_update_writes,
-        total_log_blocks=scan.blocks,
-        total_corrupt_log_block=scan.corrupt_blocks,
-        total_rollback_blocks=scan.rollback_blocks,
+        total_log_blocks=survey.blocks,
+        total_corrupt_log_block=survey.corrupt_blocks,
+        total_rollback_blocks=survey.rollback_blocks,
     )

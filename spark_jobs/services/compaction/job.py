@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,7 +10,7 @@ from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
-from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
@@ -24,7 +23,7 @@ from spark_jobs.services.compaction.execute import Compactor
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
 from spark_jobs.services.due import delta_commits_since_compaction, pending_plans
 from spark_jobs.services.planned import run_service
-from spark_jobs.services.rewrite import refuse_on_other_type, rewrite_context, slice_reader
+from spark_jobs.services.rewrite import refuse_on_other_type, rewrite_context, schema_of_rewrite, slice_reader
 
 
 def run_compaction(engine: Engine, options: CompactionOptions, progress: Progress) -> JobResult:
@@ -82,14 +81,16 @@ class CompactionService:
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
         max_file_size = keys.MAX_FILE_SIZE.of(self.properties)
         context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size)
-        return plan.slices, Compactor(context, slice_reader(table, context))
+        return plan.slices, Compactor(context, slice_reader(table, context, self.properties))
 
-    def commit(self, table: HudiTable, plan: CompactionPlan, stats: Sequence[WriteStat]) -> CommitMetadata:
+    def commit(
+        self, table: HudiTable, instant: str, plan: CompactionPlan, stats: Sequence[WriteStat]
+    ) -> CommitMetadata:
         return CommitMetadata(
             write_stats=tuple(stats),
             operation_type=OperationType.COMPACT,
             compacted=True,
-            extra_metadata={SCHEMA_KEY: json.dumps(table.avro_schema)},
+            extra_metadata=schema_of_rewrite(table, instant),
         )
 
     def contended(self, plan: CompactionPlan) -> frozenset[FileGroupKey]:

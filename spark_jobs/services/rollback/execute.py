@@ -16,13 +16,14 @@ from spark_jobs.core.files.markers import create_marker, delete_markers, read_ma
 from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, join, parse_log_file_name
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, next_instant_time
+from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers
 
 
@@ -57,22 +58,49 @@ def resume_rollback(
     pending: Instant,
     is_plan: Callable[[Instant], bool],
 ) -> Instant:
-    """Finish a rollback that a crash left pending; the caller holds the table lock.
+    """Finish a rollback that a crash left pending; the caller holds the table lock and asked
+    :func:`withdraw_from_completed`.
 
     :param is_plan: whether the instant that is undone goes back to requested instead of vanishing.
     """
     raw = timeline.payload(pending.at(State.REQUESTED), settings.clock)
     info = raw["instantToRollback"]
-    for one in timeline.find(info["commitTime"]):
-        if one.is_completed:  # before its files go, so that no reader looks for them
-            timeline.storage.delete(timeline.path(one))
-            timeline = settings.load_timeline()
     found = [one for one in timeline.find(info["commitTime"]) if not one.is_completed]
     target = found[0] if found else Instant(info["commitTime"], Action(info["action"]), State.INFLIGHT)
     plan = RollbackPlan(target, RollbackPlan.requests_from_avro(raw))
     if pending.state is State.REQUESTED:
         pending = transition(timeline, pending, State.INFLIGHT, b"")
     return _execute(settings, timeline, pending, plan, keep_plan=is_plan(target))
+
+
+def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimeline, pending: Instant) -> bool:
+    """Take a pending rollback off the timeline whose target is a completed write: its writer was only thought dead. The
+    caller holds the table lock.
+
+    Hudi makes a completed instant pending again before it deletes its files, so a rollback by it that broke off earlier
+    has deleted none, and may be asked for again.
+
+    :returns: False where the target is not completed.
+    :raises CorruptTableError: files of the completed write are gone.
+    """
+    raw = timeline.payload(pending.at(State.REQUESTED), settings.clock)
+    time = raw["instantToRollback"]["commitTime"]
+    targets = [one for one in timeline.find(time) if one.is_completed and one.action in COMMITS]
+    if not targets:
+        return False
+    doomed = {join(one.partition, name) for one in RollbackPlan.requests_from_avro(raw) for name in one.delete}
+    for path in sorted(doomed & written_paths(timeline.commit_metadata(targets[0], settings.clock).write_stats)):
+        if settings.storage.stat(join(settings.base_path, path)) is None:
+            raise CorruptTableError(
+                f"rollback {pending.timestamp} deleted {path} of {targets[0]}, which was completed meanwhile",
+                todo=f"finish it with Hudi (`hudi-cli commit rollback --commit {time}`), then write its rows again",
+                instant=time,
+                path=path,
+            )
+    for state in (State.INFLIGHT, State.REQUESTED):
+        settings.storage.delete(timeline.path(pending.at(state)))
+    delete_markers(settings.storage, settings.base_path, pending.timestamp)
+    return True
 
 
 def has_plan(settings: TransactionSettings, timeline: ActiveTimeline, pending: Instant) -> bool:
@@ -89,16 +117,13 @@ def _requests(settings: TransactionSettings, target: Instant) -> tuple[RollbackR
     markers = read_markers(settings.storage, settings.base_path, target.timestamp)
     if markers is not None:
         return plan_by_markers(markers)
-    table = HudiTable(settings.storage, settings.base_path, settings.config, settings.clock)
-    files = [
-        (partition, status)
-        for partition in table.partitions()
-        for status in settings.storage.list(f"{settings.base_path}/{partition}" if partition else settings.base_path)
-    ]
-    return plan_by_listing(target, files, lambda partition, status: _block_instants(settings, status))
+    listing = StorageListing(settings.storage, settings.base_path)  # the metadata table does not know pending files
+    files = list(listing.files(listing.partitions()))
+    return plan_by_listing(target, files, lambda partition, status: block_instants(settings, status))
 
 
-def _block_instants(settings: TransactionSettings, status: FileStatus) -> list[str]:
+def block_instants(settings: TransactionSettings, status: FileStatus) -> list[str]:
+    """Of the blocks of a log file."""
     with settings.storage.open_input(status.path) as file:
         return [block.instant for block in read_blocks(file) if block.instant]
 
@@ -110,15 +135,12 @@ def _execute(
     outcomes: dict[str, _Outcome] = {}
     for one in plan.requests:
         _carry_out(settings, rollback, plan.instant, one, outcomes.setdefault(one.partition, _Outcome()))
-    settings.metadata_writer.before_publish(settings.storage, settings.base_path, settings.clock)
-    _remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
+    _add_earlier_commands(settings, rollback, outcomes)
     took = int((settings.clock.monotonic() - started) * 1000)
-    done = transition(
-        timeline,
-        rollback,
-        State.COMPLETED,
-        encode_payload(ROLLBACK_METADATA, _metadata(rollback, plan, outcomes, took)),
-    )
+    data = encode_payload(ROLLBACK_METADATA, _metadata(rollback, plan, outcomes, took))
+    settings.tell_metadata_table(settings.load_timeline(), rollback, data)
+    _remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
+    done = transition(timeline, rollback, State.COMPLETED, data)
     for instant in (plan.instant.timestamp, rollback.timestamp):
         delete_markers(settings.storage, settings.base_path, instant)
     settings.storage.delete(heartbeat_path(settings.base_path, plan.instant.timestamp))
@@ -140,6 +162,15 @@ def _carry_out(
         outcome.cancelled_logs[path] = status.size
         command, size = _write_command_block(settings, rollback, target, one)
         outcome.command_logs[command] = size
+
+
+def _add_earlier_commands(settings: TransactionSettings, rollback: Instant, outcomes: dict[str, _Outcome]) -> None:
+    """Command blocks of an earlier run of this rollback, by its markers: the metadata table has to know them too."""
+    for marker in read_markers(settings.storage, settings.base_path, rollback.timestamp) or ():
+        path = join(settings.base_path, marker.data_path)
+        status = settings.storage.stat(path)
+        if marker.kind is MarkerType.APPEND and status is not None:
+            outcomes.setdefault(marker.partition, _Outcome()).command_logs.setdefault(path, status.size)
 
 
 def _write_command_block(

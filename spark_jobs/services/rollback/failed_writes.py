@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.markers import reconcile_markers
-from spark_jobs.core.files.names import MARKER_FOLDER
+from spark_jobs.core.files.markers import read_markers
+from spark_jobs.core.files.names import MARKER_FOLDER, join, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, Pulse, read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
-from spark_jobs.services.rollback.execute import has_plan, resume_rollback, roll_back
+from spark_jobs.services.rollback.execute import (
+    block_instants,
+    has_plan,
+    resume_rollback,
+    roll_back,
+    withdraw_from_completed,
+)
 
 
 def abandoned_writes(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Instant]:
@@ -52,12 +61,11 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
             finished = roll_back(settings, settings.load_timeline(), target)
             done.append((target.timestamp, finished.timestamp))
         timeline = settings.load_timeline()
-        completed = {one.timestamp for one in timeline.instants if one.is_completed}
         for left in _debris(settings, timeline):
-            if (
-                left.name not in completed
-            ):  # tasks that outlived their rolled-back write made these files after the rollback
-                reconcile_markers(settings.storage, settings.base_path, left.name, frozenset())
+            # tasks that outlived their write made files after its rollback, or after it was published without them
+            kept = _kept_files(timeline, left.name, settings.clock)
+            if kept is not None:
+                _delete_late_files(settings, left.name, kept)
             remove = settings.storage.delete_tree if left.is_directory else settings.storage.delete
             remove(left.path)
     return done
@@ -74,6 +82,8 @@ def finish_rollbacks(settings: TransactionSettings) -> list[tuple[str, str]]:
         if pending.state is State.REQUESTED and not has_plan(settings, timeline, pending):
             # whoever began it died before anything was undone: its target is planned anew
             settings.storage.delete(timeline.path(pending))
+            continue
+        if withdraw_from_completed(settings, timeline, pending):
             continue
         finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline))
         done.append((timeline.payload(finished, settings.clock)["commitsRollback"][0], finished.timestamp))
@@ -92,6 +102,52 @@ def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Fil
         if name.isdigit() and not _pulse(settings, name).alive
     }
     return [status for status in (*beats, *markers) if status.name in gone]
+
+
+def _delete_late_files(settings: TransactionSettings, time: str, kept: frozenset[str]) -> None:
+    """What markers of an instant of the past name, but for ``kept`` and for files that are not its alone: Hudi appends
+    to logs of other writes.
+    """
+    for marker in read_markers(settings.storage, settings.base_path, time) or []:
+        path = join(settings.base_path, marker.data_path)
+        status = None if marker.data_path in kept else settings.storage.stat(path)
+        if status is None:
+            continue
+        base, log = parse_base_file_name(marker.file_name), parse_log_file_name(marker.file_name)
+        alone = base is not None and base.instant == time
+        if log is not None and not log.is_cdc:
+            alone = {time}.issuperset(block_instants(settings, status))
+        if alone:
+            settings.storage.delete(path)
+
+
+def _kept_files(timeline: ActiveTimeline, time: str, clock: Clock) -> frozenset[str] | None:
+    """Relative paths of the data files that belong to an instant of the past: of a completed write what it wrote, of
+    one that was rolled back its cancelled logs; None where all that its markers name stays.
+    """
+    found = [one for one in timeline.find(time) if one.is_completed]
+    written = [timeline.commit_metadata(one, clock) for one in found if one.action in COMMITS]
+    if not found and timeline.start and time < timeline.start:
+        archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, time, time)
+        found = [one for one in archived.instants if one.is_completed]
+        written = [archived.commit_metadata(one) for one in found if one.action in COMMITS]
+    if written:
+        return frozenset().union(*(written_paths(one.write_stats) for one in written))
+    return None if found else _cancelled_logs(timeline, time, clock)
+
+
+def _cancelled_logs(timeline: ActiveTimeline, target: str, clock: Clock) -> frozenset[str]:
+    """Relative paths of log files of a rolled-back instant whose blocks were taken back: they stay, and the metadata
+    table lists them.
+    """
+    found: set[str] = set()
+    for rollback in timeline.completed(Action.ROLLBACK):
+        metadata = timeline.payload(rollback, clock)
+        if target in metadata["commitsRollback"]:
+            for one in metadata["partitionMetadata"].values():
+                names = (path.rsplit("/", 1)[-1] for path in one.get("logFilesFromFailedCommit") or {})
+                found.update(join(one["partitionPath"], name) for name in names)
+    return frozenset(found)
 
 
 def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.files.names import PARTITION_METAFILE
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.handles.create import CreateHandle
@@ -154,3 +155,9 @@ def test_the_result_carries_what_the_plan_says_besides(table: HudiTable) -> None
     clean(table)
     done = Instant("20240101000000009", Action.CLEAN, State.COMPLETED)
     assert table.refreshed().timeline.payload(done, SYSTEM_CLOCK)["extraMetadata"] == plan["extraMetadata"]
+
+
+def test_a_table_that_is_not_written_is_not_cleaned(tmp_path: Path) -> None:
+    table = new_table(str(tmp_path / "t"), properties={"hoodie.table.cdc.enabled": "true"})
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.table\.cdc\.enabled=true, .*does not write"):
+        run_cleaning(CleanOptions(base_path=table.base_path, dry_run=True), Progress("test"))

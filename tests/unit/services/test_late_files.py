@@ -1,17 +1,25 @@
-"""Files that tasks make after the rollback of their write."""
+"""Files that tasks make after their write was rolled back, or published without them."""
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import begin
+from spark_jobs.core.view.file_system_view import build_view
+from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
+from tests.faults import local_table as local
 from tests.unit.core.support import HandClock, new_table
 
 pytestmark = pytest.mark.unit
@@ -45,3 +53,87 @@ def test_undo_leaves_an_instant_alone_that_another_worker_took_over(tmp_path: Pa
     undo(settings, transaction.time, lambda text: None)  # its heartbeat lives: that of the worker which goes on
     assert [one.timestamp for one in settings.load_timeline().pending_writes()] == [transaction.time]
     transaction.abandon()
+
+
+@pytest.fixture
+def twice(tmp_path: Path) -> tuple[Path, str]:
+    """A table whose second write changed all rows, and the time of that."""
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, local.batch(0, 20, "one", 1), "first")
+    return path, local.write(path, local.batch(0, 20, "two", 2), "second")
+
+
+def late_file(path: Path, time: str, *, group: str | None = None) -> Path:
+    """A task of that write, which outlived it, makes a file with a marker: of a file group of the write, or its own."""
+    table = HudiTable.open(str(path))
+    live = next(one.base_file for one in table.file_slices("a") if one.base_file is not None)
+    name = f"{group or live.name.file_id}_9-9-9_{time}.parquet"
+    create_marker(table.storage, table.base_path, time, "a", name, MarkerType.CREATE)
+    shutil.copy(path / live.relative_path, path / "a" / name)
+    return path / "a" / name
+
+
+def test_of_two_files_of_a_slice_the_one_counts_that_the_commit_names(twice: tuple[Path, str]) -> None:
+    path, time = twice
+    late = late_file(path, time)
+    late.write_bytes(b"PAR1torn")
+    assert len(local.rows_of(path)) == 20
+    assert HudiTable.open(str(path), lists_storage=True).scan().to_arrow().num_rows == 20
+    local.roll_back(path)
+    assert not late.exists()
+    assert (len(local.rows_of(path)), local.problems_of(path)) == (20, [])
+
+
+def test_the_next_writer_deletes_a_late_file_with_its_marker(twice: tuple[Path, str]) -> None:
+    path, time = twice
+    late = late_file(path, time, group="0f0e0d0c-0000-4000-8000-000000000000-0")
+    local.roll_back(path)
+    assert not late.exists()
+    assert (len(local.rows_of(path)), local.problems_of(path)) == (20, [])
+
+
+def test_two_files_of_a_slice_of_which_nothing_tells_are_refused(twice: tuple[Path, str]) -> None:
+    path, time = twice
+    late_file(path, time)
+    table = HudiTable.open(str(path), lists_storage=True)
+    visibility = Visibility.of(table.timeline)
+    with pytest.raises(CorruptTableError, match=rf"2 base files of one file slice, and instant {time} does not say"):
+        build_view(table.listing.files(["a"]), visibility, table.pending)
+
+
+def test_what_an_archived_commit_wrote_is_not_late(tmp_path: Path) -> None:
+    """Hudi died before it removed the markers of a write, which was archived since."""
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    times = [local.write(path, local.batch(20 * n, 20, "one", 1), f"write {n}") for n in range(6)]
+    table = HudiTable.open(str(path))
+    oldest = next(
+        one.base_file
+        for one in table.file_slices("a")
+        if one.base_file is not None and one.base_file.name.instant == times[0]
+    )
+    create_marker(table.storage, table.base_path, times[0], "a", str(oldest.name), MarkerType.CREATE)
+    limits = ArchiveLimits(keep_min=2, keep_max=3)
+    archive(table.timeline, table.base_path, instants_to_archive(table.timeline.instants, limits))
+    assert not HudiTable.open(str(path)).timeline.find(times[0])
+    late = late_file(path, times[0], group="0f0e0d0c-0000-4000-8000-000000000000-0")
+    local.roll_back(path)
+    assert (path / oldest.relative_path).exists()
+    assert not late.exists()
+    # the metadata table, which was not compacted, knows archived commits no more: the folders tell
+    assert HudiTable.open(str(path), lists_storage=True).scan().to_arrow().num_rows == 120
+
+
+def test_a_log_that_others_wrote_to_stays(tmp_path: Path) -> None:
+    """Hudi appends to a log on storages that can: the marker of a write that failed names the log of another."""
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    local.write(path, local.batch(0, 20, "one", 1), "first")
+    local.write(path, local.batch(0, 20, "two", 2), "second")
+    table = HudiTable.open(str(path))
+    log = table.file_slices("a")[0].log_files[0]
+    create_marker(table.storage, table.base_path, "20200101000000000", "a", str(log.name), MarkerType.APPEND)
+    local.roll_back(path)
+    assert (path / log.relative_path).exists()
+    assert local.problems_of(path) == []

@@ -90,7 +90,7 @@ def failed_write(path: Path) -> FailedWrite:
     )
     context = context_of(table, T2)
     changes = Changes(stamp(rows(("a", 2, "two"), partition="p"), context, scope(), "p", "g-0"), np.array([False]))
-    log = append_changes(context, scope(), target, changes, hard_deletes=False)
+    [log] = append_changes(context, scope(), target, changes, hard_deletes=False)
     new = write(table, T2, "h", ("c", 2, "two"))
     create_marker(table.storage, table.base_path, T2, "p", "never-0_0-1-1_9.parquet", MarkerType.CREATE)
     return FailedWrite(table, base, log, new)
@@ -134,8 +134,8 @@ def test_the_command_block_takes_the_blocks_back_whatever_the_timeline_says(tmp_
     roll_back_failed_writes(failed.settings())
     reader = failed.table.refreshed().scan().reader()
     (one,) = failed.table.refreshed().file_slices()
-    scan = reader.scan_logs(one, lambda instant: True)
-    assert (scan.entries, scan.rollback_blocks) == ((), 1)
+    survey = reader.survey_logs(one, lambda instant: True)
+    assert (survey.valid, survey.rollback_blocks) == ((), 1)
 
 
 def test_a_write_that_never_got_inflight_leaves_no_files(tmp_path: Path) -> None:
@@ -215,17 +215,6 @@ def test_a_rollback_whose_plan_was_not_written_to_its_end_is_planned_anew(tmp_pa
     assert by != "20240101000000003"
     assert not plan.exists()
     assert_undone(failed)
-
-
-def test_a_pending_rollback_of_a_completed_write_takes_it_off_the_timeline(tmp_path: Path) -> None:
-    failed = failed_write(tmp_path / "t")
-    complete(failed.table, Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT), [failed.log, failed.new])
-    assert len(contents(failed.table)) == 3
-    plan, data = planned_by_another(failed, "20240101000000003")
-    plan.write_bytes(data)
-    assert roll_back_failed_writes(failed.settings()) == [(T2, "20240101000000003")]
-    assert_undone(failed)
-    assert not list(Path(failed.table.timeline.folder).glob(f"{T2}.*"))
 
 
 def compaction_that_died(path: Path) -> tuple[FailedWrite, Instant]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.core.config import table_keys, write_keys
+from spark_jobs.core.config import keygen_keys, schema_keys, table_keys, write_keys
+from spark_jobs.core.config.features import refuse_unreadable, refuse_unwritable
 from spark_jobs.core.config.format_capabilities import capabilities_of
 from spark_jobs.core.config.key import Key, boolean, choice, integer, names, real, text
 from spark_jobs.core.config.known import declared, unknown_key_warnings
+from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
 
 pytestmark = pytest.mark.unit
@@ -15,7 +17,8 @@ pytestmark = pytest.mark.unit
 
 def test_names_are_declared_once() -> None:
     by_module = [
-        [value.name for value in vars(module).values() if isinstance(value, Key)] for module in (table_keys, write_keys)
+        [value.name for value in vars(module).values() if isinstance(value, Key)]
+        for module in (table_keys, write_keys, keygen_keys, schema_keys)
     ]
     for declared_names in by_module:
         assert len(declared_names) == len(set(declared_names))
@@ -80,8 +83,15 @@ def test_an_unknown_key_is_named_with_the_nearest() -> None:
     ]
 
 
-@pytest.mark.parametrize(("version", "advice"), [(5, "upgrade"), (8, "downgrade"), (0, "upgrade")])
-def test_other_table_versions_are_refused_with_advice(version: int, advice: str) -> None:
-    with pytest.raises(UnsupportedTableError, match=f"table version {version}, .*{advice}"):
-        capabilities_of(version, "table t")
+def test_versions_after_ours_are_refused_with_advice() -> None:
+    with pytest.raises(UnsupportedTableError, match=r"table version 8, .*downgrade"):
+        capabilities_of(8, "table t")
     assert capabilities_of(6, "table t").writable
+
+
+@pytest.mark.parametrize(("version", "releases"), [(0, "0.4 and 0.5"), (2, "0.9"), (5, "0.12 and 0.13")])
+def test_versions_before_ours_are_read_and_not_written(version: int, releases: str) -> None:
+    config = TableConfig({"hoodie.table.name": "t", "hoodie.table.version": str(version)})
+    refuse_unreadable(config)
+    with pytest.raises(UnsupportedTableError, match=f"table t has table version {version} .*{releases}.*upgrade it"):
+        refuse_unwritable(config)

@@ -48,7 +48,9 @@ def append(
         next_version=version,
     )
     stamped = stamp(rows(*records, partition=base.partition_path), context, scope(), base.partition_path, base.file_id)
-    return append_changes(context, scope(), target, Changes(stamped, np.array(deleted, bool)), hard_deletes=False)
+    changes = Changes(stamped, np.array(deleted, bool))
+    [stat] = append_changes(context, scope(), target, changes, hard_deletes=False)
+    return stat
 
 
 @pytest.fixture
@@ -134,8 +136,12 @@ def test_queries_that_can_not_be(table: HudiTable, tmp_path: Path) -> None:
         bare.scan()
     keyless = new_table(str(tmp_path / "keyless"), properties={"hoodie.populate.meta.fields": "false"})
     complete(keyless, start(keyless, T1), [])
-    with pytest.raises(UnsupportedTableError, match=r"hoodie\.populate\.meta\.fields=false"):
-        keyless.refreshed().scan().to_arrow()
+    with pytest.raises(ConfigError, match=r"populate\.meta\.fields=false: its rows don't say when they were written"):
+        keyless.refreshed().scan(query="incremental", begin="000").to_arrow()
+    narrow = new_table(str(tmp_path / "narrow"), properties={"hoodie.datasource.write.drop.partition.columns": "true"})
+    complete(narrow, start(narrow, T1), [])
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.datasource\.write\.drop\.partition\.columns=true"):
+        narrow.refreshed().scan().to_arrow()
 
 
 def test_copy_on_write_versions(tmp_path: Path) -> None:

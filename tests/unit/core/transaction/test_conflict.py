@@ -42,6 +42,8 @@ def test_what_a_writer_saw_when_it_began() -> None:
         ("6.compaction.requested", True),
         ("6.compaction.inflight", True),
         ("6.replacecommit.requested", True),
+        ("2.replacecommit.requested", True),  # a clustering planned before, which the write would be lost to
+        ("4.replacecommit.inflight", True),
         ("6.replacecommit", True),
         ("6.clean", False),
         ("6.rollback", False),
@@ -52,6 +54,16 @@ def test_candidates(other: str, counts: bool) -> None:
     now = timeline(other, "5.deltacommit.inflight")
     found = candidates(now, OWN, Baseline("3", frozenset({"2", "4"})))
     assert [one.file_name for one in found] == ([other] if counts else [])
+
+
+def test_for_a_clustering_plan_all_counts_that_completed_after_it() -> None:
+    own = parse_instant("4.replacecommit.requested")
+    assert own is not None
+    now = timeline("1.commit", "3.commit", "5.deltacommit", "6.rollback")
+    baseline = Baseline.of(now)
+    assert baseline.rollbacks == {"6"}
+    assert candidates(now, own, baseline) == ()
+    assert [one.timestamp for one in candidates(now, own, baseline.since(own, now))] == ["5"]
 
 
 def conflict(others: dict[str, set[str]], touched: set[str], compactions: set[str] = frozenset()) -> str | None:  # type: ignore[assignment]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.unit
 
 STORAGE = LocalStorage()
 SLOW = HeartbeatSettings(interval_ms=60_000, misses=2)
-FAST = HeartbeatSettings(interval_ms=40, misses=2)
+FAST = HeartbeatSettings(interval_ms=40, misses=100)
 
 
 def beat_file(base: Path) -> Path:
@@ -105,6 +107,46 @@ def test_who_was_taken_for_gone_does_not_come_back(tmp_path: Path) -> None:
     beat_file(tmp_path).unlink(missing_ok=True)  # one beat may have been on its way
     time.sleep(0.1)
     assert not beat_file(tmp_path).exists()
+    beat.stop()
+
+
+def test_a_writer_that_was_silent_for_too_long_does_not_beat_again(tmp_path: Path) -> None:
+    """Its machine slept: neither a young file nor another beat makes it forget."""
+    beat = Heartbeat(STORAGE, str(tmp_path), "1", FAST, SYSTEM_CLOCK)
+    beat.start()
+    while not beat.lapsed():  # a beat may be on its way
+        os.utime(beat_file(tmp_path), (1, 1))
+        time.sleep(0.05)
+    os.utime(beat_file(tmp_path))
+    first = beat_file(tmp_path).stat().st_mtime_ns
+    assert beat.lapsed()
+    time.sleep(0.1)
+    assert beat_file(tmp_path).stat().st_mtime_ns == first
+    beat.stop()
+
+
+class Hanging(LocalStorage):
+    """Disks that hang in one write for longer than a writer may be silent, by the clock of the test."""
+
+    def __init__(self, clock: HandClock) -> None:
+        self.clock = clock
+        self.hangs = 0
+
+    def replace(self, path: str, data: bytes) -> None:
+        super().replace(path, data)
+        self.clock.passed += 300 * self.hangs
+
+
+def test_a_beat_that_took_too_long_counts_as_silence(tmp_path: Path) -> None:
+    clock = HandClock(moment=datetime.now(UTC))
+    settings = HeartbeatSettings(interval_ms=40, misses=5000)
+    storage = Hanging(clock)
+    beat = Heartbeat(storage, str(tmp_path), "hung", settings, clock)
+    beat.start()
+    storage.hangs = 1
+    wait_until(lambda: not any(thread.name == "heartbeat-hung" for thread in threading.enumerate()))
+    clock.passed = 0.0  # the file is young again, by both clocks
+    assert beat.lapsed()
     beat.stop()
 
 

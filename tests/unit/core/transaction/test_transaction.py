@@ -8,17 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.config.table_keys import TimelineZone
 from spark_jobs.core.errors import CorruptTableError, WriteConflictError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
+from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin, resume, schedule
+from spark_jobs.services.clustering.plan import ClusteringGroup, ClusteringPlan
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from tests.unit.core.support import HandClock, file_slice, new_table
 
@@ -112,7 +115,7 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
     class Robber:
         """Stands for another writer that takes the lock over in the middle of the publish."""
 
-        def before_publish(self, storage: object, base_path: str, clock: object) -> None:
+        def before_publish(self, publication: object) -> None:
             Path(settings.lock.path).write_bytes(b"{}")
 
     robbed = replace(settings, metadata_writer=Robber())
@@ -164,12 +167,40 @@ def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_no
     writer.abandon()
 
 
-def test_a_listed_metadata_table_is_taken_off_before_the_commit(tmp_path: Path, clock: HandClock) -> None:
+def planned_clustering(settings: TransactionSettings) -> Instant:
+    plan = ClusteringPlan((ClusteringGroup((file_slice("g-0", "1", 10),), 1),), ())
+    data = encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro(settings.base_path))
+    return schedule(settings, Action.REPLACE_COMMIT, settings.load_timeline(), data)
+
+
+def test_what_a_pending_clustering_rewrites_may_not_be_changed_whenever_it_was_planned(
+    settings: TransactionSettings,
+) -> None:
+    plan = planned_clustering(settings)
+    writer = started(settings)
+    with pytest.raises(WriteConflictError, match=rf"{plan.timestamp} replacecommit.*when .* is completed"):
+        writer.publish(commit(), frozenset({GROUP}), written=frozenset())
+    writer.publish(commit("h-0"), frozenset({("a", "h-0")}), written=frozenset())
+
+
+def test_a_clustering_does_not_overwrite_what_was_written_after_its_plan(settings: TransactionSettings) -> None:
+    plan = planned_clustering(settings)
+    line = settings.load_timeline()
+    other = request(line, next_instant_time(settings.clock.now(), TimelineZone.LOCAL, line.last_time), Action.COMMIT)
+    transition(line, transition(line, other, State.INFLIGHT, b""), State.COMPLETED, commit())
+    work = resume(settings, plan)
+    work.to_inflight()
+    with pytest.raises(WriteConflictError, match=r"both changed 1 file group.*out of date"):
+        work.publish(commit(operation=OperationType.CLUSTER), frozenset({GROUP}), written=frozenset())
+    work.abandon()
+
+
+def test_a_listed_metadata_table_is_taken_off_by_a_job_that_keeps_none(tmp_path: Path, clock: HandClock) -> None:
     listed = {"hoodie.table.metadata.partitions": "files", "hoodie.table.metadata.partitions.inflight": ""}
     table = new_table(str(tmp_path / "t"), clock=clock, properties=listed)
     folder = tmp_path / "t" / ".hoodie" / "metadata" / "files"
     folder.mkdir(parents=True)
-    one = started(table.transaction_settings({}))
+    one = started(table.transaction_settings({"hoodie.metadata.enable": "false"}))
     one.publish(commit(), written=frozenset())
     assert not folder.parent.exists()
     assert HudiTable.open(table.base_path).config.metadata_partitions == ()

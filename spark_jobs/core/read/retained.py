@@ -1,0 +1,94 @@
+"""How far back a table can be read: cleaning took the files that older moments need.
+
+Hudi: TimelineUtils.validateTimestampAsOf, which refuses a moment before ``earliestCommitToRetain`` of the last clean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import ConfigError, StorageError
+from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.view.file_system_view import FileSystemView
+
+
+def refuse_cleaned(timeline: ActiveTimeline, view: Callable[[], FileSystemView], until: str, clock: Clock) -> None:
+    """
+    :param view: gives all file groups of the table as it is now; asked only after cleans that keep versions.
+    :param until: the moment that is asked for.
+    :raises ConfigError: files that a reader of that moment needs were cleaned.
+    """
+    if any(one.timestamp == until for one in timeline.completed(Action.SAVEPOINT)):
+        return  # cleaning keeps what it needs
+    earliest = earliest_readable(timeline, view, clock)
+    if until < earliest:
+        raise ConfigError(
+            f"the table can't be read as of {until}: cleaning removed files that this needs",
+            todo=f"read as of {earliest} or later; hoodie.cleaner.commits.retained says how much history is kept",
+            instant=until,
+            earliest=earliest,
+        )
+
+
+def earliest_readable(timeline: ActiveTimeline, view: Callable[[], FileSystemView], clock: Clock) -> str:
+    """The first instant as of which all rows are there; empty where nothing was cleaned."""
+    bound = ""
+    for clean in timeline.completed(Action.CLEAN):
+        raw = _result(timeline, clean, clock)
+        bound = max(bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline))
+    return bound
+
+
+def _by_versions(
+    clean: Instant, raw: Mapping[str, Any], view: Callable[[], FileSystemView], timeline: ActiveTimeline
+) -> str:
+    """What a clean that keeps versions left: of each slice that it took, the next one of its file group; of a group
+    that is gone as a whole, the newest write that the clean knew. Not before what was archived.
+    """
+    gone: dict[tuple[str, str], str] = {}
+    for one in (raw["partitionMetadata"] or {}).values():
+        for path in one["deletePathPatterns"] or []:
+            group, instant = _slice_of(one["partitionPath"], path.rsplit("/", 1)[-1])
+            gone[group] = max(gone.get(group, ""), instant)
+    if not gone:
+        return ""
+    left = {group.key: [one.base_instant for one in group.slices] for group in view().all_groups()}
+    last = raw["lastCompletedCommitTimestamp"] or _last_before(timeline, clean)
+    later = (min((at for at in left.get(key, ()) if at > taken), default=last) for key, taken in gone.items())
+    return max(timeline.start, *later)
+
+
+def _slice_of(partition: str, name: str) -> tuple[tuple[str, str], str]:
+    base, log = parse_base_file_name(name), parse_log_file_name(name)
+    if base is not None:
+        return (partition, base.file_id), base.instant
+    return ((partition, log.file_id), log.base_instant) if log is not None else ((partition, name), "")
+
+
+def _last_before(timeline: ActiveTimeline, clean: Instant) -> str:
+    done = [one.timestamp for one in timeline.completed_commits() if one.timestamp < clean.timestamp]
+    return max(done, default="")
+
+
+def _result(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> dict[str, Any]:
+    """What the clean did; by its plan where Hudi died while it wrote the result."""
+    with suppress(StorageError):
+        return timeline.payload(clean, clock)
+    raw = timeline.payload(clean.at(State.REQUESTED), clock)
+    retain = raw["earliestInstantToRetain"]
+    return {
+        "earliestCommitToRetain": retain["timestamp"] if retain else "",
+        "lastCompletedCommitTimestamp": raw["lastCompletedCommitTimestamp"],
+        "partitionMetadata": {
+            partition: {
+                "partitionPath": partition,
+                "deletePathPatterns": [one["filePath"] for one in files],
+            }
+            for partition, files in (raw["filePathsToBeDeletedPerPartition"] or {}).items()
+        },
+    }

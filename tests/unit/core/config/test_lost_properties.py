@@ -1,0 +1,39 @@
+"""A timeline without hoodie.properties: a table that lost them, and no place for a new one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import CorruptTableError, TableNotFoundError
+from spark_jobs.core.table import HudiTable
+from tests.unit.core.support import HandClock, new_table
+
+pytestmark = pytest.mark.unit
+
+LOST = r"hoodie\.properties is missing, while there is a timeline \(1 files such as 20240101000000001.*restore it"
+
+
+@pytest.mark.parametrize(
+    "name", ["20240101000000001.commit", "20240101000000001.inflight", "timeline/20240101000000001_2.deltacommit"]
+)
+def test_a_table_that_lost_its_properties_is_neither_opened_nor_made_anew(tmp_path: Path, name: str) -> None:
+    meta = tmp_path / "t" / ".hoodie"
+    new_table(str(tmp_path / "t"))
+    (meta / "hoodie.properties").unlink()
+    (meta / name).parent.mkdir(exist_ok=True)
+    (meta / name).touch()
+    with pytest.raises(CorruptTableError, match=LOST):
+        HudiTable.open(str(tmp_path / "t"), HandClock())
+    with pytest.raises(CorruptTableError, match=LOST):
+        new_table(str(tmp_path / "t"))
+    assert not (meta / "hoodie.properties").exists()
+
+
+def test_folders_alone_are_no_table_and_no_hindrance(tmp_path: Path) -> None:
+    new_table(str(tmp_path / "t"))
+    (tmp_path / "t" / ".hoodie" / "hoodie.properties").unlink()
+    with pytest.raises(TableNotFoundError):
+        HudiTable.open(str(tmp_path / "t"), HandClock())
+    new_table(str(tmp_path / "t"))

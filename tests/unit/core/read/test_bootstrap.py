@@ -1,0 +1,173 @@
+"""Bootstrapped tables: real ones give what Hudi gave; the parts by literal examples."""
+
+from __future__ import annotations
+
+import pickle
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.table_config import update_table_config
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files.hfile.format import BOOTSTRAP_COMPARATOR
+from spark_jobs.core.files.hfile.reader import HFileReader
+from spark_jobs.core.files.hfile.writer import write_hfile
+from spark_jobs.core.read.bootstrap import folder_values, side_by_side
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, BY_FILE_ID, BY_PARTITION, BootstrapIndex, without_scheme
+
+pytestmark = pytest.mark.unit
+
+TABLES = Path(__file__).resolve().parents[3] / "fixtures" / "tables"
+NAMES = ("bootstrap_cow", "bootstrap_mor")
+BASE_PATH = "hoodie.bootstrap.base.path"
+
+
+def unpack(name: str, folder: Path) -> HudiTable:
+    """A table and its source, which moved with it."""
+    with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
+        packed.extractall(folder)
+    return point(HudiTable.open(str(folder / name)), BASE_PATH, str(folder / f"{name}_source"))
+
+
+def point(table: HudiTable, key: str, value: str) -> HudiTable:
+    update_table_config(table.storage, table.base_path, {key: value}, SYSTEM_CLOCK)
+    return table.refreshed()
+
+
+@pytest.fixture(params=NAMES)
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> HudiTable:
+    return unpack(request.param, tmp_path)
+
+
+@pytest.fixture
+def cow(tmp_path: Path) -> HudiTable:
+    return unpack("bootstrap_cow", tmp_path)
+
+
+@pytest.mark.parametrize("query", ["snapshot", "read_optimized"])
+def test_a_query_gives_what_hudi_gave(table: HudiTable, query: str) -> None:
+    wanted = pq.read_table(TABLES / f"{Path(table.base_path).name}.{query}.parquet")
+    found = table.scan(query=query).to_arrow()
+    assert {field.name: field.type for field in found.schema} == {field.name: field.type for field in wanted.schema}
+    ordered = found.sort_by("_hoodie_record_key").select(wanted.column_names)
+    assert ordered.to_pylist() == wanted.to_pylist()
+
+
+def test_some_columns(table: HudiTable) -> None:
+    whole = table.scan().to_arrow().to_pylist()
+    for names in (["week", "_hoodie_record_key", "place"], ["region"], ["_hoodie_file_name"], ["name"]):
+        found = table.scan(columns=names).to_arrow()
+        assert found.column_names == names
+        assert found.to_pylist() == [{name: row[name] for name in names} for row in whole]
+    assert table.scan(columns=[]).to_arrow().num_rows == len(whole)
+    north = table.scan(columns=["id"], filter=pc.field("region") == "north").to_arrow()
+    assert 0 < north.num_rows == sum(row["region"] == "north" for row in whole)
+
+
+def test_earlier_and_later(table: HudiTable) -> None:
+    before = table.scan(as_of=BOOTSTRAP_INSTANT).to_arrow()
+    assert set(before["_hoodie_commit_time"].to_pylist()) == {BOOTSTRAP_INSTANT}
+    assert set(before["revision"].to_pylist()) == {0}
+    changed = table.scan(query="incremental", begin="00000000000002").to_arrow()
+    assert sorted(changed["id"].to_pylist()) == [f"north-{number:05d}" for number in range(10, 15)]
+
+
+def test_readers_travel_to_executors(table: HudiTable) -> None:
+    scan = table.scan()
+    reader = pickle.loads(pickle.dumps(scan.reader()))
+    rows = [batch for one in scan.slices() for batch in reader.read(one)]
+    assert pa.Table.from_batches(rows).equals(scan.to_arrow())
+
+
+def test_the_index_tells_the_same_both_ways(table: HudiTable) -> None:
+    index = BootstrapIndex.of(table.storage, table.base_path, table.config)
+    assert index is not None
+    known = 0
+    for partition in table.partitions():
+        for file_id, source in index.sources(partition).items():
+            assert index.source_of(partition, file_id) == source
+            storage, path = index.locate(source)
+            status = storage.stat(path)
+            assert status is not None
+            assert status.size == source.size
+            known += 1
+    assert known == (6 if table.config.name == "bootstrap_cow" else 4)
+    assert index.sources("nowhere") == {}
+    with pytest.raises(CorruptTableError, match="does not know file group nothing of 'nowhere'"):
+        index.source_of("nowhere", "nothing")
+
+
+def test_its_files_are_written_again_to_the_same_bytes(table: HudiTable) -> None:
+    for name in (BY_PARTITION, BY_FILE_ID):
+        data = Path(table.base_path, name).read_bytes()
+        reader = HFileReader(data)
+        info = {b"INDEX_INFO": reader.info[b"INDEX_INFO"]}
+        again = write_hfile(
+            reader.entries(), compression=reader.trailer.compression, comparator=BOOTSTRAP_COMPARATOR, file_info=info
+        )
+        assert again == data
+
+
+def test_a_source_that_changed(cow: HudiTable) -> None:
+    file = next(Path(cow.base_path + "_source").rglob("week=w2/*.parquet"))
+    pq.write_table(pq.read_table(file).slice(1), file)
+    with pytest.raises(CorruptTableError, match=r"week=w2/part-.\.parquet have not the same number of rows: restore"):
+        cow.scan().to_arrow()
+
+
+def test_an_index_that_does_not_help(cow: HudiTable) -> None:
+    other = point(cow, "hoodie.bootstrap.index.class", "org.apache.hudi.common.bootstrap.index.NoOpBootstrapIndex")
+    with pytest.raises(UnsupportedTableError, match="has the bootstrap index NoOpBootstrapIndex, which does not tell"):
+        other.scan().to_arrow()
+
+
+def test_writing_is_refused(table: HudiTable) -> None:
+    with pytest.raises(UnsupportedTableError, match=r"has hoodie\.bootstrap\.base\.path, which .* does not write"):
+        refuse_unwritable(table.config)
+
+
+def batches(*sizes: int, name: str) -> Iterator[pa.RecordBatch]:
+    first = 0
+    for size in sizes:
+        yield pa.record_batch({name: list(range(first, first + size))})
+        first += size
+
+
+@pytest.mark.parametrize(("left", "right"), [((4, 4, 1), (9,)), ((0, 5), (1, 1, 3, 0)), ((2, 3), (3, 2)), ((), (0,))])
+def test_batches_that_end_at_other_rows(left: Sequence[int], right: Sequence[int]) -> None:
+    pairs = list(side_by_side(batches(*left, name="a"), batches(*right, name="b"), "x and y"))
+    assert [row for one, _ in pairs for row in one["a"].to_pylist()] == list(range(sum(left)))
+    assert all(one["a"].to_pylist() == other["b"].to_pylist() for one, other in pairs)
+
+
+@pytest.mark.parametrize(("left", "right"), [((4, 4), (9,)), ((5,), (1, 1)), ((), (1,))])
+def test_files_of_other_lengths(left: Sequence[int], right: Sequence[int]) -> None:
+    with pytest.raises(CorruptTableError, match="x and y have not the same number of rows"):
+        list(side_by_side(batches(*left, name="a"), batches(*right, name="b"), "x and y"))
+
+
+@pytest.mark.parametrize(
+    ("folder", "values"),
+    [
+        ("region=north/week=1", {"region": "north", "week": "1"}),
+        ("north/1", {"region": "north", "week": "1"}),
+        ("region=a%3Ab c/week=__HIVE_DEFAULT_PARTITION__", {"region": "a:b c", "week": None}),
+        ("north/1/more", {}),
+        ("", {}),
+    ],
+)
+def test_what_folders_tell(folder: str, values: dict[str, str | None]) -> None:
+    assert folder_values(folder, ("region", "week")) == values
+
+
+@pytest.mark.parametrize("url", ["/a/b c%20", "file:/a/b c%20", "file:///a/b c%20", "s3://bucket/a/b c%20"])
+def test_paths_without_their_scheme(url: str) -> None:
+    assert without_scheme(url) == "/a/b c%20"

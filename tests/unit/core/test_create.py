@@ -1,0 +1,71 @@
+"""Tables made by ``HudiTable.create``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.errors import AlreadyExistsError, ConfigError
+from spark_jobs.core.files.avro_schema import avro_schema_of
+from spark_jobs.core.table import HudiTable
+from tests.unit.core.support import HandClock
+
+pytestmark = pytest.mark.unit
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        ("at", pa.timestamp("us", tz="UTC")),
+        ("place", pa.struct([("city", pa.string())])),
+    ]
+)
+
+
+def test_the_schema_is_stored_and_an_empty_table_has_it(tmp_path: Path) -> None:
+    table = HudiTable.create(
+        str(tmp_path), name="t", database="lake", record_key_fields=["id"], schema=SCHEMA, clock=HandClock()
+    ).refreshed()
+    assert table.schema.equals(SCHEMA)
+    assert json.loads(table.config.properties["hoodie.table.create.schema"]) == avro_schema_of(SCHEMA, "t")
+    assert table.config.properties["hoodie.database.name"] == "lake"
+    rows = table.scan(columns=["place", "id"]).to_arrow()
+    assert (rows.num_rows, rows.column_names) == (0, ["place", "id"])
+
+
+def test_without_a_schema_the_first_write_decides(tmp_path: Path) -> None:
+    table = HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"], clock=HandClock())
+    assert "hoodie.table.create.schema" not in table.config.properties
+    with pytest.raises(ConfigError, match="t has no schema yet"):
+        _ = table.schema
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"record_key_fields": ["ide"]}, "the record key field ide is no column of the schema: its columns are id"),
+        ({"record_key_fields": ["id"], "partition_fields": ["day"]}, "the partition field day"),
+        ({"record_key_fields": ["id"], "precombine_field": "ts"}, "the precombine field ts"),
+        ({"record_key_fields": []}, "needs record key fields"),
+        ({"record_key_fields": ["id"], "table_type": "COW"}, "hoodie.table.type=COW is not valid"),
+    ],
+)
+def test_fields_are_checked(fields: dict[str, object], what: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=what):
+        HudiTable.create(str(tmp_path / "t"), name="t", schema=SCHEMA, **fields)  # type: ignore[arg-type]
+    assert not (tmp_path / "t").exists()
+
+
+def test_members_of_structs_and_parts_of_custom_keys_are_columns(tmp_path: Path) -> None:
+    table = HudiTable.create(
+        str(tmp_path), name="t", record_key_fields=["place.city"], partition_fields=["at:TIMESTAMP"], schema=SCHEMA
+    )
+    assert table.config.record_key_fields == ("place.city",)
+
+
+def test_a_table_is_made_once(tmp_path: Path) -> None:
+    HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"])
+    with pytest.raises(AlreadyExistsError):
+        HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"])

@@ -1,0 +1,27 @@
+"""The idempotency key on the timeline: found while active, while archived, and on the way between the two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.timeline.archive_writer import archive
+from spark_jobs.write.once import completed_write
+from tests.unit.core.support import HandClock
+from tests.unit.core.timeline.lines import Line, time
+
+pytestmark = pytest.mark.unit
+
+
+def test_a_key_is_found_wherever_its_write_stands(tmp_path: Path) -> None:
+    line = Line(tmp_path)
+    done = [line.commit(number, key=f"key-{number}") for number in (1, 2, 3)]
+    stale = line.load()
+    archive(line.load(), str(tmp_path), done[:2])
+    for timeline in (line.load(), stale):  # one was listed before its instants were archived
+        for number in (1, 2, 3):
+            found = completed_write(timeline, f"key-{number}", HandClock())
+            assert found is not None
+            assert (found[0].timestamp, found[1].idempotency_key) == (time(number), f"key-{number}")
+        assert completed_write(timeline, "key", HandClock()) is None
