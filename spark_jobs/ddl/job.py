@@ -15,7 +15,7 @@ from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.avro_schema import arrow_schema_of
-from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.keygen.spec import KeySpec, persisted_settings
 from spark_jobs.core.storage import locate
 from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
 from spark_jobs.ddl.properties import stored_keys
@@ -100,6 +100,7 @@ def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> P
         hive_style=keys.HIVE_STYLE.of(properties),
         url_encode=keys.URL_ENCODE.of(properties),
         class_name=keys.KEY_GENERATOR_CLASS.of(properties) or write_keys.KEY_GENERATOR_CLASS.of(properties),
+        properties=properties,
     )
     values = new_table_properties(
         name=options.table_name or "",
@@ -110,7 +111,7 @@ def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> P
         precombine_field=options.precombine_field or "",
         key_generator_class=spec.class_name,
         schema=schema,
-        properties=stored_keys(properties),
+        properties={**stored_keys(properties), **persisted_settings(properties, spec)},
     )
     return plan_table(options.base_path, values, options.if_not_exists, SYSTEM_CLOCK)
 

@@ -18,6 +18,7 @@ from spark_jobs.core.errors import AlreadyExistsError, WriteConflictError
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.keygen.spec import persisted_settings
 from spark_jobs.core.read.table_schema import add_to_history, committed_schema, schema_metadata
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
@@ -39,7 +40,7 @@ from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
 from spark_jobs.services.rollback.new_table import take_back_table
 from spark_jobs.write.config import WriteConfig, open_if_there, resolve
-from spark_jobs.write.key_settings import persisted_settings, refuse_other_key_types
+from spark_jobs.write.key_settings import refuse_other_key_types
 from spark_jobs.write.keys import partition_path, record_key, require_columns
 from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.once import is_free, settle

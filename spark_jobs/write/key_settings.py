@@ -155,10 +155,3 @@ def _refuse_unknown_zones(given: Mapping[str, str]) -> None:
                 key=key.name,
                 value=text,
             )
-
-
-def persisted_settings(properties: Mapping[str, str], spec: KeySpec) -> dict[str, str]:
-    """What a new table keeps of the settings of its key generator, by their present names; of Custom nothing."""
-    if spec.generator is not Generator.TIMESTAMP:
-        return {}
-    return {key.name: str(key.of(properties)) for key in keygen_keys.PERSISTED if _is_given(properties, key.names)}

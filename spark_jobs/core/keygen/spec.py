@@ -191,3 +191,11 @@ def _custom_part(field: str) -> PartitionPart:
             field=field,
         )
     return PartitionPart(name, kind.upper() == "TIMESTAMP")
+
+
+def persisted_settings(properties: Mapping[str, str], spec: KeySpec) -> dict[str, str]:
+    """What a new table keeps of the settings of its key generator, by their present names; of Custom nothing."""
+    if spec.generator is not Generator.TIMESTAMP:
+        return {}
+    given = [key for key in keys.PERSISTED if any(properties.get(name) for name in key.names)]
+    return {key.name: str(key.of(properties)) for key in given}

@@ -9,9 +9,9 @@ import pytest
 
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.keygen.spec import COMPLEX, PACKAGE, SIMPLE, Generator, KeySpec
+from spark_jobs.core.keygen.spec import COMPLEX, PACKAGE, SIMPLE, Generator, KeySpec, persisted_settings
 from spark_jobs.options.ingest import IngestOptions
-from spark_jobs.write.key_settings import persisted_settings, refuse_other_key_types, resolve_keys, resolve_meta_fields
+from spark_jobs.write.key_settings import refuse_other_key_types, resolve_keys, resolve_meta_fields
 
 TIMESTAMP, CUSTOM = PACKAGE + Generator.TIMESTAMP, PACKAGE + Generator.CUSTOM
 CLASS = "hoodie.datasource.write.keygenerator.class"
