@@ -86,8 +86,8 @@ DICTIONARY = Key(
 LOG_BLOCK_FORMAT = Key(
     name="hoodie.logfile.data.block.format",
     parse=choice(LogBlockFormat),
-    default=LogBlockFormat.PARQUET,
-    doc="What the data blocks of log files hold: avro, parquet, hfile (Hudi's own default is avro).",
+    default=LogBlockFormat.AVRO,
+    doc="What the data blocks of log files hold: avro, parquet, hfile.",
 )
 LOG_BLOCK_MAX_SIZE = Key(
     name="hoodie.logfile.data.block.max.size",
