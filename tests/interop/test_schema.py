@@ -189,7 +189,7 @@ def test_schemas_that_change_on_write_in_turn(
         table.compacted_by_hudi()
         table.check("after Hudi's compaction", before)
     fewer = stepped(0, range(4)).drop_columns(["b"])
-    table.by_us(fewer, options={**avro, "hoodie.write.set.null.for.missing.columns": "true"})
+    table.by_us(fewer, options={"hoodie.write.set.null.for.missing.columns": "true"})
     assert table.check("after fewer columns")["k001"]["b"] is None
 
 
