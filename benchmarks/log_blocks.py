@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.lineitem_data import KEY, PRECOMBINE, lineitem_data  # noqa: E402
-from spark_jobs.core.files.avro_schema import arrow_schema_of, avro_schema_of, with_meta_fields  # noqa: E402
 from spark_jobs.core.files.log_block import BlockType  # noqa: E402
 from spark_jobs.core.files.log_contents import CONTENT_HEAD, read_rows  # noqa: E402
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat  # noqa: E402
@@ -39,6 +38,7 @@ from spark_jobs.core.files.log_writer import data_blocks  # noqa: E402
 from spark_jobs.core.merge.log_changes import fold_log  # noqa: E402
 from spark_jobs.core.merge.payload import Payload  # noqa: E402
 from spark_jobs.core.merge.with_base import BaseMerge  # noqa: E402
+from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields  # noqa: E402
 from spark_jobs.core.schema.meta_fields import META_FIELDS, RECORD_KEY  # noqa: E402
 
 INSTANTS: Final = tuple(f"2026010100000000{number}" for number in range(4))

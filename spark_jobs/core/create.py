@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.avro_schema import avro_schema_of
+from spark_jobs.core.schema.avro import avro_schema_of
 
 
 def new_table_properties(

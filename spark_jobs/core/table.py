@@ -14,7 +14,6 @@ from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
@@ -22,6 +21,7 @@ from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
+from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.storage import Storage, locate
 from spark_jobs.core.timeline.active import ActiveTimeline

@@ -14,8 +14,8 @@ from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.keygen.spec import KeySpec, persisted_settings
+from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.storage import locate
 from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
 from spark_jobs.ddl.properties import stored_keys

@@ -16,8 +16,8 @@ from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.key import Key
 from spark_jobs.core.config.keygen_keys import PERSISTED
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.avro_schema import avro_schema_of
 from spark_jobs.core.keygen.spec import infer_class
+from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.ddl.statement import CreateTable
 
 DEFAULT_DATABASE = "default"

@@ -7,13 +7,13 @@ from types import MappingProxyType
 
 from spark_jobs.core.config.write_keys import OPTIMIZED_LOG_SCAN
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.read.table_schema import schema_metadata
+from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State

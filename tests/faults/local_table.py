@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.files.avro_schema import avro_schema_of
-from spark_jobs.core.files.avro_schema import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.schema.avro import avro_schema_of
+from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable

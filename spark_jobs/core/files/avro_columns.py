@@ -24,7 +24,8 @@ from spark_jobs.core.errors import BadRecordError, CorruptTableError, Unsupporte
 from spark_jobs.core.files.avro_decode import PADDING
 from spark_jobs.core.files.avro_encode import RecordBuilder
 from spark_jobs.core.files.avro_nested import ChunkReader, UnevenArraysError, items_have_bytes, reads_by_columns
-from spark_jobs.core.files.avro_schema import AvroType, arrow_schema_of, arrow_type_of, resolve_names, split_nullable
+from spark_jobs.core.schema.avro import arrow_schema_of, arrow_type_of
+from spark_jobs.core.schema.avro_names import AvroType, resolve_names, split_nullable
 from spark_jobs.core.schema.conform import conform_values
 
 _CHUNK_RECORDS = 16384

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.avro_schema import AvroType, arrow_type_of, split_nullable
+from spark_jobs.core.schema.avro import arrow_type_of
+from spark_jobs.core.schema.avro_names import AvroType, split_nullable
 
 PADDING = 32
 """Bytes before and after a chunk that whole-word reads may touch."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.errors import BadRecordError
-from spark_jobs.core.files.avro_schema import AvroType, split_nullable
+from spark_jobs.core.schema.avro_names import AvroType, split_nullable
 
 _I64 = npt.NDArray[np.int64]
 _U64 = npt.NDArray[np.uint64]

@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.avro_decode import I64, Bytes, FlatReader, Mask
-from spark_jobs.core.files.avro_schema import AvroType, arrow_type_of, split_nullable
+from spark_jobs.core.schema.avro import arrow_type_of
+from spark_jobs.core.schema.avro_names import AvroType, split_nullable
 
 _FREE_ROUNDS = 256
 _FEWEST_ITEMS_PER_ROUND = 48

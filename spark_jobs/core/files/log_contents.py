@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.avro_columns import decode_records, resolve_columns
-from spark_jobs.core.files.avro_schema import AvroType, arrow_schema_of, resolve_names
 from spark_jobs.core.files.hfile.records import decode_hfile_content
 from spark_jobs.core.files.hfile.source import Source
 from spark_jobs.core.files.log_block import CONTENT_VERSION, BlockType, LogBlock
+from spark_jobs.core.schema.avro import arrow_schema_of
+from spark_jobs.core.schema.avro_names import AvroType, resolve_names
 
 CONTENT_HEAD = struct.Struct(">ii")
 """Content version and number of records of an Avro block."""

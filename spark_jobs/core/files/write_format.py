@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.config import write_keys as keys
-from spark_jobs.core.files.avro_schema import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
+from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.schema.meta_fields import with_meta_fields
 
 

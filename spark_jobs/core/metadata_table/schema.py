@@ -10,8 +10,8 @@ from typing import Any
 
 import fastavro
 
-from spark_jobs.core.files.avro_schema import with_meta_fields
 from spark_jobs.core.files.log_writer import schema_text
+from spark_jobs.core.schema.avro import with_meta_fields
 
 _TEXT = {"type": "string", "avro.java.string": "String"}
 _WRAPPED: Mapping[str, Any] = {

@@ -16,7 +16,6 @@ from spark_jobs.core.config.features import refuse_unreadable
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH, POPULATE_META_FIELDS
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.files.names import join
 from spark_jobs.core.keygen.virtual import virtual_keys_of
@@ -24,6 +23,7 @@ from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.slice_reader import SliceReader
+from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.conform import has_form_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, with_meta_fields

@@ -11,8 +11,8 @@ import pyarrow as pa
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.avro_schema import avro_schema_of, with_meta_fields, without_meta_fields
 from spark_jobs.core.files.base_file import AVRO_SCHEMA_FOOTER, open_base_file
+from spark_jobs.core.schema.avro import avro_schema_of, with_meta_fields, without_meta_fields
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.history import LATEST_SCHEMA_KEY, read_history, write_history
 from spark_jobs.core.schema.internal import InternalSchema

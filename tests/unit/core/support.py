@@ -10,12 +10,12 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from spark_jobs.core.files.avro_schema import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, ConfigError
-from spark_jobs.core.files.avro_schema import avro_schema_of
+from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
 from tests.unit.core.support import HandClock
 

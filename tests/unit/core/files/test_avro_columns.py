@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.avro_columns import decode_records, encode_records
-from spark_jobs.core.files.avro_schema import arrow_schema_of
+from spark_jobs.core.schema.avro import arrow_schema_of
 
 LONG = st.integers(-(2**63), 2**63 - 1) | st.integers(-130, 130)
 INT = st.integers(-(2**31), 2**31 - 1) | st.integers(-70, 70)

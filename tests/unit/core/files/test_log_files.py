@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
-from spark_jobs.core.files.avro_schema import META_FIELDS, arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.files.log_block import MAGIC, BlockType, HeaderKey, encode_block, parse_blocks
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_reader import LogData, read_blocks, survey_log_files
 from spark_jobs.core.files.log_writer import command_block, delete_block, schema_text
+from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
+from spark_jobs.core.schema.meta_fields import META_FIELDS
 from tests.unit.core.logs import LogScan, avro_blocks, scan_log_files
 
 AVRO = with_meta_fields(avro_schema_of(pa.schema([("id", pa.int64()), ("name", pa.string())]), "t"))

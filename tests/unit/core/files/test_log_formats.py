@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import BadRecordError, ConfigError, CorruptTableError, UnsupportedTableError
-from spark_jobs.core.files.avro_schema import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.files.hfile.compression import Compression
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, LogBlock, encode_block
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, log_format
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import data_blocks, schema_text
+from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.schema.meta_fields import META_FIELDS, RECORD_KEY
 from tests.unit.core.files.test_avro_columns import records
 from tests.unit.core.logs import scan_log_files

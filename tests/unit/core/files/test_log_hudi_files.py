@@ -11,13 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from spark_jobs.core.files.avro_schema import arrow_schema_of
 from spark_jobs.core.files.delete_records import decode_delete_records, encode_delete_records
 from spark_jobs.core.files.hfile.records import encode_hfile_content
 from spark_jobs.core.files.log_block import BlockType, LogBlock, encode_block
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import command_block
+from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from tests.unit.core.logs import avro_blocks
 

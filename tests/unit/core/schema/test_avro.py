@@ -7,13 +7,8 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTableError
-from spark_jobs.core.files.avro_schema import (
-    META_FIELDS,
-    arrow_schema_of,
-    avro_schema_of,
-    with_meta_fields,
-    without_meta_fields,
-)
+from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields, without_meta_fields
+from spark_jobs.core.schema.meta_fields import META_FIELDS
 
 
 def test_names_are_those_of_spark() -> None:
