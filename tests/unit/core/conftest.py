@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture(scope="session")
 def hudi_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of tables that Hudi on the JVM wrote, unpacked, each in a folder named after its archive."""
-    beside = Path(__file__).resolve().parents[4].parent / "shared" / "fixtures"
+    beside = Path(__file__).resolve().parents[3].parent / "shared" / "fixtures"
     source = Path(os.environ.get("PYHUDI_FIXTURES", beside)) / "hudi_tables"
     if not source.is_dir():
         pytest.skip(f"no tables written by Hudi in {source}: name their folder by PYHUDI_FIXTURES")
