@@ -1,7 +1,7 @@
 """Real Hudi and we write the same table in turn; after every single action both must read the rows of the oracle.
 
 Hudi runs at its defaults, so it makes a metadata table, and would not see a file that its metadata table does not list
-(invariants 9 and 13 of the design).
+(invariants 9 and 13 of docs/architecture.md).
 """
 
 from __future__ import annotations

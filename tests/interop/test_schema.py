@@ -1,6 +1,6 @@
 """Tables of all types, and tables whose schema changes, written in turn by us and by real Hudi at its defaults.
 
-After every write both must read the same rows (invariant 13 of the design).
+After every write both must read the same rows (invariant 13 of docs/architecture.md).
 """
 
 from __future__ import annotations

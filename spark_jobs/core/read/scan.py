@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -171,9 +171,6 @@ class Scan:
     def to_arrow(self) -> pa.Table:
         """All rows as one table, in :attr:`schema`."""
         return pa.Table.from_batches(self.batches(), schema=self.schema)
-
-    def with_columns(self, columns: tuple[str, ...]) -> Scan:
-        return replace(self, columns=columns)
 
     def _condition(self) -> Any:
         if self.query is not Query.INCREMENTAL:
