@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from spark_jobs.core.errors import StorageError
+from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from spark_jobs.core.storage import Storage
@@ -203,16 +203,46 @@ def footer_index(file: pq.ParquetFile) -> FooterIndex:
 
 
 def open_base_file(storage: Storage, path: str, dictionary_columns: Sequence[str] = ()) -> pq.ParquetFile:
-    """Open a base file; the named string columns are read dictionary-encoded."""
-    return pq.ParquetFile(storage.open_input(path), read_dictionary=list(dictionary_columns), pre_buffer=False)
+    """Open a base file; the named string columns are read dictionary-encoded.
+
+    :raises CorruptTableError: it is no Parquet file, or was cut off.
+    """
+    try:
+        return pq.ParquetFile(storage.open_input(path), read_dictionary=list(dictionary_columns), pre_buffer=False)
+    except pa.ArrowInvalid as error:
+        raise CorruptTableError(
+            f"base file {path} is not readable ({_first_line(error)})",
+            todo="restore it from a copy, or roll its commit back with Hudi",
+            path=path,
+        ) from error
 
 
 def read_batches(
-    file: pq.ParquetFile, columns: Sequence[str] | None = None, rows: int = ROWS_PER_BATCH
+    file: pq.ParquetFile,
+    columns: Sequence[str] | None = None,
+    rows: int = ROWS_PER_BATCH,
+    *,
+    name: str = "(name unknown)",
 ) -> Iterator[pa.RecordBatch]:
-    """The rows in file order, at most ``rows`` at once; columns the file lacks are left out."""
+    """The rows in file order, at most ``rows`` at once; columns the file lacks are left out; ``name`` is
+    the file's, for messages.
+
+    :raises CorruptTableError: a page that can't be read.
+    """
     present = None
     if columns is not None:
         names = set(file.schema_arrow.names)
         present = [name for name in columns if name in names]
-    yield from file.iter_batches(batch_size=rows, columns=present, use_threads=False)
+    batches = file.iter_batches(batch_size=rows, columns=present, use_threads=False)
+    while True:
+        try:
+            batch = next(batches, None)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise CorruptTableError(f"base file {name} is damaged ({_first_line(error)})") from error
+        if batch is None:
+            return
+        yield batch
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -60,7 +60,7 @@ def _rewrite(
     known = pa.array([], pa.string()) if seed else None
     try:
         context.require_marker(base.partition, str(name), MarkerType.MERGE)
-        for batch in read_batches(source, wanted):
+        for batch in read_batches(source, wanted, name=base.relative_path):
             merged = merged_of(with_keys(conform(batch, schema, origins), spec))
             updated += merged.updated
             deleted += merged.deleted

@@ -59,7 +59,7 @@ class BootstrapReader:
         others = pa.schema([field for field in schema if field.name not in META_FIELDS])
         skeleton = open_base_file(self.storage, join(self.index.base_path, base.relative_path))
         if not len(others):
-            yield from _rows(skeleton, metas, {}, {})
+            yield from _rows(skeleton, base.relative_path, metas, {}, {})
             return
         source = self.index.source_of(base.partition, base.name.file_id)
         if source.path.endswith((".orc", ".hfile")):
@@ -72,7 +72,7 @@ class BootstrapReader:
             yield from rows
             return
         names = f"{base.relative_path} and {source.path}"
-        for left, right in side_by_side(_rows(skeleton, metas, {}, {}), rows, names):
+        for left, right in side_by_side(_rows(skeleton, base.relative_path, metas, {}, {}), rows, names):
             columns = {name: part.column(name) for part in (left, right) for name in part.schema.names}
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
@@ -83,7 +83,7 @@ class BootstrapReader:
         stored = set(file.schema_arrow.names)
         fields = [field for field in schema if field.name in told and field.name not in stored]
         constants = {field.name: _constant(told[field.name], field, source) for field in fields}
-        return _rows(file, schema, origins, constants)
+        return _rows(file, path, schema, origins, constants)
 
 
 def side_by_side(
@@ -132,11 +132,11 @@ def _constant(value: str | None, field: pa.Field[Any], source: SourceFile) -> pa
 
 
 def _rows(
-    file: pq.ParquetFile, schema: pa.Schema, origins: Origins, constants: Mapping[str, pa.Scalar[Any]]
+    file: pq.ParquetFile, name: str, schema: pa.Schema, origins: Origins, constants: Mapping[str, pa.Scalar[Any]]
 ) -> Iterator[pa.RecordBatch]:
-    for batch in read_batches(file, stored_names(schema.names, origins)):
+    for batch in read_batches(file, stored_names(schema.names, origins), name=name):
         rows: Any = conform(batch, schema, origins)
-        for name, value in constants.items():
-            place = schema.get_field_index(name)
+        for column, value in constants.items():
+            place = schema.get_field_index(column)
             rows = rows.set_column(place, schema.field(place), pa.repeat(value, rows.num_rows))
         yield rows

@@ -83,7 +83,7 @@ class SliceReader:
             yield from self.bootstrap.read(file_slice.base_file, schema, origins)
             return
         file = open_base_file(self.storage, join(self.base_path, file_slice.base_file.relative_path))
-        for batch in read_batches(file, stored_names(schema.names, origins)):
+        for batch in read_batches(file, stored_names(schema.names, origins), name=file_slice.base_file.relative_path):
             yield conform(batch, schema, origins)
 
     def _opener(self, relative_path: str) -> Callable[[], pa.NativeFile]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
+from spark_jobs.core.errors import ConfigError, CorruptTableError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
@@ -168,3 +168,16 @@ def test_replaced_groups_are_not_read(table: HudiTable) -> None:
     complete(table, work, [stat], OperationType.INSERT_OVERWRITE, {"q": ("q-group-0",)})
     assert contents(table) == [("a", 2, "two"), ("d", 2, "two"), ("z", 9, "four")]
     assert contents(table, as_of=T2) == NOW
+
+
+@pytest.mark.parametrize("torn", [True, False])
+def test_a_damaged_base_file_is_named(table: HudiTable, torn: bool) -> None:
+    [base] = list(Path(table.base_path, "p").glob("*.parquet"))
+    data = bytearray(base.read_bytes())
+    if torn:
+        del data[len(data) // 2 :]
+    else:
+        data[4:200] = bytes(196)  # the first pages, their footer stays
+    base.write_bytes(bytes(data))
+    with pytest.raises(CorruptTableError, match=base.name):
+        table.scan(query="read_optimized").to_arrow()
