@@ -11,7 +11,6 @@ from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
-from tests.unit.core.files.conftest import hudi_tables as hudi_tables
 
 TYPE = {"hoodie.keygen.timebased.timestamp.type": "DATE_STRING"}
 
