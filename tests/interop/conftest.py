@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.interop.ours import Ours
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that start a JVM need a Java runtime, and may take minutes."""
     home = os.environ.get("JAVA_HOME")

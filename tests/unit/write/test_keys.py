@@ -13,6 +13,8 @@ from spark_jobs.core.keygen.spec import COMPLEX, PACKAGE, SIMPLE, Generator, Key
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.key_settings import refuse_other_key_types, resolve_keys, resolve_meta_fields
 
+pytestmark = pytest.mark.unit
+
 TIMESTAMP, CUSTOM = PACKAGE + Generator.TIMESTAMP, PACKAGE + Generator.CUSTOM
 CLASS = "hoodie.datasource.write.keygenerator.class"
 TYPE = "hoodie.datasource.write.keygenerator.type"

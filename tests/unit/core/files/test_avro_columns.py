@@ -18,6 +18,8 @@ from spark_jobs.core.errors import BadRecordError, CorruptTableError, Unsupporte
 from spark_jobs.core.files.avro_columns import decode_records, encode_records
 from spark_jobs.core.schema.avro import arrow_schema_of
 
+pytestmark = pytest.mark.unit
+
 LONG = st.integers(-(2**63), 2**63 - 1) | st.integers(-130, 130)
 INT = st.integers(-(2**31), 2**31 - 1) | st.integers(-70, 70)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=90)

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.bloom import BloomFilter
 
+pytestmark = pytest.mark.unit
+
 KEYS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=14), max_size=60)
 
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.delete_records import DeleteRecords, decode_delete_records, encode_delete_records
 
+pytestmark = pytest.mark.unit
+
 KINDS: dict[str, Any] = {
     "Boolean": "boolean",
     "Int": "int",

@@ -24,6 +24,8 @@ from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_me
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from tests.unit.core.logs import LogScan, avro_blocks, scan_log_files
 
+pytestmark = pytest.mark.unit
+
 AVRO = with_meta_fields(avro_schema_of(pa.schema([("id", pa.int64()), ("name", pa.string())]), "t"))
 SCHEMA = arrow_schema_of(AVRO)
 T1, T2, T3, T4, T5 = (f"2024010100000000{number}" for number in range(1, 6))

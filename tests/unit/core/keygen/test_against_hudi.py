@@ -17,6 +17,8 @@ from spark_jobs.core.keygen.spec import KeySpec, class_of_type
 from spark_jobs.core.keygen.zones import local_zone
 from tests.unit.core.keygen.questions import CASES, CLASS, KEY_FIELD, PARTITION_FIELD, TYPE, ZONE, table
 
+pytestmark = pytest.mark.unit
+
 ANSWERS: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[3] / "fixtures" / "key_generator_answers.json").read_text(encoding="utf-8")
 )

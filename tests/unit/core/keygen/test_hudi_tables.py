@@ -12,6 +12,8 @@ from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 
+pytestmark = pytest.mark.unit
+
 TYPE = {"hoodie.keygen.timebased.timestamp.type": "DATE_STRING"}
 
 

@@ -16,6 +16,8 @@ from spark_jobs.core.keygen.joda_format import DateFormat
 from spark_jobs.core.keygen.joda_parse import NO_OFFSET, DatePatterns
 from spark_jobs.core.keygen.zones import Zone, is_zone, zone_of
 
+pytestmark = pytest.mark.unit
+
 HOUR = 3_600_000
 
 

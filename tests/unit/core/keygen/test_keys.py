@@ -20,6 +20,8 @@ from spark_jobs.core.keygen.spec import PACKAGE, Generator, KeySpec, PartitionPa
 from spark_jobs.core.keygen.virtual import with_keys, without_keys, without_meta
 from spark_jobs.core.schema.meta_fields import META_SCHEMA
 
+pytestmark = pytest.mark.unit
+
 TIMES = {"hoodie.keygen.timebased.timestamp.type": "SCALAR", "hoodie.keygen.timebased.output.dateformat": "yyyy"}
 
 

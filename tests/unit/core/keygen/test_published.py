@@ -14,6 +14,8 @@ import pytest
 from spark_jobs.core.keygen.keys import partition_paths
 from spark_jobs.core.keygen.spec import PACKAGE, Generator, KeySpec
 
+pytestmark = pytest.mark.unit
+
 ISO = "yyyy-MM-dd'T'HH:mm:ssZ,yyyy-MM-dd'T'HH:mm:ss.SSSZ"
 
 

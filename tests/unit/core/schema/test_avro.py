@@ -10,6 +10,8 @@ from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTa
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields, without_meta_fields
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 
+pytestmark = pytest.mark.unit
+
 
 def test_names_are_those_of_spark() -> None:
     inner = pa.struct([("x", pa.decimal128(5, 2)), pa.field("y", pa.int16(), nullable=False)])
