@@ -46,7 +46,7 @@ from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.once import is_free, settle
 from spark_jobs.write.outcome import already_done, committed
 from spark_jobs.write.schema import schema_with_ids, source_schema, with_valid_names, writer_schema
-from spark_jobs.write.source import read_source
+from spark_jobs.write.source import read_source, source_size
 from spark_jobs.write.tasks import STAT_SCHEMA, RecordRules, as_batches, bulk_insert_batches
 from spark_jobs.write.upsert import UpsertJob
 
@@ -83,6 +83,9 @@ def write_frame(spark: SparkSession, source: DataFrame, options: IngestOptions, 
         if is_new:
             take_back_table(table.transaction_settings(config.properties), progress.note)
         raise
+    if "repeated" not in result.extra:
+        files, size = source_size(source)
+        result = replace(result, files_in=files, bytes_in=size)
     return sync_after_write(table.refreshed(), config.properties, result, progress) if synced else result
 
 

@@ -23,7 +23,6 @@ def committed(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -
         base_path=config.options.base_path,
         table=config.name,
         files_out=len(stats),
-        files_in=sum(1 for stat in stats if stat.prev_commit != "null" and not stat.is_log_append),
         bytes_out=sum(stat.total_write_bytes for stat in stats),
         records_in=sum(stat.num_inserts + stat.num_update_writes + stat.num_deletes for stat in stats),
         records_out=sum(stat.num_writes for stat in stats),

@@ -8,7 +8,8 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.core.errors import ConfigError, StorageError
+from spark_jobs.core.errors import ConfigError, HudiError, StorageError
+from spark_jobs.core.storage import locate
 from spark_jobs.engine.failure import failure_of
 
 
@@ -36,3 +37,17 @@ def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], o
             ) from error
         why = failure_of(error).message
         raise StorageError(f"source {shown} can't be read ({why})", todo="check --source", source=shown) from error
+
+
+def source_size(source: DataFrame) -> tuple[int, int]:
+    """Number and bytes of the files behind a source, of those that this process can look at."""
+    sizes = []
+    for url in source.inputFiles():
+        try:
+            storage, path = locate(url)
+            status = storage.stat(path)
+        except HudiError:
+            continue
+        if status is not None:
+            sizes.append(status.size)
+    return len(sizes), sum(sizes)

@@ -203,3 +203,12 @@ def test_jobs_import_in_a_fresh_process(tmp_path: Path) -> None:
         )
         assert outcome.returncode == 0, outcome.stderr
         assert "--base-path" in outcome.stdout
+
+
+def test_a_result_counts_what_came_in(spark: SparkSession, tmp_path: Path) -> None:
+    jobs = Jobs(spark=spark, path=tmp_path / "t")
+    source = Path(jobs.source(rows(range(10))))
+    first = jobs.write("bulk_insert", [], source=(str(source),), idempotency_key="one")
+    assert (first.files_in, first.bytes_in, first.records_in) == (1, source.stat().st_size, 10)
+    again = jobs.write("bulk_insert", [], source=(str(source),), idempotency_key="one")
+    assert (again.instant, again.files_in, again.bytes_in) == (first.instant, 0, 0)
