@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.choices import TableType
 from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,32 +39,9 @@ class CreateTableOptions(JobOptions):
             help="Type of the table.",
         ),
     ] = None
-    record_key_fields: Annotated[
-        tuple[str, ...],
-        flag(
-            "--record-key-fields",
-            kind=Kind.NAMES,
-            keys=("hoodie.datasource.write.recordkey.field", "hoodie.table.recordkey.fields"),
-            help="Columns whose values identify a record.",
-        ),
-    ] = ()
-    partition_path_fields: Annotated[
-        tuple[str, ...],
-        flag(
-            "--partition-path-fields",
-            kind=Kind.NAMES,
-            keys=("hoodie.datasource.write.partitionpath.field", "hoodie.table.partition.fields"),
-            help="Columns whose values make the partition.",
-        ),
-    ] = ()
-    precombine_field: Annotated[
-        str | None,
-        flag(
-            "--precombine-field",
-            keys=("hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field"),
-            help="Column that decides between records of one key: the greatest stays.",
-        ),
-    ] = None
+    record_key_fields: RecordKeyFields = ()
+    partition_path_fields: PartitionPathFields = ()
+    precombine_field: PrecombineField = None
     schema_file: Annotated[
         str | None, flag("--schema-file", help="Path or URL of a file with the table's Avro schema.")
     ] = None

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.flags import Kind, Pairs, flag
+from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,32 +47,9 @@ class IngestOptions(JobOptions):
             help="What the write does; upsert if not given.",
         ),
     ] = None
-    record_key_fields: Annotated[
-        tuple[str, ...],
-        flag(
-            "--record-key-fields",
-            kind=Kind.NAMES,
-            keys=("hoodie.datasource.write.recordkey.field", "hoodie.table.recordkey.fields"),
-            help="Columns whose values identify a record.",
-        ),
-    ] = ()
-    partition_path_fields: Annotated[
-        tuple[str, ...],
-        flag(
-            "--partition-path-fields",
-            kind=Kind.NAMES,
-            keys=("hoodie.datasource.write.partitionpath.field", "hoodie.table.partition.fields"),
-            help="Columns whose values make the partition.",
-        ),
-    ] = ()
-    precombine_field: Annotated[
-        str | None,
-        flag(
-            "--precombine-field",
-            keys=("hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field"),
-            help="Column that decides between records of one key: the greatest stays.",
-        ),
-    ] = None
+    record_key_fields: RecordKeyFields = ()
+    partition_path_fields: PartitionPathFields = ()
+    precombine_field: PrecombineField = None
     idempotency_key: Annotated[
         str | None, flag("--idempotency-key", help="Name of this write: a second one of the name adds nothing.")
     ] = None

@@ -20,12 +20,10 @@ from spark_jobs.core.files.hfile.records import decode_hfile_content
 from spark_jobs.core.files.hfile.source import Source
 from spark_jobs.core.files.log_block import CONTENT_VERSION, BlockType, LogBlock
 from spark_jobs.core.schema.avro import arrow_schema_of
-from spark_jobs.core.schema.avro_names import AvroType, resolve_names
+from spark_jobs.core.schema.avro_names import resolve_names
 
 CONTENT_HEAD = struct.Struct(">ii")
 """Content version and number of records of an Avro block."""
-
-_MOST_TYPES = 100_000
 
 ROW_BLOCKS = frozenset(
     (BlockType.AVRO_DATA_BLOCK, BlockType.PARQUET_DATA_BLOCK, BlockType.HFILE_DATA_BLOCK, BlockType.CDC_DATA_BLOCK)
@@ -63,20 +61,7 @@ def _schema_of(block: LogBlock) -> Mapping[str, Any]:
     if not isinstance(schema, dict):
         raise CorruptTableError("its header has no Avro record schema")
     resolved: Mapping[str, Any] = resolve_names(schema)
-    if _weight(resolved, {}) > _MOST_TYPES:
-        raise CorruptTableError(f"its header has a schema of more than {_MOST_TYPES} types when its names are resolved")
     return resolved
-
-
-def _weight(avro: AvroType, known: dict[int, int]) -> int:
-    """How many types a resolved type has in it; one that is used in several places is counted in each, not walked."""
-    if isinstance(avro, str):
-        return 1
-    if id(avro) not in known:
-        inner = avro if isinstance(avro, list) else [avro[key] for key in ("items", "values") if key in avro]
-        fields = [] if isinstance(avro, list) else [field["type"] for field in avro.get("fields", ())]
-        known[id(avro)] = 1 + sum(_weight(each, known) for each in [*inner, *fields])
-    return known[id(avro)]
 
 
 def _avro_rows(content: bytes, schema: Mapping[str, Any], target: pa.Schema) -> pa.Table:
