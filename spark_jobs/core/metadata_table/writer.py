@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -97,7 +97,8 @@ class UpdatingMetadataWriter:
 
     def before_publish(self, publication: Publication) -> None:
         config = self._without_other_partitions(publication)
-        if MetadataPartition.FILES.path in config.metadata_partitions and self._keep_up(publication):
+        listed = config.metadata_partitions
+        if MetadataPartition.FILES.path in listed and self._keep_up(publication, listed):
             return
         TakeOffMetadataWriter().before_publish(publication)
         changes = changes_of(publication.instant, publication.data)
@@ -108,16 +109,17 @@ class UpdatingMetadataWriter:
         storage, base_path, clock = publication.storage, publication.base_path, publication.clock
         config = read_table_config(storage, base_path, clock)
         initialize(storage, base_path, config, publication.timeline, clock)
-        self._write(publication, MetadataTable.open(storage, base_path, publication.timeline, clock), changes)
+        table = MetadataTable.open(storage, base_path, publication.timeline, clock)
+        self._write(publication, table, changes, listed=(MetadataPartition.FILES.path,))
 
-    def _keep_up(self, publication: Publication) -> bool:
+    def _keep_up(self, publication: Publication, listed: Collection[str]) -> bool:
         """Bring the metadata table to the state after the action; False where that can't be done."""
         try:
-            return self._update(publication)
+            return self._update(publication, listed)
         except (CorruptTableError, TableNotFoundError, UnsupportedTableError):
             return False  # as good as none
 
-    def _update(self, publication: Publication) -> bool:
+    def _update(self, publication: Publication, listed: Collection[str]) -> bool:
         instant = publication.instant
         changes = changes_of(instant, publication.data)
         if changes is None:
@@ -126,15 +128,17 @@ class UpdatingMetadataWriter:
         table = recover(table, own=instant.timestamp)
         if misses_commits(table, own=instant.timestamp):
             return False
-        self._write(publication, table, changes)
+        self._write(publication, table, changes, listed)
         if instant.action is Action.ROLLBACK:
             undone = decode_payload(publication.data, instant.file_name)["commitsRollback"]
             return all(self._undo(table.reloaded(), target, instant.timestamp) for target in undone)
         return True
 
-    def _write(self, publication: Publication, table: MetadataTable, changes: FileChanges) -> None:
+    def _write(
+        self, publication: Publication, table: MetadataTable, changes: FileChanges, listed: Collection[str]
+    ) -> None:
+        """:param listed: the partitions that the table has already, by ``hoodie.properties``."""
         encoded: dict[MetadataPartition, Mapping[str, bytes]] = {MetadataPartition.FILES: encode_changes(changes)}
-        listed = read_table_config(table.storage, table.base_path, table.clock).metadata_partitions
         may_make = is_quiet(publication.timeline, publication.instant.timestamp)
         for index in _indexes(publication, self.indexes):
             if index.partition.path not in listed:

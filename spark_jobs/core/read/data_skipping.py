@@ -146,15 +146,15 @@ def _scalar(kind: pa.DataType, bound: Wrapped | None) -> pa.Scalar[Any] | None:
                 return None
             return pa.scalar(value, pa.int64()).cast(kind)
         if name == "decimal":
-            number = Decimal(int.from_bytes(value, signed=True)).scaleb(-_STORED_SCALE) if _is_raw(value) else value
+            number = (
+                Decimal(int.from_bytes(value, signed=True)).scaleb(-_STORED_SCALE)
+                if isinstance(value, bytes)
+                else value
+            )
             return pa.scalar(_rescaled(number, kind.scale), kind)
         return pa.scalar(value, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, TypeError, ArithmeticError, OverflowError):
         return None
-
-
-def _is_raw(value: object) -> bool:
-    return isinstance(value, bytes)
 
 
 def _rescaled(number: Decimal, scale: int) -> Decimal:
