@@ -12,14 +12,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
-
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from tests.faults.commands import JVM_OPTIONS, ROOT
+from tests.faults.commands import environment as job_environment
 
-ROOT = Path(__file__).parents[3]
 DEADLINE_SECONDS = 90.0
-SPARK_HOME = Path(pyspark.__file__).parent
-JVM_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:UseAVX=2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +49,8 @@ class StandaloneCluster:
 
 
 def environment() -> dict[str, str]:
-    """This Python and this checkout for the driver and the executors."""
-    return {
-        **os.environ,
-        "SPARK_HOME": str(SPARK_HOME),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS,
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PYTHONPATH": str(ROOT),
-    }
+    """That of a job, for the driver and the executors; the cluster's own processes get by with little."""
+    return {**job_environment(), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS}
 
 
 @contextmanager
@@ -102,7 +90,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[StandaloneClu
 def _process(log: Path, arguments: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
     with open(log, "wb") as out:
         process = subprocess.Popen(
-            [str(SPARK_HOME / "bin" / "spark-class"), *arguments],
+            [str(Path(environment()["SPARK_HOME"], "bin", "spark-class")), *arguments],
             env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=out,

@@ -15,8 +15,8 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
+from tests.faults.commands import needs_java
 from tests.spark.cluster.standalone import StandaloneCluster, environment, kill_group, standalone_cluster
-from tests.spark.conftest import has_java
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -30,8 +30,7 @@ CONF = (
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
-    if not has_java():
-        pytest.skip("no Java: install a Java 17 runtime (openjdk-17-jre-headless)")
+    needs_java()
     with standalone_cluster(tmp_path / "cluster") as running:
         yield running
 
