@@ -18,6 +18,11 @@ class LocalEngine:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
+    slots = 1
+
+    def settle(self, bytes_in: int) -> str:
+        return "local"
+
     def run_each(
         self,
         items: Sequence[Item],

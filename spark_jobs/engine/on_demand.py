@@ -1,4 +1,6 @@
-"""Spark from the first piece of work on: a job that finds nothing to do never starts a session."""
+"""The engine of a job: this process for what is little, Spark for what is much; a job that finds nothing to do never
+starts a session.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +9,29 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, TypeVar
 
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.options.choices import EngineKind
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
+LOCAL_BYTES = 128 * 1024 * 1024
+"""What ``auto`` does in this process: about as much as it reads and writes while a session of Spark would start."""
+
 
 class SparkOnDemand:
-    """An engine and a context manager; the job's session is stopped at the end."""
+    """An engine and a context manager; a session of Spark that it started is stopped at the end."""
 
-    def __init__(self, job: str, *, debug: bool = False) -> None:
+    def __init__(
+        self, job: str, *, debug: bool = False, kind: EngineKind = EngineKind.SPARK, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self._job = job
         self._debug = debug
+        self._kind = kind
+        self._clock = clock
         self._held = ExitStack()
         self._engine: Engine | None = None
 
@@ -31,6 +43,16 @@ class SparkOnDemand:
     ) -> None:
         self._held.__exit__(kind, error, trace)
 
+    @property
+    def slots(self) -> int:
+        return self._started().slots
+
+    def settle(self, bytes_in: int) -> str:
+        """Decide where ``auto`` works, once."""
+        if self._kind is EngineKind.AUTO:
+            self._kind = EngineKind.LOCAL if bytes_in <= LOCAL_BYTES else EngineKind.SPARK
+        return self._kind.value
+
     def run_each(
         self,
         items: Sequence[Item],
@@ -39,9 +61,14 @@ class SparkOnDemand:
     ) -> list[Outcome]:
         if not items:
             return []
+        return self._started().run_each(items, work, advance)
+
+    def _started(self) -> Engine:
+        if self._engine is None and self._kind is EngineKind.LOCAL:
+            self._engine = LocalEngine(self._clock)
         if self._engine is None:
             from spark_jobs.engine.session import job_session
             from spark_jobs.engine.spark import SparkEngine
 
             self._engine = SparkEngine(self._held.enter_context(job_session(self._job, debug=self._debug)))
-        return self._engine.run_each(items, work, advance)
+        return self._engine

@@ -14,6 +14,15 @@ Outcome = TypeVar("Outcome")
 class Engine(Protocol):
     """Runs independent pieces of work; each is given an item and the scope of its task, and may run more than once."""
 
+    @property
+    def slots(self) -> int:
+        """Pieces that run at the same time."""
+        ...
+
+    def settle(self, bytes_in: int) -> str:
+        """Told how much the work reads before it begins; the name of what will do it: ``local`` or ``spark``."""
+        ...
+
     def run_each(
         self,
         items: Sequence[Item],

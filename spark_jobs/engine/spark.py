@@ -25,6 +25,13 @@ class SparkEngine:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
 
+    @property
+    def slots(self) -> int:
+        return parallelism(self.spark)
+
+    def settle(self, bytes_in: int) -> str:
+        return "spark"
+
     def run_each(
         self,
         items: Sequence[Item],

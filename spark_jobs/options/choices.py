@@ -30,3 +30,12 @@ class ServiceMode(StrEnum):
     SCHEDULE = "schedule"
     EXECUTE = "execute"
     SCHEDULE_AND_EXECUTE = "scheduleAndExecute"
+    CANCEL = "cancel"
+
+
+class EngineKind(StrEnum):
+    """Who does the work of a table service."""
+
+    AUTO = "auto"
+    LOCAL = "local"
+    SPARK = "spark"

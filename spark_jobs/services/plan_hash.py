@@ -1,0 +1,92 @@
+"""The name of a plan: a dry run prints it, and a run that is given it does exactly that plan, or says what changed.
+
+A hash has four parts, ``<digest>-<files>-<bytes>-<instant>``. The digest alone decides; the others, which are those of
+the moment at which it was printed, let a refusal tell what is different now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.timeline.active import ActiveTimeline
+
+PLAN_HASH_KEY = "_pyhudi.plan.hash"
+"""In the extra metadata of a plan on the timeline that was scheduled by its hash."""
+_DIGEST_LENGTH = 24
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFacts:
+    """What is hashed: ``content`` (JSON's own types) holds all that decides what is done, and nothing of the moment;
+    the counts are of the files that the plan reads or deletes, and their bytes.
+    """
+
+    service: str
+    content: Mapping[str, Any]
+    files: int
+    bytes: int
+
+    @property
+    def digest(self) -> str:
+        text = json.dumps([self.service, self.content], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
+
+    def hash_at(self, timeline: ActiveTimeline) -> str:
+        """The hash of a plan that was made from this state of the table."""
+        return f"{self.digest}-{self.files}-{self.bytes}-{timeline.last_time or '0'}"
+
+    def is_meant_by(self, asked: str) -> bool:
+        """Whether a hash, printed at whatever moment, means this plan."""
+        return digest_of(asked) == self.digest
+
+
+def digest_of(asked: str) -> str:
+    """The part of a hash that decides.
+
+    :raises ConfigError: this is no hash of a plan.
+    """
+    return _parts(asked)[0]
+
+
+def refuse_other_plan(asked: str, now: PlanFacts | str, timeline: ActiveTimeline) -> None:
+    """
+    :param asked: the hash of the plan that is to be carried out.
+    :param now: the plan as it would be made now, or why there is none.
+    :raises WriteConflictError: it is another one; the message says what changed since.
+    :raises ConfigError: ``asked`` is no hash of a plan.
+    """
+    digest, files, size, instant = _parts(asked)
+    if isinstance(now, PlanFacts) and now.digest == digest:
+        return
+    later = [one for one in timeline.instants if one.timestamp > instant]
+    changes = []
+    if isinstance(now, str):
+        changes.append(f"there is no such plan now: {now}")
+    elif (now.files, now.bytes) != (files, size):
+        changes.append(f"it had {files} file(s) of {size} bytes and would have {now.files} of {now.bytes} bytes")
+    else:
+        changes.append("it has as many files and bytes, but other files or settings")
+    if later:
+        examples = ", ".join(str(one) for one in later[:_EXAMPLES]) + (", ..." if len(later) > _EXAMPLES else "")
+        changes.append(f"{len(later)} instant(s) came since: {examples}")
+    else:
+        changes.append("no instant came since, so its options or files differ")
+    raise WriteConflictError(
+        f"the plan is not {asked} any more: " + "; ".join(changes),
+        todo="look at a new --dry-run, and give its hash",
+        plan_hash=asked,
+    )
+
+
+def _parts(asked: str) -> tuple[str, int, int, str]:
+    parts = asked.strip().split("-")
+    known = len(parts) == 4 and len(parts[0]) == _DIGEST_LENGTH and all(part.isdigit() for part in parts[1:])
+    if not known:
+        raise ConfigError(f"{asked} is no hash of a plan", todo="give the plan_hash of a --dry-run as it stands there")
+    return parts[0], int(parts[1]), int(parts[2]), parts[3]
