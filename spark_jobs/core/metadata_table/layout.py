@@ -10,12 +10,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 METADATA_FOLDER = ".hoodie/metadata"
 NO_PARTITION = "."
 """How the partition of a table without partition columns is spelled in keys."""
 
 _MULTIPLIER = 31
+_FIRST_NOT_ASCII = 0x80
+_HASHED_AT_ONCE = 1 << 15
+"""Keys whose bytes stay in the processor's cache while they are hashed."""
 
 
 class MetadataPartition(Enum):
@@ -51,18 +55,56 @@ def partition_of(identifier: str) -> str:
 
 
 def group_indexes(keys: list[str], groups: int) -> npt.NDArray[np.int64]:
-    """The number of the file group that has each key: Java's string hash over UTF-16 units, by the number of groups."""
+    """The number of the file group that has each key: see :func:`group_numbers`."""
     if groups == 1 or not keys:
         return np.zeros(len(keys), dtype=np.int64)
-    encoded = [key.encode("utf-16-le", "surrogatepass") for key in keys]
-    lengths = np.fromiter((len(one) // 2 for one in encoded), dtype=np.int64, count=len(keys))
-    units: npt.NDArray[Any] = np.frombuffer(b"".join(encoded), dtype="<u2")
-    starts = np.cumsum(lengths) - lengths
-    hashes = np.zeros(len(keys), dtype=np.uint32)
-    for place in range(int(lengths.max())):
-        longer = lengths > place
-        hashes[longer] = hashes[longer] * np.uint32(_MULTIPLIER) + units[starts[longer] + place]
-    signed = hashes.view(np.int32).astype(np.int64)
-    magnitude = np.abs(signed)
+    encoded = (key.encode("utf-8", "surrogatepass") for key in keys)
+    return group_numbers(pa.array(list(encoded), pa.large_binary()), groups)
+
+
+def group_numbers(keys: pa.Array[Any], groups: int) -> npt.NDArray[np.int64]:
+    """The number of the file group that has each key: Java's string hash over UTF-16 units, by the number of groups.
+
+    :param keys: text, or its UTF-8 bytes; none is null.
+    """
+    if groups == 1 or not len(keys):
+        return np.zeros(len(keys), dtype=np.int64)
+    hashes = java_hashes(keys.cast(pa.large_binary())).view(np.int32).astype(np.int64)
     # abs(Integer.MIN_VALUE) stays negative in Java: its remainder is negative, and the outer abs takes the sign off
-    return magnitude % groups
+    return np.abs(hashes) % groups
+
+
+def java_hashes(keys: pa.Array[Any]) -> npt.NDArray[np.uint32]:
+    """``String.hashCode`` of each key, as unsigned bits.
+
+    :param keys: UTF-8 in ``large_binary``.
+    """
+    hashes = np.zeros(len(keys), dtype=np.uint32)
+    for begin in range(0, len(keys), _HASHED_AT_ONCE):
+        part = keys.slice(begin, _HASHED_AT_ONCE)
+        offsets = np.frombuffer(part.buffers()[1], dtype=np.int64)[part.offset : part.offset + len(part) + 1]
+        data = np.frombuffer(part.buffers()[2] or b"", dtype=np.uint8)[offsets[0] : offsets[-1]]
+        units: npt.NDArray[Any] = data
+        ends = offsets[1:] - offsets[0]
+        if len(data) and data.max() >= _FIRST_NOT_ASCII:
+            texts = [bytes(one).decode("utf-8", "surrogatepass") for one in part.to_pylist()]
+            wide = [text.encode("utf-16-le", "surrogatepass") for text in texts]
+            units = np.frombuffer(b"".join(wide), dtype="<u2")
+            ends = np.cumsum([len(one) // 2 for one in wide])
+        hashes[begin : begin + len(part)] = _hashes(units, ends)
+    return hashes
+
+
+def _hashes(units: npt.NDArray[Any], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    """The sum over each key of its units, each times 31 to the power of how many follow it."""
+    result = np.zeros(len(ends), dtype=np.uint32)
+    lengths = np.diff(ends, prepend=0)
+    full = lengths > 0
+    if not full.any():
+        return result
+    followers = np.repeat(ends, lengths) - np.arange(1, len(units) + 1)
+    powers = np.full(int(lengths.max()), _MULTIPLIER, dtype=np.uint32)
+    powers[0] = 1
+    terms = units.astype(np.uint32) * np.cumprod(powers, dtype=np.uint32)[followers]
+    result[full] = np.add.reduceat(terms, (ends - lengths)[full])
+    return result

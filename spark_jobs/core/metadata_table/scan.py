@@ -74,7 +74,7 @@ def _read(table: MetadataTable, one: FileSlice, codec: Codec[R], lookup: Lookup)
         path = f"{table.folder}/{one.base_file.relative_path}"
         with table.storage.open_input(path) as file:
             reader = HFileReader(file, path)
-            schema = _schema_of(reader, path)
+            schema = schema_of(reader, path)
             found = {key: codec.decode(value, schema, path) for key, value in _cells(reader, lookup)}
     with ExitStack() as open_files:
         for where, block in valid_blocks(table, one, open_files):
@@ -125,7 +125,7 @@ def _by_log_compaction(blocks: list[tuple[str, LogBlock]]) -> list[tuple[str, Lo
     return [entry for _, entry in sorted(kept, key=lambda one: one[0])]
 
 
-def _schema_of(reader: HFileReader, where: str) -> str:
+def schema_of(reader: HFileReader, where: str) -> str:
     schema = reader.info.get(b"schema")
     if schema is None:
         raise CorruptTableError(f"{where} carries no Avro schema", where=where)

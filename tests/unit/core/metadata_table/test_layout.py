@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, identifier_of, partition_of
+from spark_jobs.core.metadata_table.layout import (
+    MetadataPartition,
+    group_indexes,
+    group_numbers,
+    identifier_of,
+    partition_of,
+)
 from spark_jobs.core.metadata_table.table import is_own_instant
 
 pytestmark = pytest.mark.unit
@@ -62,3 +71,9 @@ def test_a_table_without_partitions_is_spelled_by_a_dot() -> None:
 )
 def test_instants_that_only_the_metadata_table_has(instant: str, own: bool) -> None:
     assert is_own_instant(instant) is own
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=12), max_size=30), st.integers(2, 11))
+def test_groups_of_arrays_are_those_of_each_key(keys: list[str], groups: int) -> None:
+    found = group_numbers(pa.array(["x", *keys], pa.string()).slice(1), groups)
+    assert found.tolist() == [_java_group(key, groups) for key in keys]
