@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -47,6 +48,11 @@ class Progress:
         self._terminal = self._stream.isatty()
         self._last_shown = clock.monotonic()
         self._bar_length = 0
+
+    @classmethod
+    def silent(cls, job: str, clock: Clock = SYSTEM_CLOCK) -> Progress:
+        """One that tells nobody, for callers that want the seconds alone."""
+        return cls(job, stream=io.StringIO(), clock=clock)
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:

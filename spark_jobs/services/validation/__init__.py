@@ -1,0 +1,1 @@
+"""Whether a table keeps the promises of its format."""

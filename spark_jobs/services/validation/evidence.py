@@ -1,0 +1,238 @@
+"""What a validation knows of a table, read once: timeline, archive, commit metadata, and all files on storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from spark_jobs.core.errors import CorruptTableError, HudiError, UnsupportedTableError
+from spark_jobs.core.files.names import join, parse_base_file_name
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
+from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, build_view
+from spark_jobs.core.view.visibility import Visibility
+from spark_jobs.services.validation.finding import Finding, error
+from spark_jobs.services.validation.storage_survey import Folder, survey_folders
+
+_FROM_BACKUP = "restore the file from a copy of the table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a completed write says of one file; ``size`` in bytes and ``rows`` are 0 where it says nothing."""
+
+    instant: str
+    partition: str
+    file_id: str
+    size: int
+    rows: int
+    is_log: bool
+    previous: str
+    base_file: str
+
+
+@dataclass
+class Evidence:
+    """Facts of one table. What can't be read is a finding in ``unreadable``, and is left out.
+
+    The timeline is loaded before the files are listed and again after, so that what writers do meanwhile is no fault:
+    ``timeline`` says what has to be there, ``later`` what may be.
+
+    :param reads_archive: the archived write stats too, which say what older commits wrote.
+    """
+
+    table: HudiTable
+    reads_archive: bool
+    unreadable: list[Finding] = field(default_factory=list)
+
+    @cached_property
+    def timeline(self) -> ActiveTimeline:
+        return self.table.timeline
+
+    @cached_property
+    def folders(self) -> tuple[Folder, ...]:
+        self.commits  # noqa: B018  (what has to be there is read before what is)
+        return tuple(sorted(survey_folders(self.table.storage, self.table.base_path), key=lambda one: one.path))
+
+    @cached_property
+    def later(self) -> ActiveTimeline:
+        self.folders  # noqa: B018
+        return self.timeline.reload()
+
+    @cached_property
+    def archived(self) -> ArchivedTimeline | None:
+        """None where it can't be read."""
+        try:
+            return self.table.archived_timeline()
+        except HudiError as failure:
+            self.unreadable.append(error(8, self.relative(self.timeline.archive_folder), failure.what, _FROM_BACKUP))
+            return None
+
+    @cached_property
+    def commits(self) -> Mapping[Instant, CommitMetadata]:
+        """The metadata of the completed writes on the active timeline."""
+        found = {}
+        for instant in self.timeline.completed_commits():
+            try:
+                found[instant] = self.timeline.commit_metadata(instant, self.table.clock)
+            except HudiError as failure:
+                self.unreadable.append(
+                    error(3, self.instant_path(instant), f"its metadata is unreadable ({failure.what})", _FROM_BACKUP)
+                )
+        return found
+
+    @cached_property
+    def written(self) -> Mapping[str, Written]:
+        """By relative path, of writes on the active timeline."""
+        return {path: one for instant, metadata in self.commits.items() for path, one in _stats(instant, metadata)}
+
+    @cached_property
+    def archived_written(self) -> Mapping[str, Written]:
+        """The same of archived writes; empty unless the archive is read."""
+        return self._archived_commits[0]
+
+    @cached_property
+    def replaced(self) -> Mapping[GroupKey, str]:
+        """By which instant a file group was replaced; by archived ones only if the archive is read."""
+        return {**self._archived_commits[1], **self.table.pending.replaced}
+
+    @cached_property
+    def _archived_commits(self) -> tuple[dict[str, Written], dict[GroupKey, str]]:
+        written: dict[str, Written] = {}
+        replaced: dict[GroupKey, str] = {}
+        if not self.reads_archive or self.archived is None:
+            return written, replaced
+        for instant in self.archived.instants:
+            if not instant.is_completed or instant.action not in COMMITS:
+                continue
+            try:
+                metadata = self.archived.commit_metadata(instant)
+            except HudiError as failure:
+                what = f"{instant} is unreadable ({failure.what})"
+                self.unreadable.append(error(8, self.relative(self.archived.folder), what, _FROM_BACKUP))
+                continue
+            written.update(_stats(instant, metadata))
+            for partition, ids in (metadata.replaced_file_ids or {}).items():
+                replaced.update({(partition, file_id): instant.timestamp for file_id in ids})
+        return written, replaced
+
+    @cached_property
+    def operations(self) -> Mapping[str, OperationType]:
+        """By the time of a write on the active timeline."""
+        return {instant.timestamp: metadata.operation_type for instant, metadata in self.commits.items()}
+
+    @cached_property
+    def archived_done(self) -> frozenset[str]:
+        """Times of archived writes that completed."""
+        instants = self.archived.instants if self.archived is not None else ()
+        return frozenset(one.timestamp for one in instants if one.is_completed and one.action in COMMITS)
+
+    @cached_property
+    def active_done(self) -> frozenset[str]:
+        """Times of writes that are completed on the active timeline, when first or when last looked at."""
+        both = (*self.timeline.completed_commits(), *self.later.completed_commits())
+        return frozenset(one.timestamp for one in both)
+
+    @property
+    def done(self) -> frozenset[str]:
+        return self.active_done | self.archived_done
+
+    @cached_property
+    def pending(self) -> frozenset[str]:
+        """Times of instants under way, when first or when last looked at."""
+        both = (*self.timeline.instants, *self.later.instants)
+        return frozenset(one.timestamp for one in both if not one.is_completed) - self.active_done
+
+    @cached_property
+    def undone(self) -> frozenset[str]:
+        """Times that completed rollbacks and restores took back, archived ones too."""
+        found: set[str] = set()
+        for raw in self.results(Action.ROLLBACK):
+            found.update(raw["commitsRollback"] or ())
+        for raw in self.results(Action.RESTORE):
+            found.update(raw["instantsToRollback"] or ())
+            for several in (raw["hoodieRestoreMetadata"] or {}).values():
+                found.update(one for each in several for one in (each or {}).get("commitsRollback") or ())
+        return frozenset(found)
+
+    def results(self, action: Action) -> Iterable[dict[str, Any]]:
+        """The payloads of completed cleans, rollbacks or restores, archived ones first; empty files are left out."""
+        if self.archived is not None:
+            for instant in self.archived.completed(action):
+                try:
+                    payload = self.archived.payload(instant)
+                except HudiError:
+                    continue  # the timeline checks name it
+                if payload is not None:
+                    yield payload
+        for instant in self.later.completed(action):
+            try:
+                yield self.later.payload(instant, self.table.clock)
+            except HudiError:
+                continue  # the timeline checks name it
+
+    @cached_property
+    def partitions(self) -> tuple[Folder, ...]:
+        """The folders that a reader lists."""
+        return tuple(one for one in self.folders if one.has_metafile and one.inside is None)
+
+    @cached_property
+    def on_storage(self) -> Mapping[str, FileStatus]:
+        """By relative path, all files of all partitions."""
+        return {join(one.path, status.name): status for one in self.partitions for status in one.files}
+
+    @cached_property
+    def view(self) -> FileSystemView | None:
+        """All file groups with all slices, of the files that belong to a write; None where they contradict each other.
+
+        A base file that its write does not name is left out: it is a finding of its own.
+        """
+        files = ((one.path, status) for one in self.partitions for status in one.files if self._belongs(one, status))
+        try:
+            return build_view(files, Visibility.of(self.timeline), self.table.pending)
+        except UnsupportedTableError:
+            raise
+        except CorruptTableError as failure:
+            path = self.instant_path_of(str(failure.details.get("instant", "")))
+            self.unreadable.append(error(5, path, failure.what, failure.todo))
+            return None
+
+    def _belongs(self, folder: Folder, status: FileStatus) -> bool:
+        name = parse_base_file_name(status.name)
+        if name is None or name.instant not in self.operations:
+            return True
+        return join(folder.path, status.name) in self.written
+
+    def relative(self, path: str) -> str:
+        return path.removeprefix(f"{self.table.base_path}/")
+
+    def instant_path(self, instant: Instant) -> str:
+        return self.relative(self.timeline.path(instant))
+
+    def instant_path_of(self, time: str) -> str:
+        found = self.timeline.find(time)
+        return self.instant_path(found[-1]) if found else f".hoodie/{time}"
+
+
+def _stats(instant: Instant, metadata: CommitMetadata) -> Iterable[tuple[str, Written]]:
+    for stat in metadata.write_stats:
+        if stat.path:
+            yield (
+                stat.path.lstrip("/"),
+                Written(
+                    instant=instant.timestamp,
+                    partition=stat.partition_path,
+                    file_id=stat.file_id,
+                    size=stat.file_size_in_bytes,
+                    rows=stat.num_writes,
+                    is_log=stat.is_log_append or stat.file_name.startswith("."),
+                    previous=stat.prev_commit,
+                    base_file=stat.base_file,
+                ),
+            )

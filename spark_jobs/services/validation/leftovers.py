@@ -1,0 +1,177 @@
+"""Invariant 7: files of no instant, markers, heartbeats and temporary files that nobody removes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from spark_jobs.core.config.table_config import BACKUP
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.log_block import BlockType
+from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.files.names import (
+    MARKER_FOLDER,
+    LogFileName,
+    join,
+    parse_base_file_name,
+    parse_log_file_name,
+)
+from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
+from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
+from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.footer_checks import FILES_AT_ONCE
+
+_CHECKSUM_SUFFIX = ".crc"
+_DELETE = "delete it"
+_NEXT_WRITE = "the next write or clean.py removes it"
+
+
+def check_leftovers(evidence: Evidence) -> Iterator[Finding]:
+    yield from _outside_partitions(evidence)
+    yield from _base_files(evidence)
+    yield from _log_files(evidence)
+    yield from _strangers(evidence)
+    yield from _debris(evidence)
+    yield from _temporary(evidence)
+
+
+def _outside_partitions(evidence: Evidence) -> Iterator[Finding]:
+    """Data files in folders that no reader lists."""
+    for folder in evidence.folders:
+        names = [one.name for one in folder.files if _is_data(one.name)]
+        if not names or folder in evidence.partitions:
+            continue
+        if folder.inside is not None:
+            what = (
+                f"it has {len(names)} data file(s) and lies inside partition {folder.inside!r}, where no reader looks"
+            )
+            yield error(7, folder.path, what, "move its rows to a partition that is not nested")
+        else:
+            yield error(
+                7,
+                join(folder.path, METAFILES[0]),
+                f"it is missing beside {len(names)} data file(s), which no reader that lists the storage finds",
+                "write it (Hudi's `hudi-cli repair addpartitionmeta`), or delete the files if no commit names them",
+            )
+
+
+def _is_data(name: str) -> bool:
+    return parse_base_file_name(name) is not None or parse_log_file_name(name) is not None
+
+
+def _base_files(evidence: Evidence) -> Iterator[Finding]:
+    for path, status in evidence.on_storage.items():
+        name = parse_base_file_name(status.name)
+        if name is None or name.instant in evidence.pending:
+            continue
+        if name.instant in evidence.operations:
+            if path in evidence.written:
+                continue
+            what = f"instant {name.instant} is completed and does not name it"
+            rivals = [one for one in evidence.written.values() if one.instant == name.instant]
+            if any((one.partition, one.file_id) == (path.rpartition("/")[0], name.file_id) for one in rivals):
+                yield warning(7, path, f"{what}, but another file of the same slice", _DELETE)
+            else:
+                yield error(7, path, f"{what}: readers take its rows for the table's", _DELETE)
+        elif name.instant not in evidence.done:
+            yield _of_nobody(evidence, path, name.instant)
+
+
+def _of_nobody(evidence: Evidence, path: str, instant: str) -> Finding:
+    start = evidence.timeline.start
+    if start and instant < start:
+        return error(
+            7,
+            path,
+            f"instant {instant} is on neither timeline, and older than the active one: readers take the file's rows "
+            "for the table's",
+            "delete it, unless the archive lost the instant: then restore the archive from a copy of the table",
+        )
+    what = f"instant {instant} is on neither timeline: no reader sees the file"
+    return warning(7, path, what, _DELETE)
+
+
+def _log_files(evidence: Evidence) -> Iterator[Finding]:
+    """Logs that no write on the active timeline names, by the instants of their blocks."""
+    unexplained: dict[tuple[str, LogFileName], str] = {}
+    for path, status in evidence.on_storage.items():
+        name = parse_log_file_name(status.name)
+        if name is not None and not name.is_cdc and path not in evidence.written:
+            unexplained[(path.rpartition("/")[0], name)] = path
+    with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
+        found = pool.map(lambda path: _block_instants(evidence, path), unexplained.values())
+        blocks = dict(zip(unexplained, found, strict=True))
+    undone: dict[tuple[str, str], set[str]] = {}
+    for (partition, name), (_, targets) in blocks.items():
+        undone.setdefault((partition, name.file_id), set()).update(targets)
+    known = evidence.done | evidence.pending | evidence.undone
+    for (partition, name), (instants, _) in blocks.items():
+        strange = instants - known - undone[(partition, name.file_id)]
+        if strange and strange == instants:
+            path = unexplained[(partition, name)]
+            what = f"its blocks are of instant {min(strange)}, which is on neither timeline and was not rolled back"
+            if evidence.timeline.start and min(strange) < evidence.timeline.start:
+                yield error(7, path, f"{what}: readers take them for the table's", _DELETE)
+            else:
+                yield warning(7, path, what, _DELETE)
+
+
+def _block_instants(evidence: Evidence, path: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Instants of the data and delete blocks of a log, and what its rollback blocks take back."""
+    instants: set[str] = set()
+    targets: set[str] = set()
+    # one that can't be read is told by the check of its first bytes, or of all of it
+    with suppress(HudiError), evidence.table.storage.open_input(join(evidence.table.base_path, path)) as file:
+        for block in read_blocks(file):
+            if block.is_rollback:
+                targets.add(block.target_instant or "")
+            elif block.type is not BlockType.CORRUPT_BLOCK and block.instant:
+                instants.add(block.instant)
+    return frozenset(instants), frozenset(targets)
+
+
+def _strangers(evidence: Evidence) -> Iterator[Finding]:
+    """Files in partitions that are none of a table's."""
+    for path, status in evidence.on_storage.items():
+        name = status.name
+        if _is_data(name) or name in METAFILES or name.endswith((_CHECKSUM_SUFFIX, TEMPORARY_SUFFIX)):
+            continue
+        yield warning(7, path, "it is no file of a table by its name, and no reader sees it", "move or delete it")
+
+
+def _debris(evidence: Evidence) -> Iterator[Finding]:
+    """Markers and heartbeats of instants that are over."""
+    table = evidence.table
+    settings = table.transaction_settings({}).heartbeat
+    for folder, what in ((MARKER_FOLDER, "markers"), (HEARTBEAT_FOLDER, "a heartbeat")):
+        for status in table.storage.list(f"{table.base_path}/{folder}"):
+            if not status.name.isdigit() or status.name in evidence.pending:
+                continue
+            if read_pulse(table.storage, table.base_path, status.name, settings, table.clock).alive:
+                continue
+            yield warning(
+                7,
+                f"{folder}/{status.name}",
+                f"it has {what} of instant {status.name}, which is not pending",
+                _NEXT_WRITE,
+            )
+
+
+def _temporary(evidence: Evidence) -> Iterator[Finding]:
+    table = evidence.table
+    for status in table.storage.list(evidence.timeline.folder):
+        if status.name == BACKUP:
+            yield warning(
+                7,
+                evidence.relative(status.path),
+                "an update of hoodie.properties did not end",
+                "any update ends it; until then readers take whichever copy is good",
+            )
+        elif status.name.endswith(TEMPORARY_SUFFIX):
+            yield warning(7, evidence.relative(status.path), "it was never published", _DELETE)
+    for path in evidence.on_storage:
+        if path.endswith(TEMPORARY_SUFFIX):
+            yield warning(7, path, "it was never published", _DELETE)

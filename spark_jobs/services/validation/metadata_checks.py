@@ -1,0 +1,105 @@
+"""Invariant 9: the metadata table lists what is on storage; its indexes say what footers say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from spark_jobs.core.config.table_keys import METADATA_PARTITIONS_INFLIGHT
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.names import join, parse_base_file_name
+from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition, partition_of
+from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, FileEntry
+from spark_jobs.core.metadata_table.scan import read_file_records
+from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.finding import Finding, error, warning
+
+FILES_FOLDER = f"{METADATA_FOLDER}/{MetadataPartition.FILES.path}"
+REBUILD = (
+    "delete .hoodie/metadata and take hoodie.table.metadata.partitions out of hoodie.properties (Hudi's `hudi-cli "
+    "metadata delete`): readers list the storage then, and the next write builds it anew"
+)
+
+
+def open_metadata_table(evidence: Evidence) -> MetadataTable:
+    table = evidence.table
+    return MetadataTable.open(table.storage, table.base_path, evidence.later, table.clock)
+
+
+def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
+    """The partition ``files``."""
+    config = evidence.table.config
+    inflight = METADATA_PARTITIONS_INFLIGHT.of(config.properties)
+    if inflight and not evidence.later.pending({Action.INDEXING}):
+        yield warning(
+            9,
+            ".hoodie/hoodie.properties",
+            f"metadata partition(s) {', '.join(inflight)} count as being built, and no indexing is pending",
+            "the next write of Hudi drops and builds them anew",
+        )
+    if MetadataPartition.FILES.path not in config.metadata_partitions:
+        return
+    evidence.on_storage  # noqa: B018  (what is on storage is read before what the metadata table says)
+    try:
+        records = read_file_records(open_metadata_table(evidence))
+    except HudiError as failure:
+        yield error(9, FILES_FOLDER, f"it is listed and unreadable ({failure.what})", REBUILD)
+        return
+    yield from _partitions(evidence, records)
+    listed = {
+        join(partition_of(key), name): entry
+        for key, entries in records.items()
+        if key != ALL_PARTITIONS
+        for name, entry in entries.items()
+        if not entry.is_deleted
+    }
+    yield from _listed(evidence, listed)
+    yield from _unlisted(evidence, listed)
+
+
+def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Iterator[Finding]:
+    entries = records.get(ALL_PARTITIONS, {})
+    listed = {partition_of(name) for name, entry in entries.items() if not entry.is_deleted}
+    for folder in evidence.partitions:
+        has_data = any(_is_committed(evidence, join(folder.path, one.name)) for one in folder.files)
+        if has_data and folder.path not in listed:
+            yield error(9, FILES_FOLDER, f"it does not list partition {folder.path!r}, which has files", REBUILD)
+    for partition in sorted(listed - {one.path for one in evidence.partitions}):
+        place = join(evidence.table.base_path, partition)
+        if any(not entry.is_deleted for entry in records.get(partition, {}).values()):
+            yield error(9, partition or ".", "the metadata table lists the partition, which is not on storage", REBUILD)
+        elif evidence.table.storage.stat(place) is None:
+            yield warning(
+                9, partition or ".", "the metadata table lists the partition, which is gone and empty", REBUILD
+            )
+
+
+def _listed(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Finding]:
+    for path, entry in sorted(listed.items()):
+        status = evidence.on_storage.get(path)
+        if status is None:
+            if evidence.table.storage.stat(join(evidence.table.base_path, path)) is None:
+                yield error(9, path, "the metadata table lists it, and it is not on storage", REBUILD)
+            continue
+        is_base = parse_base_file_name(status.name) is not None
+        if entry.size > status.size or (is_base and entry.size != status.size):
+            what = f"the metadata table lists it with {entry.size} bytes, and storage has {status.size}"
+            yield error(9, path, what, REBUILD)
+
+
+def _unlisted(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Finding]:
+    for path in sorted(evidence.on_storage.keys() - listed.keys()):
+        if _is_committed(evidence, path) and not _is_cleaned_meanwhile(evidence, path):
+            yield error(9, path, "it belongs to a completed write, and the metadata table does not list it", REBUILD)
+
+
+def _is_committed(evidence: Evidence, path: str) -> bool:
+    if path in evidence.written or path in evidence.archived_written:
+        return True
+    name = parse_base_file_name(path.rsplit("/", 1)[-1])
+    return name is not None and name.instant in evidence.archived_done
+
+
+def _is_cleaned_meanwhile(evidence: Evidence, path: str) -> bool:
+    return evidence.table.storage.stat(join(evidence.table.base_path, path)) is None
