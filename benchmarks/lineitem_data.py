@@ -27,13 +27,17 @@ _NEW_LINES: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineitemData:
-    """Parquet files of the base rows and of the changes, with their numbers of rows."""
+    """Parquet files of the base rows, of the changes, and of changes to one small partition, with their numbers of
+    rows.
+    """
 
     base: Path
     changes: Path
+    one_partition: Path
     base_rows: int
     change_rows: int
     inserted_rows: int
+    one_partition_rows: int
 
 
 def lineitem_data(scale: float, cache: Path) -> LineitemData:
@@ -42,22 +46,23 @@ def lineitem_data(scale: float, cache: Path) -> LineitemData:
     :raises RuntimeError: tpchgen-cli is missing or failed.
     """
     directory = cache / f"lineitem-{scale:g}"
-    base, changes = directory / "base.parquet", directory / "changes.parquet"
-    if not changes.exists():
+    base, changes, one = (directory / f"{name}.parquet" for name in ("base", "changes", "one_partition"))
+    if not one.exists():
         directory.mkdir(parents=True, exist_ok=True)
         rows = _prepared(pq.read_table(_generated(scale, directory)))
-        changed = _changes(rows)
-        pq.write_table(rows, base, row_group_size=rows.num_rows // 8 + 1, compression="zstd")
-        unfinished = changes.with_suffix(".tmp")
-        pq.write_table(changed, unfinished, row_group_size=changed.num_rows // 8 + 1, compression="zstd")
-        unfinished.rename(changes)
+        for path, table in ((base, rows), (changes, _changes(rows)), (one, _one_partition(rows))):
+            unfinished = path.with_suffix(".tmp")
+            pq.write_table(table, unfinished, row_group_size=table.num_rows // 8 + 1, compression="zstd")
+            unfinished.rename(path)
     total, changed_rows = pq.read_metadata(base).num_rows, pq.read_metadata(changes).num_rows
     return LineitemData(
         base=base,
         changes=changes,
+        one_partition=one,
         base_rows=total,
         change_rows=changed_rows,
         inserted_rows=changed_rows - round(total * UPDATED),
+        one_partition_rows=pq.read_metadata(one).num_rows,
     )
 
 
@@ -106,10 +111,21 @@ def _changes(rows: pa.Table) -> pa.Table:
     copied = rows.take(np.sort(chosen[updates : updates + inserts]))
     lines = pc.add(copied["l_linenumber"], pa.scalar(_NEW_LINES, copied.schema.field("l_linenumber").type))
     copied = _with(_with(copied, "l_linenumber", lines), KEY, _keys(copied["l_orderkey"], lines))
-    changed = pa.concat_tables([updated, copied])
-    changed = _with(changed, "l_comment", _joined(pa.scalar("changed"), changed["l_comment"], " "))
-    changed = _with(changed, PRECOMBINE, pa.repeat(pa.scalar(1, pa.int64()), changed.num_rows))
+    changed = _marked(pa.concat_tables([updated, copied]))
     return changed.take(random.permutation(changed.num_rows))
+
+
+def _one_partition(rows: pa.Table) -> pa.Table:
+    """A tenth of the rows of the smallest partition, changed."""
+    counts = pc.value_counts(rows[PARTITION])
+    smallest = counts.field("values")[int(np.argmin(np.asarray(counts.field("counts"))))]
+    inside = rows.filter(pc.equal(rows[PARTITION], smallest))
+    return _marked(inside.take(pa.array(np.arange(0, inside.num_rows, 10))))
+
+
+def _marked(rows: pa.Table) -> pa.Table:
+    changed = _with(rows, "l_comment", _joined(pa.scalar("changed"), rows["l_comment"], " "))
+    return _with(changed, PRECOMBINE, pa.repeat(pa.scalar(1, pa.int64()), changed.num_rows))
 
 
 def _keys(orders: Any, lines: Any) -> Any:

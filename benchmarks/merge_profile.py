@@ -1,6 +1,6 @@
 """Where the time of a merge goes: ten file groups of the table that ``lineitem.py`` left, 10% of their rows changed.
 
-    python benchmarks/lineitem.py --side ours --runs 1
+    python benchmarks/lineitem.py --side ours --runs 1 --steps "upsert COW"
     python benchmarks/merge_profile.py
 
 One process, one thread, as in a task of Spark: seconds for each file group, then the profiler's functions by own time.
@@ -60,7 +60,7 @@ def merge_all(context: WriteContext, work: Work) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "pyhudi-bench", help="of lineitem.py")
-    source = parser.parse_args().cache.resolve() / "tables" / "ours_cow"
+    source = parser.parse_args().cache.resolve() / "tables" / "ours" / "start" / "copy_on_write-simple"
     if not source.is_dir():
         sys.exit(f"{source} is missing: run benchmarks/lineitem.py first")
     pa.set_cpu_count(1)

@@ -12,7 +12,8 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
-from spark_jobs.options.service import CompactionOptions
+from spark_jobs.options.service import ClusteringOptions, CompactionOptions
+from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.write.ingest import ingest
 from tests.interop.lines import serve
@@ -49,6 +50,11 @@ class OurServer:
         """Schedule and execute a compaction; the job's result."""
         given = CompactionOptions(base_path=path, hoodie_conf=tuple(options.items()))
         return run_compaction(self._engine, given, Progress("compact")).to_dict()
+
+    def cluster(self, *, path: str, options: Mapping[str, str]) -> dict[str, Any]:
+        """Schedule and execute a clustering; the job's result."""
+        given = ClusteringOptions(base_path=path, hoodie_conf=tuple(options.items()))
+        return run_clustering(self._engine, given, Progress("cluster")).to_dict()
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from tests.interop.lines import LineClient
 from tests.interop.real_hudi import JVM_OPTIONS, ROOT, RealHudi
 
 GROUPS_PER_PARTITION: Final = 7
+SORTED_BY: Final = "l_partkey"
 BATCH_ROWS: Final = 65_536
 ZSTD_LEVEL: Final = 3
 """What Parquet's Java writer takes for zstd; pyarrow's own default is 1."""
@@ -43,10 +44,10 @@ class Output:
     bytes: int
 
 
-def hoodie_options(table: str, table_type: str, *, metadata_table: bool) -> dict[str, str]:
+def hoodie_options(table_type: str, *, metadata_table: bool) -> dict[str, str]:
     """The options that both sides get."""
     return {
-        "hoodie.table.name": table,
+        "hoodie.table.name": "lineitem",
         "hoodie.datasource.write.table.type": table_type,
         "hoodie.datasource.write.recordkey.field": KEY,
         "hoodie.datasource.write.partitionpath.field": PARTITION,
@@ -60,10 +61,12 @@ def hoodie_options(table: str, table_type: str, *, metadata_table: bool) -> dict
     }
 
 
-def compaction_options(*, metadata_table: bool) -> dict[str, str]:
-    """The options of a compaction, for both sides."""
+def service_options(*, metadata_table: bool) -> dict[str, str]:
+    """The options of a compaction, a clustering and a rollback, for both sides."""
     return {
         "hoodie.compact.inline.max.delta.commits": "1",
+        "hoodie.clustering.inline.max.commits": "1",
+        "hoodie.clustering.plan.strategy.sort.columns": SORTED_BY,
         "hoodie.parquet.compression.codec": "zstd",
         "hoodie.metadata.enable": str(metadata_table).lower(),
     }
