@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from spark_jobs.options.base import JobOptions
+from spark_jobs.options.planned import PlannedOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CleanOptions(JobOptions):
+class CleanOptions(PlannedOptions):
     """Delete file slices that no retained commit needs (``HoodieCleaner``)."""
 
     job: ClassVar[str] = "clean"

@@ -28,7 +28,11 @@ from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, pla
 
 
 @dataclass(slots=True)
-class _Outcome:
+class Outcome:
+    """What a rollback did in one partition: whole paths that it deleted, and bytes by path of the logs that it wrote
+    and of those whose blocks it took back.
+    """
+
     deleted: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     command_logs: dict[str, int] = field(default_factory=dict)
@@ -36,20 +40,55 @@ class _Outcome:
 
 
 def roll_back(
-    settings: TransactionSettings, timeline: ActiveTimeline, target: Instant, *, keep_plan: bool = False
+    settings: TransactionSettings,
+    timeline: ActiveTimeline,
+    target: Instant,
+    *,
+    keep_plan: bool = False,
+    requests: tuple[RollbackRequest, ...] | None = None,
 ) -> Instant:
-    """Undo a pending instant; the caller holds the table lock and saw no live heartbeat of it.
+    """Undo an instant; the caller holds the table lock and saw no live heartbeat of it. A completed one becomes pending
+    again before anything of it is deleted, and vanishes whole.
 
-    :param keep_plan: a compaction or clustering goes back to requested instead of vanishing.
+    :param keep_plan: a compaction or clustering that is pending goes back to requested instead of vanishing.
+    :param requests: what it takes, where the caller planned it; of a completed instant always.
     :returns: the completed rollback instant.
     """
-    plan = RollbackPlan(target, _requests(settings, target))
+    plan = RollbackPlan(target, requests_for_pending(settings, target) if requests is None else requests)
     time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
     requested = request(
         timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan.to_avro(settings.base_path))
     )
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
-    return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan)
+    if target.is_completed:
+        plan = RollbackPlan(reopen(timeline, target), plan.requests)
+    return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan and not target.is_completed)
+
+
+def reopen(timeline: ActiveTimeline, completed: Instant) -> Instant:
+    """Take the completed file of a write away, so that nobody sees its rows any more; the pending instant it is now.
+
+    The plan of a clustering is emptied before: whoever ends this after a crash must not take the instant for one that
+    is yet to be executed.
+    """
+    pending = pending_form(timeline, completed)
+    for state in (State.REQUESTED, State.INFLIGHT):
+        with suppress(AlreadyExistsError):
+            timeline.storage.create(timeline.path(pending.at(state)), b"")
+    if pending.action is Action.REPLACE_COMMIT:
+        timeline.storage.replace(timeline.path(pending.at(State.REQUESTED)), b"")
+    timeline.storage.delete(timeline.path(completed))
+    return pending
+
+
+def pending_form(timeline: ActiveTimeline, completed: Instant) -> Instant:
+    """The instant that a completed one was while it was inflight: a compaction becomes a commit by its completion."""
+    for action in (Action.COMPACTION, Action.LOG_COMPACTION):
+        planned = Instant(completed.timestamp, action, State.REQUESTED)
+        is_its_form = planned.comparable_action is completed.action
+        if is_its_form and timeline.storage.stat(timeline.path(planned)) is not None:
+            return planned.at(State.INFLIGHT)
+    return completed.at(State.INFLIGHT)
 
 
 def resume_rollback(
@@ -70,7 +109,8 @@ def resume_rollback(
     plan = RollbackPlan(target, RollbackPlan.requests_from_avro(raw))
     if pending.state is State.REQUESTED:
         pending = transition(timeline, pending, State.INFLIGHT, b"")
-    return _execute(settings, timeline, pending, plan, keep_plan=is_plan(target))
+    was_pending = target.action.value == info["action"]  # a completed compaction is named as the commit that it was
+    return _execute(settings, timeline, pending, plan, keep_plan=was_pending and is_plan(target))
 
 
 def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimeline, pending: Instant) -> bool:
@@ -111,10 +151,16 @@ def has_plan(settings: TransactionSettings, timeline: ActiveTimeline, pending: I
         return False
 
 
-def _requests(settings: TransactionSettings, target: Instant) -> tuple[RollbackRequest, ...]:
+def requests_for_pending(
+    settings: TransactionSettings, target: Instant, *, by_markers: bool = True
+) -> tuple[RollbackRequest, ...]:
+    """What undoing a pending instant takes.
+
+    :param by_markers: ``hoodie.rollback.using.markers``; without them, or where they are gone, the table is listed.
+    """
     if target.state is State.REQUESTED:
         return ()
-    markers = read_markers(settings.storage, settings.base_path, target.timestamp)
+    markers = read_markers(settings.storage, settings.base_path, target.timestamp) if by_markers else None
     if markers is not None:
         return plan_by_markers(markers)
     listing = StorageListing(settings.storage, settings.base_path)  # the metadata table does not know pending files
@@ -132,14 +178,12 @@ def _execute(
     settings: TransactionSettings, timeline: ActiveTimeline, rollback: Instant, plan: RollbackPlan, *, keep_plan: bool
 ) -> Instant:
     started = settings.clock.monotonic()
-    outcomes: dict[str, _Outcome] = {}
-    for one in plan.requests:
-        _carry_out(settings, rollback, plan.instant, one, outcomes.setdefault(one.partition, _Outcome()))
+    outcomes = carry_out(settings, rollback, plan)
     _add_earlier_commands(settings, rollback, outcomes)
     took = int((settings.clock.monotonic() - started) * 1000)
-    data = encode_payload(ROLLBACK_METADATA, _metadata(rollback, plan, outcomes, took))
+    data = encode_payload(ROLLBACK_METADATA, metadata_of(rollback, plan, outcomes, took))
     settings.tell_metadata_table(settings.load_timeline(), rollback, data)
-    _remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
+    remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
     done = transition(timeline, rollback, State.COMPLETED, data)
     for instant in (plan.instant.timestamp, rollback.timestamp):
         delete_markers(settings.storage, settings.base_path, instant)
@@ -147,30 +191,44 @@ def _execute(
     return done
 
 
+def carry_out(settings: TransactionSettings, by: Instant, plan: RollbackPlan) -> dict[str, Outcome]:
+    """Delete and cancel what the plan lists; what is gone already is passed over.
+
+    :param by: the rollback or restore, which the command blocks name.
+    :returns: what was done, by partition.
+    """
+    outcomes: dict[str, Outcome] = {}
+    for one in plan.requests:
+        _carry_out(settings, by, plan.instant, one, outcomes.setdefault(one.partition, Outcome()))
+    return outcomes
+
+
 def _carry_out(
-    settings: TransactionSettings, rollback: Instant, target: Instant, one: RollbackRequest, outcome: _Outcome
+    settings: TransactionSettings, by: Instant, target: Instant, one: RollbackRequest, outcome: Outcome
 ) -> None:
     for name in one.delete:
         path = join(settings.base_path, join(one.partition, name))
         if settings.storage.delete(path):
             outcome.deleted.append(path)
+    is_cancelled = False
     for name in one.cancel:
         path = join(settings.base_path, join(one.partition, name))
         status = settings.storage.stat(path)
-        if status is None:
-            continue
-        outcome.cancelled_logs[path] = status.size
-        command, size = _write_command_block(settings, rollback, target, one)
+        if status is not None:
+            outcome.cancelled_logs[path] = status.size
+            is_cancelled = True
+    if is_cancelled:
+        command, size = _write_command_block(settings, by, target, one)
         outcome.command_logs[command] = size
 
 
-def _add_earlier_commands(settings: TransactionSettings, rollback: Instant, outcomes: dict[str, _Outcome]) -> None:
+def _add_earlier_commands(settings: TransactionSettings, rollback: Instant, outcomes: dict[str, Outcome]) -> None:
     """Command blocks of an earlier run of this rollback, by its markers: the metadata table has to know them too."""
     for marker in read_markers(settings.storage, settings.base_path, rollback.timestamp) or ():
         path = join(settings.base_path, marker.data_path)
         status = settings.storage.stat(path)
         if marker.kind is MarkerType.APPEND and status is not None:
-            outcomes.setdefault(marker.partition, _Outcome()).command_logs.setdefault(path, status.size)
+            outcomes.setdefault(marker.partition, Outcome()).command_logs.setdefault(path, status.size)
 
 
 def _write_command_block(
@@ -194,7 +252,7 @@ def _write_command_block(
     return path, len(data)
 
 
-def _remove_pending_files(timeline: ActiveTimeline, target: Instant, *, keep_plan: bool) -> None:
+def remove_pending_files(timeline: ActiveTimeline, target: Instant, *, keep_plan: bool) -> None:
     """Inflight before requested: a crash in between leaves an instant that is rolled back again."""
     timeline.storage.delete(timeline.path(target.at(State.INFLIGHT)))
     if not keep_plan:
@@ -204,9 +262,10 @@ def _remove_pending_files(timeline: ActiveTimeline, target: Instant, *, keep_pla
             timeline.storage.delete(status.path)
 
 
-def _metadata(rollback: Instant, plan: RollbackPlan, outcomes: dict[str, _Outcome], took_ms: int) -> dict[str, object]:
+def metadata_of(by: Instant, plan: RollbackPlan, outcomes: dict[str, Outcome], took_ms: int) -> dict[str, object]:
+    """The Avro record of a rollback, also of one that is a part of a restore."""
     return {
-        "startRollbackTime": rollback.timestamp,
+        "startRollbackTime": by.timestamp,
         "timeTakenInMillis": took_ms,
         "totalFilesDeleted": sum(len(one.deleted) for one in outcomes.values()),
         "commitsRollback": [plan.instant.timestamp],

@@ -49,11 +49,13 @@ def is_alive(settings: TransactionSettings, instant: Instant) -> bool:
 
 
 def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, str]]:
-    """Finish pending rollbacks, then undo abandoned writes, all under the table lock.
+    """Finish pending rollbacks, then undo abandoned writes, all under the table lock. While a restore is pending,
+    nothing: it undoes what it has to itself.
 
     :returns: (rolled back instant, rollback instant) of each.
     """
-    if not _anything(settings, settings.load_timeline()):
+    timeline = settings.load_timeline()
+    if timeline.pending({Action.RESTORE}) or not _anything(settings, timeline):
         return []
     with settings.new_lock():
         done = finish_rollbacks(settings)

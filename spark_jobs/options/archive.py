@@ -1,0 +1,15 @@
+"""Options of ``archive.py``; what stays on the active timeline is said by ``hoodie.keep.*`` properties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from spark_jobs.options.planned import PlannedOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveOptions(PlannedOptions):
+    """Move old instants from the active timeline to the archive (``HoodieTimelineArchiver``)."""
+
+    job: ClassVar[str] = "archive"

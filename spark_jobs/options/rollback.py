@@ -1,0 +1,21 @@
+"""Options of ``rollback.py``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from spark_jobs.options.flags import flag
+from spark_jobs.options.planned import PlannedOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackOptions(PlannedOptions):
+    """Undo one write, or all that dead writers left (``SparkRDDWriteClient.rollback``, ``rollbackFailedWrites``)."""
+
+    job: ClassVar[str] = "rollback"
+
+    instant_time: Annotated[
+        str | None,
+        flag("--instant-time", help="The write to undo, pending or completed; without it, all that dead writers left."),
+    ] = None

@@ -1,0 +1,12 @@
+"""Entry point: restore to a savepoint or a commit, in this process (spark-submit runs it, plain Python does too)."""
+
+from __future__ import annotations
+
+import sys
+
+from spark_jobs.engine.job import run_job
+from spark_jobs.options.restore import RestoreOptions
+from spark_jobs.services.restore.job import run_restore
+
+if __name__ == "__main__":
+    sys.exit(run_job(run_restore, RestoreOptions))

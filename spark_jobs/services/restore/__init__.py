@@ -1,0 +1,1 @@
+"""Restore: a table taken back to an earlier commit."""

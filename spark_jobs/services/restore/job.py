@@ -1,0 +1,165 @@
+"""Restore as ``restore.py`` runs it, in this process.
+
+Hudi: SparkRDDWriteClient.restoreToSavepoint, restoreToInstant.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.config.write_keys import METADATA_ENABLED
+from spark_jobs.core.metadata_table.initialize import initialize, is_quiet
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN
+from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
+from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.view.listing import StorageListing
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.restore import RestoreCheck, RestoreOptions
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.plan_hash import refuse_other_plan
+from spark_jobs.services.restore.execute import execute_restore, still_there
+from spark_jobs.services.restore.plan import (
+    RestorePlan,
+    goal_of,
+    instants_after,
+    plan_restore,
+    refuse_goal,
+    refuse_living,
+)
+from spark_jobs.services.restore.verify import moment_of, refuse_changed
+from spark_jobs.services.rollback.completed import FilesOfTable
+from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive, is_plan, roll_back_failed_writes
+from spark_jobs.services.rollback.job import block_instants_of
+
+ACTION = "restore"
+
+
+def run_restore(options: RestoreOptions, progress: Progress) -> JobResult:
+    """
+    :raises ConfigError: a goal that the table can't be taken back to.
+    :raises WriteConflictError: a writer is at work, or the plan is not that of ``plan_hash`` any more.
+    :raises CorruptTableError: afterwards the table is not what it was at the goal.
+    """
+    properties = options.effective().hoodie_properties()
+    for line in unknown_key_warnings(properties):
+        progress.note(f"warning: {line}")
+    table = HudiTable.open(options.base_path, lists_storage=True)
+    refuse_unwritable(table.config)
+    settings = table.transaction_settings(properties)
+    goal = options.savepoint or options.instant_time or ""
+    if options.dry_run:
+        plan = _plan(settings, table, goal, options)
+        return plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
+    for undone, by in roll_back_failed_writes(settings):
+        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+    with settings.new_lock():
+        finish_rollbacks(settings)
+        _finish(settings, table.refreshed(), progress)
+        table = table.refreshed()
+        with progress.phase("plan"):
+            plan = _plan(settings, table, goal, options)
+        if options.plan_hash is not None:
+            now = str(plan.reason) if isinstance(plan, JobResult) else plan.facts
+            refuse_other_plan(options.plan_hash, now, table.timeline)
+        if isinstance(plan, JobResult):
+            return plan
+        with_rows = options.verify is RestoreCheck.ROWS
+        with progress.phase("look"):
+            before = moment_of(table, goal, plan.deletions, with_rows=with_rows)
+        had_metadata_table = MetadataPartition.FILES.path in table.config.metadata_partitions
+        done = _restore(settings, table, plan, progress)
+        table = table.refreshed()
+        if had_metadata_table and METADATA_ENABLED.of(properties):
+            _rebuild_metadata_table(settings, table)
+        with progress.phase("verify"):
+            refuse_changed(before, moment_of(table, goal, plan.deletions, with_rows=with_rows), goal)
+    return _result(table, plan, done, progress)
+
+
+def _plan(
+    settings: TransactionSettings, table: HudiTable, goal: str, options: RestoreOptions
+) -> RestorePlan | JobResult:
+    refuse_goal(table, goal, saved=options.savepoint is not None)
+    timeline = table.timeline
+    clusterings = {
+        one.timestamp for one in timeline.pending({Action.REPLACE_COMMIT}) if is_plan(settings, timeline, one)
+    }
+    targets = instants_after(timeline, goal, clusterings)
+    if not targets:
+        return nothing_to_do(ACTION, table, f"no write or plan is later than {goal}")
+    refuse_living(targets, partial(is_alive, settings))
+    return plan_restore(table, goal, targets, _files(table), lru_cache(partial(block_instants_of, settings)))
+
+
+def _files(table: HudiTable) -> FilesOfTable:
+    listing = StorageListing(table.storage, table.base_path)
+    return FilesOfTable.of(listing.files(listing.partitions()))
+
+
+def _restore(settings: TransactionSettings, table: HudiTable, plan: RestorePlan, progress: Progress) -> Instant:
+    timeline = table.timeline
+    time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
+    requested = request(timeline, time, Action.RESTORE, encode_payload(RESTORE_PLAN, plan.to_avro()))
+    inflight = transition(timeline, requested, State.INFLIGHT, b"")
+    return execute_restore(settings, inflight, plan, [one.target for one in plan.undoings], progress)
+
+
+def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress) -> None:
+    """End a restore that broke off, whatever it goes back to: the table is half undone."""
+    for pending in table.timeline.pending({Action.RESTORE}):
+        requested = pending.at(State.REQUESTED)
+        if not table.timeline.read(requested):  # it died before anything was undone
+            for state in (State.INFLIGHT, State.REQUESTED):
+                settings.storage.delete(table.timeline.path(pending.at(state)))
+            continue
+        raw = table.timeline.payload(requested, settings.clock)
+        goal = goal_of(raw)
+        progress.note(f"finishing restore {pending.timestamp} to {goal}, which was left pending")
+        planned, left = still_there(settings, raw)
+        plan = plan_restore(table, goal, left, _files(table), lru_cache(partial(block_instants_of, settings)))
+        if pending.state is State.REQUESTED:
+            pending = transition(table.timeline, pending, State.INFLIGHT, b"")
+        execute_restore(settings, pending, plan, planned, progress)
+        moment_of(table.refreshed(), goal, frozenset(), with_rows=False)  # says so where files of a savepoint are gone
+
+
+def _rebuild_metadata_table(settings: TransactionSettings, table: HudiTable) -> None:
+    """A restore takes the metadata table off: make it anew from a listing, so that readers need not list till the next
+    commit.
+    """
+    config = read_table_config(settings.storage, settings.base_path, settings.clock)
+    if MetadataPartition.FILES.path not in config.metadata_partitions and is_quiet(table.timeline, ""):
+        initialize(settings.storage, settings.base_path, config, table.timeline, settings.clock)
+
+
+def _result(table: HudiTable, plan: RestorePlan, done: Instant | None, progress: Progress) -> JobResult:
+    """:param done: the completed restore; None for a dry run."""
+    facts = plan.facts
+    undone = [one.target for one in plan.undoings]
+    return JobResult(
+        action=ACTION,
+        state=JobState.DRY_RUN if done is None else JobState.COMPLETED,
+        instant=done.timestamp if done else None,
+        base_path=table.base_path,
+        table=table.config.name,
+        files_in=facts.files,
+        bytes_in=facts.bytes,
+        plan=plan.to_json() if done is None else None,
+        seconds_by_phase=dict(progress.seconds_by_phase),
+        extra={
+            "plan_hash": facts.hash_at(table.timeline),
+            "goal": plan.goal,
+            "undone": {one.timestamp: one.action.value for one in undone},
+            "deleted_files": facts.files,
+            "deleted_bytes": facts.bytes,
+            "cancelled_logs": sum(len(each.cancel) for one in plan.undoings for each in one.requests),
+        },
+    )

@@ -1,0 +1,146 @@
+"""What taking a table back to a commit undoes (Hudi: RestorePlanActionExecutor)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.files.names import join
+from spark_jobs.core.read.retained import refuse_cleaned
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import WRITES, Action, Instant
+from spark_jobs.services.plan_hash import PlanFacts
+from spark_jobs.services.rollback.completed import FilesOfTable, completed_write, requests_to_undo, touched_by
+from spark_jobs.services.rollback.undoing import Undoing
+
+PLAN_VERSION = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestorePlan:
+    """``undoings`` in their order, newest first; ``goal`` is the newest commit that stays."""
+
+    goal: str
+    undoings: tuple[Undoing, ...]
+
+    @property
+    def facts(self) -> PlanFacts:
+        return PlanFacts(
+            service="restore",
+            content=self.to_json(),
+            files=sum(len(one.deletions) for one in self.undoings),
+            bytes=sum(one.bytes for one in self.undoings),
+        )
+
+    @property
+    def deletions(self) -> frozenset[str]:
+        """Relative paths."""
+        return frozenset(path for one in self.undoings for path in one.deletions)
+
+    def to_avro(self) -> dict[str, Any]:
+        return {
+            "instantsToRollback": [
+                {"commitTime": one.target.timestamp, "action": one.target.action.value} for one in self.undoings
+            ],
+            "version": PLAN_VERSION,
+            "savepointToRestoreTimestamp": self.goal,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """For a person: the exact deletions of each instant that is undone."""
+        return {"goal": self.goal, "undone": [one.to_json() for one in self.undoings]}
+
+
+def plan_restore(
+    table: HudiTable,
+    goal: str,
+    targets: Collection[Instant],
+    files: FilesOfTable,
+    block_instants: Callable[[FileStatus], Collection[str]],
+) -> RestorePlan:
+    """
+    :param targets: from :func:`instants_after`, in the order in which they are undone.
+    :param block_instants: instants of the data and delete blocks of a log file (reads it).
+    """
+    return RestorePlan(
+        goal=goal,
+        undoings=tuple(_undoing(table, goal, one, files, block_instants) for one in targets),
+    )
+
+
+def _undoing(
+    table: HudiTable,
+    goal: str,
+    target: Instant,
+    files: FilesOfTable,
+    block_instants: Callable[[FileStatus], Collection[str]],
+) -> Undoing:
+    requests = requests_to_undo(target.timestamp, touched_by(table, target), files, goal, block_instants)
+    sizes = {join(place, status.name): status.size for place, status in files.by_instant.get(target.timestamp, ())}
+    return Undoing(target=target, keep_plan=False, requests=requests, sizes=sizes)
+
+
+def instants_after(timeline: ActiveTimeline, goal: str, clusterings: Collection[str]) -> list[Instant]:
+    """What is undone: pending clusterings, which nothing may wait for any more, then all writes and plans, each newest
+    first.
+
+    :param clusterings: times of pending clustering plans.
+    """
+    later = [one for one in reversed(timeline.instants) if one.action in WRITES and one.timestamp > goal]
+    plans = [one for one in later if one.timestamp in clusterings and not one.is_completed]
+    return [*plans, *(one for one in later if one not in plans)]
+
+
+def refuse_goal(table: HudiTable, goal: str, *, saved: bool) -> None:
+    """
+    :param saved: the goal has to be a savepoint.
+    :raises ConfigError: no such savepoint or commit, one that was cleaned, or a savepoint after it.
+    """
+    timeline = table.timeline
+    savepoints = [one.timestamp for one in timeline.completed(Action.SAVEPOINT)]
+    if saved and goal not in savepoints:
+        others = ", ".join(savepoints) or "none"
+        raise ConfigError(f"--savepoint {goal} is none", todo=f"savepoints of the table: {others}", instant=goal)
+    if completed_write(timeline, goal) is None:
+        archived = bool(timeline.start) and goal < timeline.start
+        raise ConfigError(
+            f"{goal} is no completed commit of the active timeline",
+            todo="it is archived: only later ones can be gone back to" if archived else "give one that is",
+            instant=goal,
+        )
+    later = [one for one in savepoints if one > goal]
+    if later:
+        raise ConfigError(
+            f"savepoint {later[0]} is later than {goal} and would be undone with its commit",
+            todo=f"savepoint.py --mode delete --instant-time {later[0]} first",
+            instant=later[0],
+        )
+    refuse_cleaned(timeline, table.view, goal, table.clock)
+
+
+def refuse_living(targets: Collection[Instant], is_alive: Callable[[Instant], bool]) -> None:
+    """
+    :raises WriteConflictError: a writer is at work at what would be undone.
+    """
+    for one in targets:
+        if not one.is_completed and is_alive(one):
+            raise WriteConflictError(
+                f"{one} has a live heartbeat, a restore would undo it under its writer",
+                todo="stop all writers and services of the table first",
+                instant=one.timestamp,
+            )
+
+
+def goal_of(raw: Mapping[str, Any]) -> str:
+    """Of a plan on the timeline; before version 2 it had none.
+
+    :raises ConfigError: it has none.
+    """
+    goal = raw.get("savepointToRestoreTimestamp")
+    if not goal:
+        raise ConfigError("the pending restore does not say what it goes back to", todo="finish it with the Hudi of it")
+    return str(goal)

@@ -1,0 +1,153 @@
+"""What undoing a completed write takes, and whether it may be undone (Hudi: ListingBasedRollbackStrategy,
+BaseRollbackActionExecutor.validateRollbackCommitSequence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.files.names import LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.read.retained import refuse_cleaned
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
+from spark_jobs.core.transaction.conflict import FileGroupKey
+from spark_jobs.core.view.listing import StorageListing
+from spark_jobs.core.view.pending import compaction_groups
+from spark_jobs.services.rollback.plan import RollbackRequest
+
+
+@dataclass(frozen=True, slots=True)
+class FilesOfTable:
+    """Data files as storage lists them: (partition, file) by the instant in their name, and the logs of each group."""
+
+    by_instant: Mapping[str, tuple[tuple[str, FileStatus], ...]]
+    logs: Mapping[FileGroupKey, tuple[tuple[LogFileName, FileStatus], ...]]
+
+    @staticmethod
+    def of(files: Iterable[tuple[str, FileStatus]]) -> FilesOfTable:
+        by_instant: dict[str, list[tuple[str, FileStatus]]] = {}
+        logs: dict[FileGroupKey, list[tuple[LogFileName, FileStatus]]] = {}
+        for partition, status in files:
+            base, log = parse_base_file_name(status.name), parse_log_file_name(status.name)
+            if base is not None:
+                by_instant.setdefault(base.instant, []).append((partition, status))
+            elif log is not None:
+                by_instant.setdefault(log.base_instant, []).append((partition, status))
+                if not log.is_cdc:
+                    logs.setdefault((partition, log.file_id), []).append((log, status))
+        return FilesOfTable(
+            {instant: tuple(found) for instant, found in by_instant.items()},
+            {key: tuple(found) for key, found in logs.items()},
+        )
+
+
+def touched_by(table: HudiTable, instant: Instant) -> frozenset[FileGroupKey] | None:
+    """(partition, file id) of the groups to which a completed write, or the execution of a plan, may have added
+    logs; None where it may be any, as of a write that is not completed any more.
+    """
+    if instant.is_completed:
+        stats = table.timeline.commit_metadata(instant, table.clock).write_stats
+        return frozenset((stat.partition_path, stat.file_id) for stat in stats)
+    if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
+        return frozenset(compaction_groups(table.timeline, instant, table.clock))
+    return None if instant.action is Action.DELTA_COMMIT else frozenset()
+
+
+def requests_to_undo(
+    instant: str,
+    touched: Collection[FileGroupKey] | None,
+    files: FilesOfTable,
+    goal: str,
+    block_instants: Callable[[FileStatus], Collection[str]],
+) -> tuple[RollbackRequest, ...]:
+    """Files of the instant's own name go; on logs that were there before it a command block takes its blocks back.
+
+    :param touched: groups whose logs may hold blocks of the instant; None for all.
+    :param goal: the newest instant that is to stay (inclusive): the logs of later slices go with these.
+    :param block_instants: instants of the data and delete blocks of a log file (reads it).
+    """
+    deletions: dict[tuple[str, str], list[str]] = {}
+    for partition, status in files.by_instant.get(instant, ()):
+        deletions.setdefault((partition, _file_id(status.name)), []).append(status.name)
+    cancels: dict[tuple[str, str, str], dict[str, int]] = {}
+    for key in sorted(files.logs if touched is None else touched):
+        for log, status in files.logs.get(key, ()):
+            if log.base_instant <= goal and log.base_instant != instant and instant in block_instants(status):
+                cancels.setdefault((*key, log.base_instant), {})[status.name] = status.size
+    return (
+        *(
+            RollbackRequest(partition=partition, file_id=file_id, base_instant=instant, delete=tuple(sorted(names)))
+            for (partition, file_id), names in sorted(deletions.items())
+        ),
+        *(
+            RollbackRequest(partition=partition, file_id=file_id, base_instant=base, cancel=logs)
+            for (partition, file_id, base), logs in sorted(cancels.items())
+        ),
+    )
+
+
+def _file_id(name: str) -> str:
+    base, log = parse_base_file_name(name), parse_log_file_name(name)
+    return base.file_id if base is not None else log.file_id if log is not None else ""
+
+
+def requests_for_completed(
+    table: HudiTable, target: Instant, block_instants: Callable[[FileStatus], Collection[str]]
+) -> tuple[RollbackRequest, ...]:
+    """For one completed write, the last of its table: only the partitions that it wrote to are listed."""
+    touched = touched_by(table, target)
+    metadata = table.timeline.commit_metadata(target, table.clock)
+    partitions = sorted({stat.partition_path for stat in metadata.write_stats})
+    files = FilesOfTable.of(StorageListing(table.storage, table.base_path).files(partitions))
+    return requests_to_undo(target.timestamp, touched, files, target.timestamp, block_instants)
+
+
+def refuse_undoing(table: HudiTable, target: Instant) -> None:
+    """Only the last completed write may be undone, as long as what was there before it still is.
+
+    :raises ConfigError: it is saved, another one came after it, or cleaning took what it replaced.
+    :raises WriteConflictError: a later write or plan is pending, which may build on it.
+    """
+    timeline, time = table.timeline, target.timestamp
+    if any(one.timestamp == time for one in timeline.completed(Action.SAVEPOINT)):
+        raise ConfigError(
+            f"commit {time} is saved and can't be rolled back",
+            todo=f"savepoint.py --mode delete --instant-time {time} first",
+            instant=time,
+        )
+    later = [one for one in timeline.completed_commits() if one.timestamp > time]
+    if later:
+        raise ConfigError(
+            f"{len(later)} commit(s) came after {time}, the last is {later[-1].timestamp}",
+            todo=f"roll them back first, newest first, or take the table back with restore.py --instant-time "
+            f"{_before(timeline, time) or 'T'}",
+            instant=time,
+        )
+    pending = [one for one in timeline.pending_writes() if one.timestamp > time]
+    if pending:
+        raise WriteConflictError(
+            f"{pending[0]} came after {time} and may build on it",
+            todo="let it end, or take it back first: rollback.py for a write, --mode cancel for a plan",
+            instant=pending[0].timestamp,
+        )
+    before = _before(timeline, time)
+    if before:
+        refuse_cleaned(timeline, table.view, before, table.clock)
+    elif timeline.has_archive:
+        raise ConfigError(
+            f"commit {time} is the only one that is not archived, and can't be rolled back",
+            todo="keep more commits on the active timeline (hoodie.keep.min.commits)",
+            instant=time,
+        )
+
+
+def _before(timeline: ActiveTimeline, time: str) -> str:
+    return max((one.timestamp for one in timeline.completed_commits() if one.timestamp < time), default="")
+
+
+def completed_write(timeline: ActiveTimeline, time: str) -> Instant | None:
+    return next((one for one in timeline.find(time) if one.is_completed and one.action in COMMITS), None)

@@ -1,0 +1,226 @@
+"""Rollback as ``rollback.py`` runs it, in this process: of one write, or of all that dead writers left.
+
+Hudi: SparkRDDWriteClient.rollback, BaseHoodieTableServiceClient.rollbackFailedWrites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.history_keys import ROLLBACK_BY_MARKERS
+from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
+from spark_jobs.core.transaction.heartbeat import read_pulse
+from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
+from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
+from spark_jobs.services.rollback.execute import block_instants, requests_for_pending, roll_back
+from spark_jobs.services.rollback.failed_writes import (
+    abandoned_writes,
+    finish_rollbacks,
+    is_plan,
+    roll_back_failed_writes,
+)
+from spark_jobs.services.rollback.plan import RollbackRequest
+from spark_jobs.services.rollback.undoing import Undoing
+
+ACTION = "rollback"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackJobPlan:
+    """All writes that are undone, in that order; ``finishes`` are rollbacks that were left pending."""
+
+    undoings: tuple[Undoing, ...]
+    finishes: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> PlanFacts:
+        return PlanFacts(
+            service=ACTION,
+            content={"rollbacks": [one.to_json() for one in self.undoings]},
+            files=sum(len(one.deletions) for one in self.undoings),
+            bytes=sum(one.bytes for one in self.undoings),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rollbacks": [one.to_json() for one in self.undoings], "finishes": list(self.finishes)}
+
+
+def run_rollback(options: RollbackOptions, progress: Progress) -> JobResult:
+    """
+    :raises ConfigError: a write that can't be undone: saved, archived, or with others after it.
+    :raises WriteConflictError: its writer lives, or the plan is not that of ``plan_hash`` any more.
+    """
+    properties = options.effective().hoodie_properties()
+    for line in unknown_key_warnings(properties):
+        progress.note(f"warning: {line}")
+    table = HudiTable.open(options.base_path, lists_storage=True)
+    refuse_unwritable(table.config)
+    settings = table.transaction_settings(properties)
+    by_markers = ROLLBACK_BY_MARKERS.of(properties)
+    if options.dry_run:
+        with progress.phase("plan"):
+            plan = _plan(settings, table, options.instant_time, by_markers)
+        return plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
+    with settings.new_lock():
+        refuse_pending_restore(table.refreshed().timeline)
+        finished = finish_rollbacks(settings)
+        for undone, by in finished:
+            progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
+        table = table.refreshed()
+        with progress.phase("plan"):
+            plan = _plan(settings, table, options.instant_time, by_markers)
+        if options.plan_hash is not None:
+            now = str(plan.reason) if isinstance(plan, JobResult) else plan.facts
+            refuse_other_plan(options.plan_hash, now, table.timeline)
+        if isinstance(plan, JobResult):
+            if not finished or options.instant_time is not None:
+                return plan
+            plan = RollbackJobPlan(undoings=())
+        done = list(finished)
+        with progress.phase("rollback", len(plan.undoings)) as phase:
+            for one in plan.undoings:
+                timeline = settings.load_timeline()
+                rollback = roll_back(settings, timeline, one.target, keep_plan=one.keep_plan, requests=one.requests)
+                done.append((one.target.timestamp, rollback.timestamp))
+                phase.advance()
+    for undone, by in roll_back_failed_writes(settings):  # what came meanwhile, and markers that were left
+        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+    return _result(table, plan, done, progress)
+
+
+def _plan(
+    settings: TransactionSettings, table: HudiTable, asked: str | None, by_markers: bool
+) -> RollbackJobPlan | JobResult:
+    finishes = tuple(one.timestamp for one in table.timeline.pending({Action.ROLLBACK}))
+    targets = abandoned_writes(settings, table.timeline) if asked is None else [_target(settings, table, asked)]
+    found = [target for target in targets if target is not None]
+    if not found and (asked is not None or not finishes):
+        return nothing_to_do(ACTION, table, _why_nothing(settings, table, asked))
+    undoings = tuple(_undoing(settings, table, target, by_markers) for target in found)
+    return RollbackJobPlan(undoings=undoings, finishes=finishes)
+
+
+def _undoing(settings: TransactionSettings, table: HudiTable, target: Instant, by_markers: bool) -> Undoing:
+    if target.is_completed:
+        requests = requests_for_completed(table, target, lru_cache(partial(block_instants_of, settings)))
+    else:
+        requests = requests_for_pending(settings, target, by_markers=by_markers)
+    return Undoing(
+        target=target,
+        keep_plan=not target.is_completed and is_plan(settings, table.timeline, target),
+        requests=requests,
+        sizes=_sizes(settings, requests),
+    )
+
+
+def block_instants_of(settings: TransactionSettings, status: FileStatus) -> frozenset[str]:
+    """Of the data and delete blocks of a log file."""
+    return frozenset(block_instants(settings, status))
+
+
+def _sizes(settings: TransactionSettings, requests: Sequence[RollbackRequest]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in requests:
+        for name in one.delete:
+            status = settings.storage.stat(join(settings.base_path, join(one.partition, name)))
+            if status is not None:
+                found[join(one.partition, name)] = status.size
+    return found
+
+
+def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Instant | None:
+    """The write of this time; None where it was undone already, or is a plan that nobody began.
+
+    :raises ConfigError: there is no such write on the active timeline, or it may not be undone.
+    :raises WriteConflictError: its writer lives.
+    """
+    done = completed_write(table.timeline, asked)
+    if done is not None:
+        refuse_undoing(table, done)
+        return done
+    found = [one for one in table.timeline.find(asked) if one.action in WRITES]
+    if not found:
+        if _undone_by(table, asked):
+            return None
+        others = ", ".join(str(one) for one in table.timeline.find(asked))
+        archived = bool(table.timeline.start) and asked < table.timeline.start
+        raise ConfigError(
+            f"--instant-time {asked} is no write of the active timeline" + (f" but {others}" if others else ""),
+            todo="it is older than all of them; archived writes can't be rolled back" if archived else "give one",
+            instant=asked,
+        )
+    (target,) = found
+    pulse = read_pulse(settings.storage, settings.base_path, asked, settings.heartbeat, settings.clock)
+    if pulse.alive:
+        raise WriteConflictError(
+            f"{target} has a live heartbeat", todo="stop its writer, or wait until it is gone", instant=asked
+        )
+    if target.state is State.REQUESTED and is_plan(settings, table.timeline, target):
+        return None
+    return target
+
+
+def _undone_by(table: HudiTable, asked: str) -> str:
+    """The rollback or restore that undid a write; empty where none did."""
+    for one in table.timeline.completed(Action.ROLLBACK):
+        if asked in table.timeline.payload(one, table.clock)["commitsRollback"]:
+            return str(one)
+    for one in table.timeline.completed(Action.RESTORE):
+        if asked in table.timeline.payload(one, table.clock)["instantsToRollback"]:
+            return str(one)
+    return ""
+
+
+def _why_nothing(settings: TransactionSettings, table: HudiTable, asked: str | None) -> str:
+    if asked is not None:
+        undone_by = _undone_by(table, asked)
+        if undone_by:
+            return f"{asked} was undone already, by {undone_by}"
+        return f"{asked} is a plan that nobody began to execute: --mode cancel of its service takes it back"
+    pending = table.timeline.pending_writes()
+    plans = [one for one in pending if is_plan(settings, table.timeline, one)]
+    alive = [one.timestamp for one in pending if one not in plans]
+    words = ["no write is pending without a live heartbeat"]
+    if alive:
+        words.append(f"{len(alive)} is under way ({', '.join(alive)})")
+    if plans:
+        words.append(f"{len(plans)} is a plan that stays ({', '.join(one.timestamp for one in plans)})")
+    return "; ".join(words)
+
+
+def _result(
+    table: HudiTable, plan: RollbackJobPlan, done: Sequence[tuple[str, str]] | None, progress: Progress
+) -> JobResult:
+    """:param done: (undone write, rollback) of each; None for a dry run."""
+    facts = plan.facts
+    return JobResult(
+        action=ACTION,
+        state=JobState.DRY_RUN if done is None else JobState.COMPLETED,
+        instant=done[-1][1] if done else None,
+        base_path=table.base_path,
+        table=table.config.name,
+        files_in=facts.files,
+        bytes_in=facts.bytes,
+        plan=plan.to_json() if done is None else None,
+        seconds_by_phase=dict(progress.seconds_by_phase),
+        extra={
+            "plan_hash": facts.hash_at(table.timeline),
+            "deleted_files": facts.files,
+            "deleted_bytes": facts.bytes,
+            "rolled_back": dict(done or ()),
+        },
+    )

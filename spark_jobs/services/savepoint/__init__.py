@@ -1,0 +1,1 @@
+"""Savepoints: the files of a commit kept until somebody lets them go."""
