@@ -1,0 +1,154 @@
+"""How a write finds the records that a table has, with Hudi's keys (Hudi: HoodieIndexConfig, HoodieIndex.IndexType)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from spark_jobs.core.config.key import NO_NAMES, Key, boolean, choice, integer, names, text
+
+
+class IndexType(StrEnum):
+    SIMPLE = "SIMPLE"
+    GLOBAL_SIMPLE = "GLOBAL_SIMPLE"
+    BLOOM = "BLOOM"
+    GLOBAL_BLOOM = "GLOBAL_BLOOM"
+    BUCKET = "BUCKET"
+    RECORD_INDEX = "RECORD_INDEX"
+
+    @property
+    def is_global(self) -> bool:
+        """Whether a key is one record in the whole table, not one in each partition."""
+        return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM, IndexType.RECORD_INDEX)
+
+
+REFUSED = {
+    "HBASE": "use RECORD_INDEX, which keeps the same knowledge in the table itself",
+    "INMEMORY": "it forgets the table's records when the job ends; use SIMPLE, or BUCKET for a table that Flink or a "
+    "Java client writes",
+    "FLINK_STATE": "its records stand in the state of a Flink job; use BUCKET in both jobs, or SIMPLE here",
+}
+"""Index types that Hudi has besides, and what to use instead."""
+
+
+def _index_type(value: str) -> IndexType:
+    name = value.strip().upper()
+    if name in REFUSED:
+        raise ValueError(REFUSED[name])
+    return choice(IndexType)(value)
+
+
+def _engine(value: str) -> str:
+    name = value.strip().upper()
+    if name == "CONSISTENT_HASHING":
+        raise ValueError("buckets that split and merge are not written by this release; use SIMPLE, or write with Hudi")
+    if name != "SIMPLE":
+        raise ValueError("give SIMPLE")
+    return name
+
+
+def _no_class(value: str) -> str:
+    raise ValueError("an index of one's own is a Java class, which can't run here; use hoodie.index.type")
+
+
+INDEX_TYPE = Key(
+    name="hoodie.index.type",
+    parse=_index_type,
+    default=IndexType.SIMPLE,
+    doc="How stored records are found: SIMPLE, GLOBAL_SIMPLE, BLOOM, GLOBAL_BLOOM, BUCKET, RECORD_INDEX.",
+)
+INDEX_CLASS = Key(
+    name="hoodie.index.class",
+    parse=_no_class,
+    default="",
+    doc="An index of one's own; refused, since it is a Java class.",
+)
+PRUNE_BY_RANGES = Key(
+    name="hoodie.bloom.index.prune.by.ranges",
+    parse=boolean,
+    default=True,
+    doc="The bloom indexes look only into files whose range of keys holds a key; turn it off for random keys.",
+)
+USE_METADATA = Key(
+    name="hoodie.bloom.index.use.metadata",
+    parse=boolean,
+    default=False,
+    doc="The bloom indexes take key ranges and filters from the metadata table, where it has them, not from footers.",
+)
+BLOOM_UPDATES_PARTITION = Key(
+    name="hoodie.bloom.index.update.partition.path",
+    parse=boolean,
+    default=True,
+    doc="GLOBAL_BLOOM: a record that comes with another partition moves there; else it stays where it is.",
+)
+SIMPLE_UPDATES_PARTITION = Key(
+    name="hoodie.simple.index.update.partition.path",
+    parse=boolean,
+    default=True,
+    doc="The same for GLOBAL_SIMPLE.",
+)
+RECORD_UPDATES_PARTITION = Key(
+    name="hoodie.record.index.update.partition.path",
+    parse=boolean,
+    default=False,
+    doc="The same for RECORD_INDEX.",
+)
+BUCKET_ENGINE = Key(
+    name="hoodie.index.bucket.engine",
+    parse=_engine,
+    default="SIMPLE",
+    doc="SIMPLE: the number of buckets stays.",
+)
+BUCKETS = Key(
+    name="hoodie.bucket.index.num.buckets",
+    parse=integer(1),
+    default=256,
+    doc="Buckets, which are file groups, of each partition; all writers of a table have to give the same.",
+)
+BUCKET_FIELDS = Key(
+    name="hoodie.bucket.index.hash.field",
+    parse=names,
+    default=NO_NAMES,
+    doc="Record key fields whose values choose the bucket; none: all of them.",
+)
+
+_PASSED_OVER = "Known from Hudi; has no effect here, where Spark plans the joins."
+BLOOM_PARALLELISM = Key(
+    name="hoodie.bloom.index.parallelism",
+    parse=integer(),
+    default=0,
+    doc="Tasks that look into files; 0: by the input.",
+)
+TREE_FILTER = Key(name="hoodie.bloom.index.use.treebased.filter", parse=boolean, default=True, doc=_PASSED_OVER)
+BUCKETIZED = Key(name="hoodie.bloom.index.bucketized.checking", parse=boolean, default=True, doc=_PASSED_OVER)
+KEYS_PER_BUCKET = Key(name="hoodie.bloom.index.keys.per.bucket", parse=integer(1), default=10000000, doc=_PASSED_OVER)
+BLOOM_CACHING = Key(name="hoodie.bloom.index.use.caching", parse=boolean, default=True, doc=_PASSED_OVER)
+BLOOM_STORAGE_LEVEL = Key(
+    name="hoodie.bloom.index.input.storage.level", parse=text, default="MEMORY_AND_DISK_SER", doc=_PASSED_OVER
+)
+SIMPLE_CACHING = Key(name="hoodie.simple.index.use.caching", parse=boolean, default=True, doc=_PASSED_OVER)
+SIMPLE_PARALLELISM = Key(name="hoodie.simple.index.parallelism", parse=integer(), default=0, doc=_PASSED_OVER)
+SIMPLE_STORAGE_LEVEL = Key(
+    name="hoodie.simple.index.input.storage.level", parse=text, default="MEMORY_AND_DISK_SER", doc=_PASSED_OVER
+)
+GLOBAL_SIMPLE_PARALLELISM = Key(
+    name="hoodie.global.simple.index.parallelism", parse=integer(), default=100, doc=_PASSED_OVER
+)
+GLOBAL_RECONCILE_PARALLELISM = Key(
+    name="hoodie.global.index.reconcile.parallelism", parse=integer(), default=60, doc=_PASSED_OVER
+)
+RECORD_CACHING = Key(name="hoodie.record.index.use.caching", parse=boolean, default=True, doc=_PASSED_OVER)
+RECORD_STORAGE_LEVEL = Key(
+    name="hoodie.record.index.input.storage.level", parse=text, default="MEMORY_AND_DISK_SER", doc=_PASSED_OVER
+)
+
+
+def updates_partition(kind: IndexType, values: Mapping[str, str]) -> bool:
+    """Whether a global index of this kind moves records to the partition that they come with."""
+    by_kind = {
+        IndexType.GLOBAL_SIMPLE: SIMPLE_UPDATES_PARTITION,
+        IndexType.GLOBAL_BLOOM: BLOOM_UPDATES_PARTITION,
+        IndexType.RECORD_INDEX: RECORD_UPDATES_PARTITION,
+    }
+    key = by_kind.get(kind)
+    return key is not None and key.of(values)

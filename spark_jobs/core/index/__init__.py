@@ -1,0 +1,1 @@
+"""Where a key can be: pure logic from keys, footers and names (Hudi: org.apache.hudi.index)."""

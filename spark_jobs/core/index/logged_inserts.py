@@ -1,0 +1,51 @@
+"""Slices whose logs hold keys that no base file has.
+
+The writers of this release, and Hudi's with the indexes that look at base files alone, put new keys into base files.
+Hudi's other indexes (buckets, in memory, in Flink's state) send them to logs too; a writer that looked at base files
+alone after them would store such a key a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.index.buckets import bucket_of
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.view.file_slice import FileSlice
+
+
+def slices_with_logged_inserts(
+    slices: Mapping[int, FileSlice], timeline: ActiveTimeline, clock: Clock
+) -> dict[int, FileSlice]:
+    """Those of the slices whose logs have to be looked into for keys.
+
+    They have logs and no base file, or an id of a bucket, or a delta commit says that it inserted into their logs, or
+    is archived and can't say.
+    """
+    logged = {number: one for number, one in slices.items() if one.log_files}
+    sure = {
+        number: one for number, one in logged.items() if one.base_file is None or bucket_of(one.file_id) is not None
+    }
+    left = {number: one for number, one in logged.items() if number not in sure}
+    if not left:
+        return sure
+    oldest = min(one.base_instant for one in left.values())
+    named = _inserted_into(timeline, clock, oldest)
+    for number, one in left.items():
+        if one.base_instant < timeline.start or (one.partition, one.file_id) in named:
+            sure[number] = one
+    return sure
+
+
+def _inserted_into(timeline: ActiveTimeline, clock: Clock, since: str) -> set[tuple[str, str]]:
+    """(partition, file id) of the logs that delta commits from an instant on put inserts into."""
+    stats: Iterable[tuple[str, str]] = (
+        (stat.partition_path, stat.file_id)
+        for instant in timeline.completed_commits()
+        if instant.action is Action.DELTA_COMMIT and instant.timestamp >= since
+        for stat in timeline.commit_metadata(instant, clock).write_stats
+        if stat.is_log_append and stat.num_inserts > 0
+    )
+    return set(stats)
