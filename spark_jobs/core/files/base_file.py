@@ -159,25 +159,25 @@ def repeating_columns(batch: pa.RecordBatch) -> list[str]:
 
 
 def _widen(known: tuple[str, str] | None, keys: pa.Array) -> tuple[str, str]:
-    lowest, highest = _java_min_max(keys)
+    lowest, highest = java_min_max(keys)
     if known is None:
         return lowest, highest
-    return min(known[0], lowest, key=_java_order), max(known[1], highest, key=_java_order)
+    return min(known[0], lowest, key=java_order), max(known[1], highest, key=java_order)
 
 
-def _java_min_max(keys: pa.Array) -> tuple[str, str]:
+def java_min_max(keys: pa.Array) -> tuple[str, str]:
     """Smallest and greatest key in the order of Java's String.compareTo."""
     if isinstance(keys, pa.ChunkedArray):
         keys = keys.combine_chunks()
     data = np.frombuffer(keys.buffers()[2] or b"", np.uint8)
     if data.size and int(data.max()) >= _FIRST_BYTE_OF_FOUR:
         values = keys.to_pylist()
-        return min(values, key=_java_order), max(values, key=_java_order)
+        return min(values, key=java_order), max(values, key=java_order)
     found = pc.min_max(keys).as_py()
     return found["min"], found["max"]
 
 
-def _java_order(key: str) -> bytes:
+def java_order(key: str) -> bytes:
     return key.encode("utf-16-be", "surrogatepass")
 
 

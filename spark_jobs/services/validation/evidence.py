@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from spark_jobs.core.errors import CorruptTableError, HudiError, UnsupportedTableError
+from spark_jobs.core.config.features import refuse_unreadable
+from spark_jobs.core.errors import CorruptTableError, HudiError
 from spark_jobs.core.files.names import join, parse_base_file_name
+from spark_jobs.core.read.scan import Query, Scan
+from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
-from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, build_view
+from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, PendingServices, build_view
+from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.validation.finding import Finding, error
 from spark_jobs.services.validation.storage_survey import Folder, survey_folders
@@ -100,7 +106,7 @@ class Evidence:
     @cached_property
     def replaced(self) -> Mapping[GroupKey, str]:
         """By which instant a file group was replaced; by archived ones only if the archive is read."""
-        return {**self._archived_commits[1], **self.table.pending.replaced}
+        return {**self._archived_commits[1], **self.services.replaced}
 
     @cached_property
     def _archived_commits(self) -> tuple[dict[str, Written], dict[GroupKey, str]]:
@@ -193,15 +199,56 @@ class Evidence:
 
         A base file that its write does not name is left out: it is a finding of its own.
         """
-        files = ((one.path, status) for one in self.partitions for status in one.files if self._belongs(one, status))
         try:
-            return build_view(files, Visibility.of(self.timeline), self.table.pending)
-        except UnsupportedTableError:
-            raise
+            return self._view(None)
         except CorruptTableError as failure:
             path = self.instant_path_of(str(failure.details.get("instant", "")))
             self.unreadable.append(error(5, path, failure.what, failure.todo))
             return None
+
+    def view_at(self, until: str) -> FileSystemView | None:
+        """The same as a reader of a moment (inclusive) sees it."""
+        return None if self.view is None else self._view(until)
+
+    def _view(self, until: str | None) -> FileSystemView:
+        files = ((one.path, status) for one in self.partitions for status in one.files if self._belongs(one, status))
+        return build_view(files, Visibility.of(self.timeline, until), self.services)
+
+    @cached_property
+    def services(self) -> PendingServices:
+        """What plans and replace commits hold; those that can't be read are a finding of the timeline, and left out."""
+        found = PendingServices(compaction={}, clustering={}, replaced={})
+        for instant in self.timeline.instants:
+            with suppress(HudiError):
+                one = read_pending_services(dataclasses.replace(self.timeline, instants=(instant,)), self.table.clock)
+                found = PendingServices(
+                    compaction={**found.compaction, **one.compaction},
+                    clustering={**found.clustering, **one.clustering},
+                    replaced={**found.replaced, **one.replaced},
+                )
+        return found
+
+    def reader(self, view: FileSystemView, schema_at: str | None = None) -> SliceReader:
+        """How the slices of a view are read, with the columns that the table has as of an instant (None: now).
+
+        :raises HudiError: a table without a schema, or with features that this release does not read.
+        """
+        table = self.table
+        refuse_unreadable(table.config)
+        scan = Scan(
+            storage=table.storage,
+            base_path=table.base_path,
+            config=table.config,
+            avro_schema=table.known_avro_schema(schema_at) or table.avro_schema,
+            view=view,
+            query=Query.SNAPSHOT,
+            columns=None,
+            condition=None,
+            begin=None,
+            end=None,
+            evolution=table.evolution_at(schema_at),
+        )
+        return scan.reader()
 
     def _belongs(self, folder: Folder, status: FileStatus) -> bool:
         name = parse_base_file_name(status.name)

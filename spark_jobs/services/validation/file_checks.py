@@ -115,7 +115,7 @@ def _retained_from(evidence: Evidence) -> str:
     """The first instant as of which everything must be readable; empty where nothing was cleaned."""
 
     def view() -> Any:
-        return evidence.view or build_view([], Visibility.of(evidence.timeline), evidence.table.pending)
+        return evidence.view or build_view([], Visibility.of(evidence.timeline), evidence.services)
 
     try:
         return earliest_readable(evidence.later, view, evidence.table.clock)

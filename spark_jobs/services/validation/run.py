@@ -12,8 +12,12 @@ from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
 from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.footer_checks import check_footers
+from spark_jobs.services.validation.index_checks import check_indexes
+from spark_jobs.services.validation.key_checks import check_keys
 from spark_jobs.services.validation.leftovers import check_leftovers
 from spark_jobs.services.validation.metadata_checks import check_metadata_table
+from spark_jobs.services.validation.rewrite_checks import check_rewrites
+from spark_jobs.services.validation.row_checks import check_rows
 from spark_jobs.services.validation.timeline_checks import check_archive, check_deadlines, check_instants
 
 OVERDUE_HOURS = 24
@@ -59,6 +63,11 @@ def _checks(
     yield "deadlines", lambda: check_deadlines(evidence, overdue_hours)
     yield "metadata table", lambda: check_metadata_table(evidence)
     yield "files", lambda: check_footers(evidence, progress)
+    if deep:
+        yield "contents", lambda: check_rows(evidence, progress)
+        yield "indexes", lambda: check_indexes(evidence, progress)
+        yield "records", lambda: check_keys(evidence, progress)
+        yield "rewrites", lambda: check_rewrites(evidence, progress)
 
 
 def _still_there(evidence: Evidence, found: list[Finding]) -> Iterator[Finding]:

@@ -13,10 +13,10 @@ from spark_jobs.services.validation.run import validate
 pytestmark = pytest.mark.unit
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
-TIMELINE_ALONE = {"tables/archived.before"}
-"""Not a table: the timeline of one, before Hudi archived it."""
+NO_TABLES = {"tables/archived.before", "old_tables/mor_v0"}
+"""The timeline of a table alone; logs of Hudi 0.5 with commits made by hand, which name other files."""
 TABLES = sorted(
-    {f"{one.parent.name}/{one.stem}" for one in FIXTURES.glob("*/*.zip")} - TIMELINE_ALONE
+    {f"{one.parent.name}/{one.stem}" for one in FIXTURES.glob("*/*.zip")} - NO_TABLES
     | {
         f"shared/{name}"
         for name in (
@@ -38,4 +38,22 @@ TABLES = sorted(
 def test_a_table_of_hudi_is_sound(name: str, unpack: Callable[[str], Path]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert [str(one) for one in validate(str(unpack(name)), deep=True)] == []
+        assert [str(one) for one in validate(str(with_source(unpack(name))), deep=True)] == []
+
+
+def with_source(base: Path) -> Path:
+    """A bootstrapped table is told where its source files are now."""
+    properties, source = base / ".hoodie" / "hoodie.properties", base.with_name(f"{base.name}_source")
+    if source.exists():
+        lines = properties.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if not line.startswith("hoodie.bootstrap.base.path")]
+        properties.write_text("".join([*kept, f"hoodie.bootstrap.base.path={source}\n"]))
+    return base
+
+
+def test_a_source_file_of_a_bootstrapped_table_is_gone(unpack: Callable[[str], Path]) -> None:
+    base = with_source(unpack("tables/bootstrap_mor"))
+    next(base.with_name("bootstrap_mor_source").rglob("*.parquet")).unlink()
+    (found,) = validate(str(base), deep=True)
+    assert found.invariant == 1
+    assert "bootstrap_mor_source" in found.what

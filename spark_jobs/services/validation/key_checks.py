@@ -1,0 +1,181 @@
+"""Invariant 2 over all rows (``--deep``): each key in one file group of its scope, and where the record index says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.keygen.virtual import virtual_keys_of, with_keys
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.record_locations import Located, RecordIndex
+from spark_jobs.core.read.slice_reader import SliceReader
+from spark_jobs.core.schema.meta_fields import RECORD_KEY
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.progress import Progress
+from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.metadata_checks import open_metadata_table
+from spark_jobs.services.validation.row_hash import hash_text
+
+_KEYS = np.dtype([("hash", "<u8"), ("slice", "<u4")])
+"""12 bytes for each row of a scope: all that is kept of it."""
+_Rows = npt.NDArray[np.void]
+_EXAMPLES = 5
+_INDEX_FOLDER = f".hoodie/metadata/{MetadataPartition.RECORD_INDEX.path}"
+_TWICE = "delete the key and write it again; insert and bulk_insert write a key twice where they are given it twice"
+_REBUILD_INDEX = "drop the index with Hudi (`hudi-cli metadata delete-record-index`), the next write builds it anew"
+
+
+def check_keys(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+    """A partition is the scope, or the whole table where a record index says so."""
+    if evidence.view is None:
+        return
+    has_index = MetadataPartition.RECORD_INDEX.path in evidence.table.config.metadata_partitions
+    slices = evidence.view.latest_slices()
+    keys = _KeyReader(evidence)
+    with progress.phase("keys", len(slices)) as phase:
+        for scope in [slices] if has_index else _by_partition(slices):
+            parts = []
+            for number, one in enumerate(scope):
+                found, fault = keys.hashes(one)
+                parts.append(_numbered(found, number))
+                if fault is not None:
+                    yield fault
+                phase.advance()
+            rows: _Rows = np.concatenate(parts) if parts else np.empty(0, _KEYS)
+            rows.sort(order=["hash", "slice"])
+            yield from _doubled(keys, scope, rows)
+            if has_index:
+                yield from _index(evidence, keys, scope, rows)
+
+
+def _by_partition(slices: Sequence[FileSlice]) -> list[list[FileSlice]]:
+    found: dict[str, list[FileSlice]] = {}
+    for one in slices:
+        found.setdefault(one.partition, []).append(one)
+    return list(found.values())
+
+
+def _numbered(hashes: npt.NDArray[np.uint64], number: int) -> _Rows:
+    rows: _Rows = np.empty(len(hashes), _KEYS)
+    rows["hash"], rows["slice"] = hashes, number
+    return rows
+
+
+class _KeyReader:
+    """Record keys of file slices as a snapshot query sees them."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        table = evidence.table
+        self._reader: SliceReader | None = None
+        if evidence.view is not None and evidence.view.latest_slices():
+            self._reader = evidence.reader(evidence.view)
+        self._virtual = virtual_keys_of(table.config)
+        self._columns: list[str] | None = [RECORD_KEY]
+        if BOOTSTRAP_BASE_PATH.of(table.config.properties):
+            self._columns = None  # all, so that the files are read that its rows are in
+        elif self._virtual is not None:
+            self._columns += list(dict.fromkeys(one.split(".")[0] for one in self._virtual.record_key_fields))
+
+    def batches(self, one: FileSlice) -> Iterator[pa.Array[Any]]:
+        if self._reader is None:
+            return
+        for batch in self._reader.read(one, self._columns):
+            yield with_keys(batch, self._virtual).column(RECORD_KEY)
+
+    def hashes(self, one: FileSlice) -> tuple[npt.NDArray[np.uint64], Finding | None]:
+        """A hash of each key, and what kept some from being read."""
+        parts: list[npt.NDArray[np.uint64]] = []
+        try:
+            parts += [hash_text(keys) for keys in self.batches(one)]
+        except HudiError as failure:
+            what = f"the rows of its slice can't be merged ({failure.what})"
+            todo = "restore its files from a copy of the table"
+            return np.empty(0, np.uint64), error(1, one.paths[0], what, todo)
+        return np.concatenate(parts) if parts else np.empty(0, np.uint64), None
+
+    def keys_with(self, one: FileSlice, hashes: npt.NDArray[np.uint64]) -> list[str]:
+        """The keys of a slice, among all its rows, that have one of a few hashes."""
+        found: list[str] = []
+        for keys in self.batches(one):
+            found += keys.filter(pa.array(np.isin(hash_text(keys), hashes))).to_pylist()
+        return found
+
+
+def _doubled(keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:
+    """Of hashes that come more than once the keys are compared, so that equal hashes alone are no finding."""
+    again = np.flatnonzero(rows["hash"][1:] == rows["hash"][:-1])
+    if not len(again):
+        return
+    pairs: dict[tuple[int, int], list[int]] = {}
+    firsts, seconds = rows["slice"][again], rows["slice"][again + 1]
+    for first, second, hashed in zip(firsts.tolist(), seconds.tolist(), rows["hash"][again].tolist(), strict=True):
+        pairs.setdefault((first, second), []).append(hashed)
+    for (first, second), hashes in sorted(pairs.items()):
+        some = np.array(hashes[:_EXAMPLES], np.uint64)
+        mine = keys.keys_with(scope[first], some)
+        if first == second:
+            twice = sorted({key for key in mine if mine.count(key) > 1})
+            if twice:
+                what = f"key {twice[0]!r} is in two of its rows ({len(hashes)} such key(s))"
+                yield warning(2, scope[first].paths[0], what, _TWICE)
+            continue
+        both = sorted(set(mine).intersection(keys.keys_with(scope[second], some)))
+        if both:
+            what = f"key {both[0]!r} is in it and in {scope[first].paths[0]} ({len(hashes)} such key(s))"
+            yield error(2, scope[second].paths[0], what, _TWICE)
+
+
+def _index(evidence: Evidence, keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:
+    """The record index, shard by shard, against the rows: both sorted by hash."""
+    places = {(one.partition, one.file_id): number for number, one in enumerate(scope)}
+    told: list[_Rows] = []
+    try:
+        for shard in RecordIndex.of(open_metadata_table(evidence)).shards:
+            told.append(_as_rows(shard.read_all(), places, len(scope)))
+    except HudiError as failure:
+        yield error(9, _INDEX_FOLDER, f"it is listed and unreadable ({failure.what})", _REBUILD_INDEX)
+        return
+    indexed: _Rows = np.concatenate(told) if told else np.empty(0, _KEYS)
+    indexed.sort(order=["hash", "slice"])
+    unknown = _only_in(rows, indexed)
+    for number in np.unique(unknown["slice"]).tolist():
+        hashes = unknown["hash"][unknown["slice"] == number]
+        names = keys.keys_with(scope[number], hashes[:1])
+        what = (
+            f"the record index does not tell that key {names[0]!r} is in its file group ({len(hashes)} such key(s)), "
+            "so that an upsert writes it a second time"
+        )
+        yield error(9, scope[number].paths[0], what, _REBUILD_INDEX)
+    stale = _only_in(indexed, rows)
+    if len(stale):
+        gone = int((stale["slice"] == len(scope)).sum())
+        what = f"it has {len(stale)} key(s) that are not where it says, {gone} of them in file groups that are gone"
+        yield warning(9, _INDEX_FOLDER, what, _REBUILD_INDEX)
+
+
+def _as_rows(located: Located, places: dict[tuple[str, str], int], nowhere: int) -> _Rows:
+    numbers = np.array([places.get((one.partition, one.file_id), nowhere) for one in located.locations], np.uint32)
+    rows: _Rows = np.empty(len(located.keys), _KEYS)
+    rows["hash"] = hash_text(located.keys)
+    rows["slice"] = numbers[located.codes] if len(located.codes) else 0
+    return rows
+
+
+def _only_in(rows: _Rows, others: _Rows) -> _Rows:
+    """Pairs of hash and slice that the others lack; both are sorted."""
+    if not len(rows) or not len(others):
+        return rows
+    at = np.searchsorted(others["hash"], rows["hash"])
+    # equal hashes are rare: the first few neighbours tell
+    found = np.zeros(len(rows), np.bool_)
+    for step in range(_EXAMPLES):
+        near = np.minimum(at + step, len(others) - 1)
+        found |= (others["hash"][near] == rows["hash"]) & (others["slice"][near] == rows["slice"])
+    return rows[~found]

@@ -1,0 +1,113 @@
+"""Invariants 1 and 4 (``--deep``): what compaction and clustering read and wrote, as long as both are still there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.names import join
+from spark_jobs.core.read.slice_reader import SliceReader
+from spark_jobs.core.schema.meta_fields import FILE_NAME
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey
+from spark_jobs.engine.progress import Progress
+from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.finding import Finding, error
+from spark_jobs.services.validation.row_hash import Fingerprint, hash_rows
+
+_ACTIONS = {
+    OperationType.COMPACT: Action.COMPACTION,
+    OperationType.LOG_COMPACT: Action.LOG_COMPACTION,
+    OperationType.CLUSTER: Action.REPLACE_COMMIT,
+}
+_TODO = "restore the table to before it, and run it again; with Hudi's own services report it to Hudi"
+
+
+def check_rewrites(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+    """Rows of the touched file groups right before and right after each service, as queries at these moments see them.
+
+    A service is passed over whose inputs were cleaned. Rows are compared as multisets by their hashes, but for
+    ``_hoodie_file_name``; nothing of them is kept.
+    """
+    done = [(instant, metadata) for instant, metadata in evidence.commits.items() if _is_rewrite(metadata)]
+    with progress.phase("services", len(done)) as phase:
+        for instant, metadata in done:
+            if evidence.view is not None and _has_inputs(evidence, instant, metadata):
+                yield from _check(evidence, instant, metadata)
+            phase.advance()
+
+
+def _is_rewrite(metadata: CommitMetadata) -> bool:
+    return _kind(metadata) in _ACTIONS and bool(metadata.touched_file_groups())
+
+
+def _kind(metadata: CommitMetadata) -> OperationType:
+    return OperationType.COMPACT if metadata.compacted else metadata.operation_type
+
+
+def _has_inputs(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> bool:
+    """Whether all that the plan names is still on storage; without its plan nobody knows."""
+    requested = Instant(instant.timestamp, _ACTIONS[_kind(metadata)], State.REQUESTED)
+    try:
+        raw = evidence.timeline.plan(requested, evidence.table.clock)
+    except HudiError:
+        return False
+    slices = list(raw.get("operations") or ())
+    for group in (raw.get("clusteringPlan") or {}).get("inputGroups") or ():
+        slices += group["slices"] or ()
+    names = (
+        join(one["partitionPath"] or "", path.rsplit("/", 1)[-1])
+        for one in slices
+        for path in (one.get("dataFilePath"), *(one.get("deltaFilePaths") or ()))
+        if path
+    )
+    return bool(slices) and all(name in evidence.on_storage for name in names)
+
+
+def _check(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> Iterator[Finding]:
+    touched = metadata.touched_file_groups()
+    before_time = str(int(instant.timestamp) - 1).zfill(len(instant.timestamp))
+    if _kind(metadata) is OperationType.CLUSTER:
+        yield from _compare(evidence, instant, before_time, [touched])
+    else:
+        yield from _compare(evidence, instant, before_time, [frozenset({key}) for key in sorted(touched)])
+
+
+def _compare(
+    evidence: Evidence, instant: Instant, before_time: str, several: Sequence[frozenset[GroupKey]]
+) -> Iterator[Finding]:
+    before, after = evidence.view_at(before_time), evidence.view_at(instant.timestamp)
+    if before is None or after is None:
+        return
+    # both moments are read with the columns of the later one
+    reads = [evidence.reader(view, instant.timestamp) for view in (before, after)]
+    for keys in several:
+        slices = [_of_groups(view, keys) for view in (before, after)]
+        path = slices[1][0].paths[0] if slices[1] else evidence.instant_path(instant)
+        if not any(one.base_instant == instant.timestamp or one.log_files for one in slices[1]) and slices[1]:
+            continue  # its own output was cleaned
+        try:
+            rows_before, rows_after = (_fingerprint(read, some) for read, some in zip(reads, slices, strict=True))
+        except HudiError as failure:
+            what = f"the rows before and after {instant} can't be read ({failure.what})"
+            yield error(1, path, what, "restore the files from a copy of the table")
+            continue
+        if rows_before != rows_after:
+            counts = f"{rows_before.rows} rows went in and {rows_after.rows} came out"
+            same = ", of which some differ" if rows_before.rows == rows_after.rows else ""
+            yield error(4, path, f"{instant} did not keep the rows: {counts}{same}", _TODO)
+
+
+def _of_groups(view: FileSystemView, keys: frozenset[GroupKey]) -> list[FileSlice]:
+    return [one for one in view.latest_slices() if (one.partition, one.file_id) in keys]
+
+
+def _fingerprint(reader: SliceReader, slices: Sequence[FileSlice]) -> Fingerprint:
+    columns = [name for name in reader.schema.names if name != FILE_NAME]
+    found = Fingerprint()
+    for one in slices:
+        for batch in reader.read(one, columns):
+            found = found.with_rows(hash_rows(batch))
+    return found

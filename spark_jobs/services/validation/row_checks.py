@@ -1,0 +1,181 @@
+"""What only the rows tell (``--deep``): every page and block is read, meta columns and key indexes are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.base_file import (
+    FooterIndex,
+    footer_index,
+    java_min_max,
+    java_order,
+    open_base_file,
+    read_batches,
+)
+from spark_jobs.core.files.delete_records import decode_delete_records
+from spark_jobs.core.files.log_block import BlockType, LogBlock
+from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
+from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.files.names import BaseFileName, join, parse_base_file_name
+from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
+from spark_jobs.engine.progress import Progress
+from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.finding import Finding, error, warning
+
+_FILES_AT_ONCE = 4
+"""A few: each holds a batch of rows, and a log its largest block."""
+_WHOLE = "restore it from a copy of the table, or roll back the write that made it"
+_REWRITE = "rewrite its file group by clustering, and find the writer that did this"
+
+
+def check_rows(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+    """Every base and log file of every slice that a reader may see."""
+    if evidence.view is None:
+        return
+    paths = sorted(path for group in evidence.view.all_groups() for one in group.slices for path in one.paths)
+    with progress.phase("rows", len(paths)) as phase, ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
+        for begin in range(0, len(paths), 16 * _FILES_AT_ONCE):
+            for found in pool.map(lambda path: _check(evidence, path), paths[begin : begin + 16 * _FILES_AT_ONCE]):
+                phase.advance()
+                yield from found
+
+
+def _check(evidence: Evidence, path: str) -> list[Finding]:
+    whole = join(evidence.table.base_path, path)
+    name = parse_base_file_name(path.rsplit("/", 1)[-1])
+    try:
+        if name is None:
+            return list(_check_log(evidence, path, whole))
+        if BASE_FILE_FORMAT.of(evidence.table.config.properties) is not BaseFileFormat.PARQUET:
+            return []
+        return list(_check_base(evidence, path, whole, name))
+    except HudiError as failure:
+        if evidence.table.storage.stat(whole) is None:
+            return []
+        return [error(5, path, f"its rows are unreadable ({failure.what})", _WHOLE)]
+
+
+def _check_base(evidence: Evidence, path: str, whole: str, name: BaseFileName) -> Iterator[Finding]:
+    with open_base_file(evidence.table.storage, whole) as file:
+        try:
+            index = footer_index(file)
+        except HudiError:
+            index = FooterIndex(None, None)  # told by the check of footers
+        faults: dict[str, Finding] = {}  # the first of each kind is enough
+        rows = 0
+        for batch in read_batches(file, name=path):
+            rows += batch.num_rows
+            for what, finding in _faults(evidence, path, name, batch, index):
+                faults.setdefault(what, finding)
+        if rows != file.metadata.num_rows:
+            what = f"it has {rows} rows, and its footer tells of {file.metadata.num_rows}"
+            faults["count"] = error(5, path, what, _WHOLE)
+    yield from faults.values()
+
+
+def _faults(
+    evidence: Evidence, path: str, name: BaseFileName, batch: pa.RecordBatch, index: FooterIndex
+) -> Iterator[tuple[str, Finding]]:
+    partition = path.rpartition("/")[0]
+    names = batch.schema.names
+    if not evidence.table.config.populate_meta_fields or RECORD_KEY not in names or not batch.num_rows:
+        return
+    keys = batch.column(RECORD_KEY)
+    empty = keys.null_count or pc.any(pc.equal(pc.binary_length(keys), 0)).as_py()
+    if empty:
+        yield "empty", error(2, path, f"a row has no {RECORD_KEY}", _REWRITE)
+        return
+    other = _other(batch, PARTITION_PATH, partition) if PARTITION_PATH in names else None
+    if other is not None:
+        yield "partition", error(2, path, f"a row has {PARTITION_PATH} {other!r}", _REWRITE)
+    for other in _file_names(batch, name) if FILE_NAME in names else ():
+        yield "file", error(2, path, f"a row has {FILE_NAME} {other!r}", _REWRITE)
+    if COMMIT_TIME in names:
+        yield from _commit_times(evidence, path, name.instant, batch.column(COMMIT_TIME))
+    yield from _key_index(path, keys, index)
+
+
+def _other(batch: pa.RecordBatch | pa.Table, column: str, wanted: str) -> str | None:
+    """A value of a column that is not the wanted one; None where all are."""
+    differs = pc.fill_null(pc.not_equal(batch.column(column), wanted), True)
+    if not pc.any(differs).as_py():
+        return None
+    return str(batch.column(column).filter(differs)[0].as_py())
+
+
+def _file_names(batch: pa.RecordBatch, name: BaseFileName) -> Iterator[str]:
+    """File names of rows that the file can't have: Hudi before 0.10 left the rows that it copied the name of the older
+    file of the same group.
+    """
+    for found in batch.column(FILE_NAME).unique().to_pylist():
+        other = parse_base_file_name(found or "")
+        if other is None or other.file_id != name.file_id or other.instant > name.instant:
+            yield str(found)
+
+
+def _commit_times(evidence: Evidence, path: str, instant: str, times: pa.Array[Any]) -> Iterator[tuple[str, Finding]]:
+    for time in times.unique().to_pylist():
+        if time is None or time > instant:
+            yield "late", error(2, path, f"a row has {COMMIT_TIME} {time}, which is not up to {instant}", _REWRITE)
+        elif time in evidence.undone and time not in evidence.done:
+            yield "undone", error(2, path, f"a row has {COMMIT_TIME} {time}, which was rolled back", _REWRITE)
+        elif time not in evidence.done:
+            what = f"a row has {COMMIT_TIME} {time}, which is on neither timeline"
+            yield "unknown", error(8, path, what, "restore the archive from a copy of the table")
+
+
+def _key_index(path: str, keys: pa.Array[Any], index: FooterIndex) -> Iterator[tuple[str, Finding]]:
+    hides = "look-ups of this key miss it, and an upsert writes it a second time"
+    if index.bloom is not None:
+        found = index.bloom.contains(keys)
+        if not found.all():
+            missed = keys.filter(pa.array(~found))[0].as_py()
+            yield "bloom", error(5, path, f"its bloom filter does not know its key {missed!r}: {hides}", _REWRITE)
+    if index.key_range is not None:
+        low, high = (java_order(key) for key in index.key_range)
+        for key in java_min_max(keys):
+            if not low <= java_order(key) <= high:
+                what = f"its key {key!r} is out of the range of its footer: {hides}"
+                yield "range", error(5, path, what, _REWRITE)
+
+
+def _check_log(evidence: Evidence, path: str, whole: str) -> Iterator[Finding]:
+    partition = path.rpartition("/")[0]
+    is_committed = path in evidence.written
+    with evidence.table.storage.open_input(whole) as file:
+        for block in read_blocks(file):
+            if block.is_corrupt:
+                what = f"bytes {block.start} to {block.end} are no log block: readers pass over them"
+                kind, todo = (error, _WHOLE) if is_committed else (warning, "compaction takes it away")
+                yield kind(5, path, what, todo)
+            else:
+                yield from _check_block(evidence, path, partition, block)
+
+
+def _check_block(evidence: Evidence, path: str, partition: str, block: LogBlock) -> Iterator[Finding]:
+    try:
+        if block.type is BlockType.DELETE_BLOCK:
+            for part in decode_delete_records(block.read_content()):
+                if part.keys.null_count:
+                    yield error(2, path, f"the delete block at byte {block.start} has a record without key", _WHOLE)
+        elif block.type in ROW_BLOCKS:
+            rows = read_rows(block)
+            if block.type is not BlockType.CDC_DATA_BLOCK and evidence.table.config.populate_meta_fields:
+                yield from _check_log_rows(path, partition, block, rows)
+    except HudiError as failure:
+        yield error(5, path, f"the block at byte {block.start} is unreadable ({failure.what})", _WHOLE)
+
+
+def _check_log_rows(path: str, partition: str, block: LogBlock, rows: pa.Table) -> Iterator[Finding]:
+    if RECORD_KEY in rows.schema.names and rows.column(RECORD_KEY).null_count:
+        yield error(2, path, f"a row of the block at byte {block.start} has no {RECORD_KEY}", _WHOLE)
+    other = _other(rows, PARTITION_PATH, partition) if PARTITION_PATH in rows.schema.names else None
+    if other is not None:
+        yield error(2, path, f"a row of the block at byte {block.start} has {PARTITION_PATH} {other!r}", _WHOLE)

@@ -1,0 +1,158 @@
+"""Invariants 3, 8 and 12: each harm to a timeline is found, and the file named."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.table import HudiTable
+from spark_jobs.services.validation.run import validate
+from tests.unit.services.validation.damage import data_files, findings, instant_file, make_old, the_finding
+
+pytestmark = pytest.mark.unit
+
+Unpack = Callable[[str], Path]
+
+
+def test_an_instant_that_two_actions_have(unpack: Unpack) -> None:
+    base = unpack("tables/cow_upserts")
+    time = instant_file(base, ".commit").name.split(".")[0]
+    (base / ".hoodie" / f"{time}.replacecommit.requested").touch()
+    found = the_finding(base, 3)
+    assert (found.severity, found.path) == ("ERROR", f".hoodie/{time}.replacecommit")
+    assert "is taken by 2 actions (commit, replacecommit)" in found.what
+
+
+def test_a_savepoint_shares_the_time_of_its_commit(unpack: Unpack) -> None:
+    base = unpack("tables/archived")
+    assert any(base.glob(".hoodie/*.savepoint"))
+    assert findings(base) == []
+
+
+def test_a_time_that_is_in_no_calendar(unpack: Unpack) -> None:
+    base = unpack("tables/cow_upserts")
+    (base / ".hoodie" / "20261399000000000.commit.requested").touch()
+    assert findings(base) == [(3, "ERROR", ".hoodie/20261399000000000.commit.requested")]
+
+
+@pytest.mark.parametrize(("gone", "named"), [(".commit.requested", "requested"), (".inflight", "inflight")])
+def test_a_completed_instant_without_a_state(unpack: Unpack, gone: str, named: str) -> None:
+    base = unpack("tables/cow_upserts")
+    instant_file(base, gone).unlink()
+    found = the_finding(base, 3)
+    assert (found.severity, found.path) == ("WARNING", f".hoodie/{instant_file(base, '.commit').name}")
+    assert found.what == f"it is completed without its {named} file"
+
+
+def test_an_execution_without_its_plan(unpack: Unpack) -> None:
+    base = unpack("tables/mor_pending_compaction")
+    requested = instant_file(base, ".compaction.requested")
+    inflight = requested.rename(requested.with_name(requested.name.replace("requested", "inflight")))
+    assert (3, "ERROR", f".hoodie/{inflight.name}") in findings(base)
+    assert (3, "ERROR", f".hoodie/{requested.name}") in findings(base)
+
+
+@pytest.mark.parametrize("kept", [100, 1])
+def test_commit_metadata_that_was_cut(unpack: Unpack, kept: int) -> None:
+    base = unpack("tables/cow_upserts")
+    commit = instant_file(base, ".commit", 1)
+    commit.write_bytes(commit.read_bytes()[:kept])
+    assert (3, "ERROR", f".hoodie/{commit.name}") in findings(base)
+
+
+def test_commit_metadata_that_is_empty(unpack: Unpack) -> None:
+    base = unpack("tables/cow_upserts")
+    commit = instant_file(base, ".commit", 1)
+    commit.write_bytes(b"")
+    assert (3, "WARNING", f".hoodie/{commit.name}") in findings(base)
+
+
+@pytest.mark.parametrize("ending", [".clean", ".rollback", ".savepoint"])
+def test_a_result_that_is_unreadable(unpack: Unpack, ending: str) -> None:
+    base = unpack("tables/archived")
+    result = instant_file(base, ending)
+    result.write_bytes(result.read_bytes()[:-20])
+    found = the_finding(base, 3)
+    assert (found.severity, found.path) == ("ERROR", f".hoodie/{result.name}")
+
+
+def test_a_clean_that_died_while_it_wrote_its_result(unpack: Unpack) -> None:
+    base = unpack("tables/cow_clustered")
+    instant_file(base, ".clean").write_bytes(b"")
+    assert findings(base) == [(3, "WARNING", f".hoodie/{instant_file(base, '.clean').name}")]
+
+
+def test_a_plan_that_is_unreadable(unpack: Unpack) -> None:
+    base = unpack("tables/mor_pending_compaction")
+    requested = instant_file(base, ".compaction.requested")
+    requested.write_bytes(b"no Avro")
+    assert (3, "ERROR", f".hoodie/{requested.name}") in findings(base)
+
+
+def test_an_instant_that_left_the_timeline_for_nowhere(unpack: Unpack) -> None:
+    base = unpack("tables/cow_upserts")
+    time = instant_file(base, ".commit", 0).name.split(".")[0]
+    for one in base.glob(f".hoodie/{time}.*"):
+        one.unlink()
+    found = the_finding(base, 8)
+    assert (found.severity, found.path) == ("ERROR", f".hoodie/{time}")
+    assert f"instant {time} is named by the write stats of" in found.what
+
+
+def test_an_archive_that_lost_a_file(unpack: Unpack) -> None:
+    base = unpack("tables/archived")
+    for one in base.glob(".hoodie/archived/.commits_.archive.*"):
+        one.unlink()
+    assert findings(base) == []  # all files are younger; only rows tell of the time before
+    assert {one[:2] for one in findings(base, deep=True)} == {(8, "ERROR")}
+
+
+def test_an_archive_that_is_unreadable(unpack: Unpack) -> None:
+    base = unpack("tables/archived")
+    for one in base.glob(".hoodie/archived/.commits_.archive.*"):
+        one.write_bytes(b"no log block")
+    assert (8, "ERROR", ".hoodie/archived") in findings(base)
+
+
+def test_archival_went_past_a_pending_write(unpack: Unpack) -> None:
+    base = unpack("tables/archived")
+    (base / ".hoodie" / "20261121163000000.deltacommit.requested").touch()
+    assert (8, "ERROR", ".hoodie/archived") in findings(base)
+
+
+def test_the_commit_of_a_savepoint_was_archived(unpack: Unpack) -> None:
+    base = unpack("tables/archived")
+    archived = [
+        one for one in HudiTable.open(str(base)).archived_timeline().instants if one.action.value == "deltacommit"
+    ]
+    shutil.copy(instant_file(base, ".savepoint"), base / ".hoodie" / f"{archived[-1].timestamp}.savepoint")
+    assert (8, "ERROR", ".hoodie/archived") in findings(base)
+
+
+def test_a_pending_instant_past_its_deadline(unpack: Unpack) -> None:
+    base = unpack("tables/mor_pending_compaction")
+    requested = instant_file(base, ".compaction.requested")
+    make_old(requested, 23)
+    assert findings(base) == []
+    make_old(requested, 2)
+    found = the_finding(base, 12)
+    assert (found.severity, found.path) == ("WARNING", f".hoodie/{requested.name}")
+    assert found.todo.startswith("execute it: compact.py --mode execute --instant-time ")
+    assert validate(str(base), overdue_hours=48) == []
+
+
+def test_a_pending_write_without_a_pulse(unpack: Unpack) -> None:
+    base = unpack("tables/cow_upserts")
+    pending = base / ".hoodie" / "20991231000000000.commit.requested"
+    pending.touch()
+    assert findings(base) == []  # whoever began it may be at work
+    beat = base / ".hoodie" / ".heartbeat" / "20991231000000000"
+    beat.parent.mkdir(exist_ok=True)
+    beat.touch()
+    assert findings(base) == []
+    make_old(beat, 1)
+    assert findings(base) == [(12, "WARNING", f".hoodie/{pending.name}")]
+    assert data_files(base)
