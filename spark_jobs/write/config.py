@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from spark_jobs.core.config import operation_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.operation_keys import DuplicatePolicy, OverwriteMode
 from spark_jobs.core.config.table_keys import HIVE_STYLE, URL_ENCODE
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.log_format import log_format
@@ -15,12 +17,15 @@ from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload, payload_of
 from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.key_settings import agree, resolve_keys, resolve_meta_fields
 from spark_jobs.write.pack import SizeSettings
 
-SUPPORTED = (Operation.UPSERT, Operation.INSERT, Operation.BULK_INSERT, Operation.DELETE)
+NEEDS_A_TABLE = (Operation.DELETE, Operation.DELETE_PARTITION)
+REPLACES = (Operation.INSERT_OVERWRITE, Operation.INSERT_OVERWRITE_TABLE, Operation.DELETE_PARTITION)
+"""Operations that take the place of file groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +55,32 @@ class WriteConfig:
     @property
     def is_merge_on_read(self) -> bool:
         return self.table_type is TableType.MERGE_ON_READ
+
+    @property
+    def action(self) -> Action:
+        """What the write is on the timeline."""
+        if self.operation in REPLACES:
+            return Action.REPLACE_COMMIT
+        return Action.DELTA_COMMIT if self.is_merge_on_read else Action.COMMIT
+
+    @property
+    def duplicates(self) -> DuplicatePolicy:
+        """What happens to records whose keys the table has; only an insert has a choice."""
+        if self.operation is not Operation.INSERT:
+            return DuplicatePolicy.NONE
+        if operation_keys.DROP_DUPLICATES.of(self.properties):
+            return DuplicatePolicy.DROP
+        return operation_keys.DUPLICATE_POLICY.of(self.properties)
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether the write has to know which of its records the table has."""
+        return self.operation in (Operation.UPSERT, Operation.DELETE) or self.duplicates is not DuplicatePolicy.NONE
+
+    @property
+    def concatenates(self) -> bool:
+        """Whether records go into a base file without a look at the keys in it."""
+        return self.operation is Operation.INSERT and operation_keys.ALLOW_DUPLICATES_ON_INSERT.of(self.properties)
 
     @property
     def combine(self) -> bool:
@@ -87,13 +118,9 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
     resolved = options.effective()
     given = options.hoodie_properties()
     properties = {**(table.config.properties if table else {}), **given}
-    operation = resolved.op or Operation.UPSERT
-    if operation not in SUPPORTED:
-        raise ConfigError(
-            f"--op {operation} is not supported by this release", todo="use one of " + ", ".join(SUPPORTED)
-        )
+    operation = _operation(resolved.op or Operation.UPSERT, properties)
     own = table.config if table else None
-    if own is None and operation is Operation.DELETE:
+    if own is None and operation in NEEDS_A_TABLE:
         raise TableNotFoundError(
             f"there is no table at {options.base_path} to delete from", todo="check --base-path", path=options.base_path
         )
@@ -141,9 +168,32 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
     )
     config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
     keys.INDEX_TYPE.of(properties)
+    operation_keys.SORT_MODE.of(properties)
+    operation_keys.DUPLICATE_POLICY.of(properties)
     log_format(properties)
     _refuse_wrong_file_settings(properties)
     return config
+
+
+def _operation(asked: Operation, properties: Mapping[str, str]) -> Operation:
+    """What the write does, as Hudi's Spark writer deduces it.
+
+    :raises ConfigError: duplicates can't be dropped by a bulk insert, which looks nothing up.
+    """
+    if operation_keys.DROP_DUPLICATES.of(properties):
+        if asked is Operation.BULK_INSERT:
+            raise ConfigError(
+                f"{operation_keys.DROP_DUPLICATES.name}=true can't be used with bulk_insert, which looks no keys up",
+                todo="use insert",
+                key=operation_keys.DROP_DUPLICATES.name,
+            )
+        if asked is Operation.UPSERT:
+            return Operation.INSERT
+    static = operation_keys.OVERWRITE_MODE.of(properties) is OverwriteMode.STATIC
+    if asked is Operation.INSERT_OVERWRITE and static:
+        named = operation_keys.STATIC_OVERWRITE_PARTITIONS.of(properties)
+        return asked if named else Operation.INSERT_OVERWRITE_TABLE
+    return asked
 
 
 def _refuse_wrong_file_settings(properties: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from spark_jobs.core.table import HudiTable
@@ -15,7 +16,9 @@ from spark_jobs.write.once import settle
 
 def committed(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -> JobResult:
     """The result of a completed write."""
-    stats = metadata.write_stats
+    stats, replaced = metadata.write_stats, metadata.replaced_file_ids
+    partitions = {stat.partition_path for stat in stats}.union(replaced or ())
+    counts = {} if replaced is None else {"replaced_file_groups": sum(map(len, replaced.values()))}
     return JobResult(
         action=instant.action.value,
         state=JobState.COMPLETED,
@@ -29,7 +32,7 @@ def committed(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -
         inserts=sum(stat.num_inserts for stat in stats),
         updates=sum(stat.num_update_writes for stat in stats),
         deletes=sum(stat.num_deletes for stat in stats),
-        extra={"operation": config.operation.value, "partitions": len({stat.partition_path for stat in stats})},
+        extra={"operation": config.operation.value, "partitions": len(partitions), **counts},
     )
 
 
@@ -40,6 +43,19 @@ def already_done(config: WriteConfig, instant: Instant, metadata: CommitMetadata
         result,
         reason=f"instant {instant.timestamp} already did this write (idempotency key {config.options.idempotency_key})",
         extra={**result.extra, "repeated": True},
+    )
+
+
+def nothing_to_delete(config: WriteConfig, partitions: Sequence[str]) -> JobResult:
+    """The result of a delete_partition that found no file group to take off."""
+    shown = ", ".join(repr(one) for one in partitions[:5]) + (", ..." if len(partitions) > 5 else "")
+    return JobResult(
+        action=config.action.value,
+        state=JobState.NOTHING_TO_DO,
+        base_path=config.options.base_path,
+        table=config.name,
+        reason=f"no rows are in the partitions to delete ({shown or 'no partition matches'})",
+        extra={"operation": config.operation.value, "partitions": 0},
     )
 
 

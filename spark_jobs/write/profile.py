@@ -1,6 +1,5 @@
-"""How many records go where, counted before anything is written.
-
-Hudi:  WorkloadProfile), and its form in the inflight file.
+"""How many records go where, counted before anything is written (Hudi: WorkloadProfile), and its form in the inflight
+file.
 """
 
 from __future__ import annotations
@@ -40,6 +39,10 @@ class WorkloadProfile:
                 updates[bucket] = count
                 partition_of[bucket] = partition
         return WorkloadProfile(updates, inserts, partition_of)
+
+    def inserts_alone(self) -> WorkloadProfile:
+        """Without the records that the table has."""
+        return WorkloadProfile({}, self.inserts, {})
 
     def partitions(self) -> set[str]:
         return {*self.inserts, *self.partition_of.values()}

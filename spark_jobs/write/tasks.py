@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from spark_jobs.core.handles.append import append_changes
 from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
@@ -26,6 +27,8 @@ BUCKET = "_pyhudi_bucket"
 STAT_SCHEMA = "stat string"
 MAX_OPEN_FILES = 64
 """Of one task: each holds buffers of a row group."""
+GATHERED_BYTES = 64 << 20
+"""Records of many partitions that a task holds, so that each partition's come together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +117,17 @@ def _records(rows: pa.Table, context: WriteContext) -> pa.Table:
 
 
 def bulk_insert_batches(
-    batches: Iterator[pa.RecordBatch], context: WriteContext, scope: TaskScope, seed: str, rules: RecordRules
+    batches: Iterator[pa.RecordBatch],
+    context: WriteContext,
+    scope: TaskScope,
+    seed: str,
+    rules: RecordRules,
+    most: int = MAX_OPEN_FILES,
 ) -> Iterator[WriteStat]:
     """Write a task's records straight to new file groups, one open file for each partition.
 
-    At most :data:`MAX_OPEN_FILES` are open: beyond, the one that was written to least recently is closed, and the
-    next records of its partition begin another file.
+    At most ``most`` are open: beyond, the one that was written to least recently is closed, and the next records of its
+    partition begin another file. So that these are few, batches of many partitions are gathered up first.
 
     :param seed: a UUID of the driver; file-id prefixes are derived from it, the task's number and the partition, so
         that every attempt of the task names the same file groups.
@@ -128,15 +136,15 @@ def bulk_insert_batches(
     handles: dict[str, CreateHandle] = {}  # least recently used first
     suffixes: dict[str, int] = {}
     try:
-        for batch in batches:
-            rows = _records(pa.Table.from_batches([batch]), context)
+        for gathered in _gathered(batches, most):
+            rows = _records(gathered, context)
             deleted = deleted_mask(rows, all_deleted=rules.all_deleted)
             if deleted.any():
                 rows = rows.filter(pa.array(~deleted))
             for partition, part in split_by_partition(rows):
                 handle = handles.pop(partition, None)
                 if handle is None:
-                    while len(handles) >= MAX_OPEN_FILES:
+                    while len(handles) >= most:
                         oldest = next(iter(handles))
                         suffixes[oldest] = handles[oldest].next_suffix
                         stats = handles[oldest].close()
@@ -152,6 +160,23 @@ def bulk_insert_batches(
         for handle in handles.values():
             handle.abort()
         raise
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.Table]:
+    """The batches one by one; those of more than ``most`` partitions joined up to :data:`GATHERED_BYTES`, as each of
+    them would begin files anew. Where files are written one after the other they come sorted.
+    """
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        scattered = most > 1 and pc.count_distinct(batch.column(PARTITION_PATH)).as_py() > most
+        if not scattered or size >= GATHERED_BYTES:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def split_by_partition(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -11,7 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.core.config import write_keys
-from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.config.operation_keys import DUPLICATE_POLICY, DuplicatePolicy
+from spark_jobs.core.errors import BadRecordError, WriteConflictError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
@@ -23,9 +25,18 @@ from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import parallelism, task_scope
 from spark_jobs.options.choices import Operation
-from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.pack import InsertShare, average_record_size, by_partition, pack_inserts, small_files
+from spark_jobs.write.config import REPLACES, WriteConfig
+from spark_jobs.write.overwrite import ReplacedGroups, overwritten_partitions, replaced_groups
+from spark_jobs.write.pack import (
+    InsertShare,
+    SizeSettings,
+    average_record_size,
+    by_partition,
+    pack_inserts,
+    small_files,
+)
 from spark_jobs.write.profile import WorkloadProfile, workload_metadata
+from spark_jobs.write.publish import Written
 from spark_jobs.write.routes import (
     AppendRoute,
     CreateRoute,
@@ -43,8 +54,26 @@ _BOUNDS, _BUCKETS = "_pyhudi_bounds", "_pyhudi_buckets"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """The records of a write with their places in ``slices`` of ``view``, and how many go where.
+
+    ``replaced`` is what an overwrite takes the place of, ``dropped`` how many records an insert leaves out.
+    """
+
+    view: FileSystemView
+    slices: Mapping[int, FileSlice]
+    tagged: DataFrame
+    profile: WorkloadProfile
+    replaced: ReplacedGroups | None
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpsertJob:
-    """One upsert, insert or delete on an open table; ``keyed`` has key and partition path beside the data columns."""
+    """One upsert, insert, overwrite or delete on an open table.
+
+    ``keyed`` has key and partition path beside the data columns.
+    """
 
     spark: SparkSession
     config: WriteConfig
@@ -53,11 +82,25 @@ class UpsertJob:
     context: WriteContext
     progress: Progress
 
-    def run(self, to_inflight: Callable[[bytes], None]) -> list[WriteStat]:
-        """Write everything; ``to_inflight`` is called with the workload profile before the first file is made.
+    def run(self, to_inflight: Callable[[bytes], None]) -> Written:
+        """Write everything; ``to_inflight`` is called with the workload profile before the first file is made."""
+        with self.workload() as work:
+            with self.progress.phase("plan"):
+                shares = self.pack(work)
+                plan, insert_buckets = self._route(work.view, work.slices, work.profile, shares)
+                metadata = workload_metadata(self.config.operation.value, work.slices, work.profile, shares)
+                to_inflight(metadata.encode())
+            with self.progress.phase("write"):
+                stats = self._write(work.tagged, plan, insert_buckets)
+        notes = {"dropped_duplicates": work.dropped} if work.dropped else {}
+        return Written(stats=stats, replaced=work.replaced, notes=notes)
 
-        The rows are computed once and kept: a source that answered otherwise at a second reading would send a record to
-        another file group than the one that holds its key.
+    @contextmanager
+    def workload(self) -> Iterator[Workload]:
+        """The records with their places, counted.
+
+        They are computed once and kept until the end: a source that answered otherwise at a second reading would send a
+        record to another file group than the one that holds its key.
         """
         keyed = self.keyed.persist()
         located: DataFrame | None = None
@@ -65,36 +108,46 @@ class UpsertJob:
             with self.progress.phase("tag"):
                 counts = {row[0]: row[1] for row in keyed.groupBy(PARTITION_PATH).count().collect()}
                 view = self.table.view(sorted(counts))
+                replaced = None
+                if self.config.operation in REPLACES:
+                    partitions = overwritten_partitions(self.config, self.table, counts)
+                    replaced = replaced_groups(self.table, self.config.operation, partitions)
+                    view = FileSystemView((), view.visibility, {})  # what is there takes no records
                 slices = number_slices(view.latest_slices())
                 located = self._locate(keyed, slices, sum(counts.values()))
                 tagged = tag(keyed, located, sum(counts.values()))
-                profile = WorkloadProfile.collect(tagged)
-            with self.progress.phase("plan"):
-                shares = self._pack(view, profile)
-                plan, insert_buckets = self._route(view, slices, profile, shares)
-                to_inflight(workload_metadata(self.config.operation.value, slices, profile, shares).encode())
-            with self.progress.phase("write"):
-                return self._write(tagged, plan, insert_buckets)
+                profile, dropped = WorkloadProfile.collect(tagged), 0
+                if self.config.duplicates is not DuplicatePolicy.NONE:
+                    dropped = sum(profile.updates.values())
+                    self._refuse_duplicates(dropped)
+                    tagged, profile = tagged.where(F.col(BUCKET).isNull()), profile.inserts_alone()
+            yield Workload(view=view, slices=slices, tagged=tagged, profile=profile, replaced=replaced, dropped=dropped)
         finally:
             keyed.unpersist()
             if located is not None:
                 located.unpersist()
 
+    def _refuse_duplicates(self, found: int) -> None:
+        if found and self.config.duplicates is DuplicatePolicy.FAIL:
+            raise BadRecordError(
+                f"the table has the keys of {found} records of this insert, and {DUPLICATE_POLICY.name}=fail",
+                todo="take them out of the source, or upsert",
+            )
+
     def _locate(self, keyed: DataFrame, slices: Mapping[int, FileSlice], incoming: int) -> DataFrame | None:
-        """Which records the table has; an insert does not ask."""
-        if self.config.operation is Operation.INSERT:
+        """Which records the table has; an insert asks where it must not write them a second time."""
+        if not self.config.looks_up:
             return None
         stored = StoredKeys(self.config.virtual_keys, self.context.file_format.schema)
         located = locate(self.spark, keyed, self.context.base_path, slices, incoming, stored)
         return None if located is None else located.persist()
 
-    def _pack(self, view: FileSystemView, profile: WorkloadProfile) -> Mapping[str, list[InsertShare]]:
+    def pack(self, work: Workload) -> Mapping[str, list[InsertShare]]:
+        """By partition path, which file groups take how many of its inserts."""
+        view, profile = work.view, work.profile
         if self.config.operation is Operation.DELETE:
             return {}
-        record_size = average_record_size(
-            self._commits(), self.config.sizes, write_keys.SIZE_ESTIMATION_THRESHOLD.of(self.config.properties)
-        )
-        sizes = replace(self.config.sizes, record_size=record_size)
+        sizes = self.sizes()
         pending = {**self.table.pending.compaction, **self.table.pending.clustering}
         open_slices = [one for one in view.latest_slices() if (one.partition, one.file_id) not in pending]
         groups = by_partition(open_slices)
@@ -104,6 +157,13 @@ class UpsertJob:
             )
             for partition, count in profile.inserts.items()
         }
+
+    def sizes(self) -> SizeSettings:
+        """With the record size that the commits tell."""
+        record_size = average_record_size(
+            self._commits(), self.config.sizes, write_keys.SIZE_ESTIMATION_THRESHOLD.of(self.config.properties)
+        )
+        return replace(self.config.sizes, record_size=record_size)
 
     def _commits(self) -> Iterator[tuple[Instant, CommitMetadata]]:
         for instant in reversed(self.table.timeline.completed_commits()):
@@ -143,6 +203,8 @@ class UpsertJob:
         """The tasks that the user asked for; 0 where nobody did."""
         by_operation = {
             Operation.INSERT: write_keys.INSERT_PARALLELISM,
+            Operation.INSERT_OVERWRITE: write_keys.INSERT_PARALLELISM,
+            Operation.INSERT_OVERWRITE_TABLE: write_keys.INSERT_PARALLELISM,
             Operation.DELETE: write_keys.DELETE_PARALLELISM,
         }
         return by_operation.get(self.config.operation, write_keys.UPSERT_PARALLELISM).of(self.config.properties)
@@ -160,7 +222,7 @@ class UpsertJob:
         if self.config.is_merge_on_read and not fills:
             return AppendRoute(append_target(view, one, self.table.pending.compaction.get(key)))
         assert one.base_file is not None
-        return MergeRoute(one.base_file, concatenate=self.config.operation is Operation.INSERT)
+        return MergeRoute(one.base_file, concatenate=self.config.concatenates)
 
     def _write(
         self, tagged: DataFrame, plan: RoutingPlan, spread: Mapping[str, list[tuple[int, int]]]

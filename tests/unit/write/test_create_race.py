@@ -10,7 +10,7 @@ from spark_jobs.core.errors import ConfigError, TableNotFoundError
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import resolve
-from spark_jobs.write.ingest import _create
+from spark_jobs.write.new_table import create_table
 from tests.unit.core.support import new_table
 
 pytestmark = pytest.mark.unit
@@ -22,14 +22,14 @@ def options(path: Path, **more: object) -> IngestOptions:
 
 
 def test_the_first_gets_what_it_asked_for(tmp_path: Path) -> None:
-    table, config, is_new = _create(resolve(options(tmp_path / "t"), None))
+    table, config, is_new = create_table(resolve(options(tmp_path / "t"), None))
     assert (is_new, config.is_merge_on_read, table.config.is_merge_on_read) == (True, False, False)
 
 
 def test_the_second_writes_by_the_properties_on_storage(tmp_path: Path) -> None:
     asked = resolve(options(tmp_path / "t"), None)
     new_table(str(tmp_path / "t"))  # the other writer's: MERGE_ON_READ, with a precombine field
-    table, config, is_new = _create(asked)
+    table, config, is_new = create_table(asked)
     assert (is_new, config.is_merge_on_read, config.precombine_field) == (False, True, "ts")
     assert table.config.is_merge_on_read
 
@@ -38,7 +38,7 @@ def test_the_second_is_refused_where_it_asked_for_something_else(tmp_path: Path)
     asked = resolve(options(tmp_path / "t", record_key_fields=("other",)), None)
     new_table(str(tmp_path / "t"))
     with pytest.raises(ConfigError, match="--record-key-fields other contradicts table t, which has id"):
-        _create(asked)
+        create_table(asked)
 
 
 def test_nothing_is_deleted_from_a_table_that_is_not_there(tmp_path: Path) -> None:

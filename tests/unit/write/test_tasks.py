@@ -58,8 +58,8 @@ def batches(*partitions: str) -> Iterator[pa.RecordBatch]:
         yield from rows((f"k{number}", number, partition), partition=partition).to_batches()
 
 
-def insert(context: WriteContext, *partitions: str) -> list[WriteStat]:
-    return list(bulk_insert_batches(batches(*partitions), context, scope(), SEED, RULES))
+def insert(context: WriteContext, *partitions: str, most: int = tasks.MAX_OPEN_FILES) -> list[WriteStat]:
+    return list(bulk_insert_batches(batches(*partitions), context, scope(), SEED, RULES, most))
 
 
 def keys(context: WriteContext, stat: WriteStat) -> list[str]:
@@ -76,11 +76,8 @@ def test_one_file_for_each_partition_while_they_are_few(context: WriteContext, o
     assert max(open_files) == 2
 
 
-def test_beyond_the_limit_the_least_recently_used_file_is_closed(
-    context: WriteContext, open_files: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tasks, "MAX_OPEN_FILES", 2)
-    stats = insert(context, "a", "b", "a", "c", "b", "b", "a")
+def test_beyond_the_limit_the_least_recently_used_file_is_closed(context: WriteContext, open_files: list[int]) -> None:
+    stats = insert(context, "a", "b", "a", "c", "b", "b", "a", most=2)
     found = sorted((one.partition_path, one.file_id[-2:], keys(context, one)) for one in stats)
     assert found == [
         ("a", "-0", ["k0", "k2"]),
@@ -101,6 +98,22 @@ def test_a_hundred_partitions_in_turn(context: WriteContext, open_files: list[in
     assert sum(one.num_writes for one in stats) == 200
     assert len({one.path for one in stats}) == len(stats)
     assert max(open_files) == tasks.MAX_OPEN_FILES
+
+
+def test_batches_of_many_partitions_are_gathered(context: WriteContext, open_files: list[int]) -> None:
+    """Three batches, of three partitions each: with two open files every batch would begin three files."""
+    given = [
+        pa.concat_tables([rows((f"k{number}", 1, "v"), partition=one) for one in "xyz"]).combine_chunks()
+        for number in range(3)
+    ]
+    whole = [table.to_batches()[0] for table in given]
+    stats = list(bulk_insert_batches(iter(whole), context, scope(), SEED, RULES, 2))
+    assert [(one.partition_path, one.num_writes) for one in sorted(stats, key=lambda one: one.partition_path)] == [
+        ("x", 3),
+        ("y", 3),
+        ("z", 3),
+    ]
+    assert max(open_files) == 2
 
 
 def test_an_error_leaves_no_file_open(context: WriteContext) -> None:

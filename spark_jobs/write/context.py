@@ -1,0 +1,27 @@
+"""What the handles of one write share, from its options."""
+
+from __future__ import annotations
+
+from spark_jobs.core.files.log_format import log_format
+from spark_jobs.core.files.write_format import base_file_format
+from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.table import HudiTable
+from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.prepare import PreparedRows
+
+
+def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, instant: str) -> WriteContext:
+    return WriteContext(
+        storage=table.storage,
+        base_path=table.base_path,
+        instant=instant,
+        file_format=base_file_format(
+            config.properties, rows.arrow_schema, rows.avro_schema, indexed=config.populate_meta_fields
+        ),
+        payload=config.payload,
+        ordering_field=config.precombine_field or None,
+        max_file_size=config.sizes.max_file_size,
+        log_format=log_format(config.properties),
+        virtual_keys=config.virtual_keys,
+        evolution=rows.evolution_of_old_files,
+    )

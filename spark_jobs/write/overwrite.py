@@ -1,0 +1,103 @@
+"""What a write takes the place of: insert_overwrite, insert_overwrite_table, delete_partition.
+
+Hudi: SparkInsertOverwriteCommitActionExecutor, SparkInsertOverwriteTableCommitActionExecutor,
+SparkDeletePartitionCommitActionExecutor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.config import operation_keys as keys
+from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
+from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS
+from spark_jobs.options.choices import Operation
+from spark_jobs.write.config import WriteConfig
+
+ReplacedGroups = Mapping[str, tuple[str, ...]]
+"""File ids by partition path; none for a partition that has no file groups yet."""
+
+
+def requested_replacement() -> bytes:
+    """The requested file of these operations: with every field null it is no plan of a clustering."""
+    return encode_payload(REQUESTED_REPLACE_METADATA, dict.fromkeys(_REQUESTED_FIELDS))
+
+
+_REQUESTED_FIELDS = [field["name"] for field in REQUESTED_REPLACE_METADATA["fields"]]
+
+
+def overwritten_partitions(config: WriteConfig, table: HudiTable, written: Iterable[str]) -> list[str]:
+    """The partitions that an overwrite replaces.
+
+    :param written: those of its records.
+    """
+    if config.operation is Operation.INSERT_OVERWRITE_TABLE:
+        return sorted({*table.partitions(), *written})
+    return sorted(set(keys.STATIC_OVERWRITE_PARTITIONS.of(config.properties) or written))
+
+
+def matching_partitions(asked: Collection[str], existing: Collection[str]) -> list[str]:
+    """Partition paths by name, or by patterns in which ``*`` stands for any text, slashes too."""
+    found: set[str] = set()
+    for one in asked:
+        if "*" not in one:
+            found.add(one)
+            continue
+        pattern = re.compile(".*".join(map(re.escape, one.split("*"))), re.DOTALL)
+        found.update(path for path in existing if pattern.fullmatch(path))
+    return sorted(found)
+
+
+def replaced_groups(table: HudiTable, operation: Operation, partitions: Collection[str]) -> ReplacedGroups:
+    """All live file groups of the partitions.
+
+    :raises WriteConflictError: a pending clustering has one of them; or a pending compaction, where partitions are
+        deleted. What a compaction makes of a group that was overwritten meanwhile is nobody's.
+    """
+    ids: dict[str, list[str]] = {partition: [] for partition in sorted(partitions)}
+    for group in table.view(list(ids)).live_groups():
+        ids[group.partition].append(group.file_id)
+    services = [("clustering", table.pending.clustering)]
+    if operation is Operation.DELETE_PARTITION:
+        services.append(("compaction", table.pending.compaction))
+    for service, pending in services:
+        for (partition, file_id), instant in sorted(pending.items()):
+            if file_id in ids.get(partition, ()):
+                raise WriteConflictError(
+                    f"file group {file_id} in partition {partition!r} is part of the pending {service} {instant}",
+                    todo=f"run the {service} to its end, then write again",
+                    instant=instant,
+                )
+    return {partition: tuple(found) for partition, found in ids.items()}
+
+
+def refuse_other_writers(
+    timeline: ActiveTimeline, seen: ActiveTimeline, partitions: Collection[str], clock: Clock
+) -> None:
+    """What was written to a partition while it was being replaced would be half in, half out.
+
+    Table services are left to the check of file groups.
+
+    :param seen: the timeline when the write looked for what it replaces.
+    :raises WriteConflictError: another write to one of the partitions was completed since.
+    """
+    known = {one.timestamp for one in seen.completed_commits()}
+    for instant in timeline.completed_commits():
+        if instant.timestamp in known:
+            continue
+        metadata = timeline.commit_metadata(instant, clock)
+        if metadata.operation_type in SERVICE_OPERATIONS:
+            continue
+        common = {partition for partition, _ in metadata.touched_file_groups()}.intersection(partitions)
+        if common:
+            raise WriteConflictError(
+                f"partition {min(common)!r} is to be replaced, and {instant} wrote to it meanwhile",
+                todo="run it again",
+                other=instant.timestamp,
+            )
