@@ -1,4 +1,4 @@
-"""The content of delete blocks, version 3 (and 1, read only): keys, partition paths and ordering values.
+"""The content of delete blocks, version 3 (1 and 2 are read only): keys, partition paths and ordering values.
 
 Source: ``org.apache.hudi.common.table.log.block.HoodieDeleteBlock``, ``HoodieDeleteRecord.avsc`` and the wrappers of
 ``HoodieAvroUtils.wrapValueIntoAvro``.
@@ -18,7 +18,7 @@ import pyarrow as pa
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.avro_decode import PADDING, FlatReader
 from spark_jobs.core.files.avro_encode import RecordBuilder
-from spark_jobs.core.files.kryo_deletes import decode_kryo_keys
+from spark_jobs.core.files.kryo_deletes import Delete, decode_kryo_deletes, decode_kryo_keys
 from spark_jobs.core.files.log_block import CONTENT_VERSION
 
 Strings: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
@@ -129,7 +129,7 @@ def encode_delete_records(keys: Strings, partitions: Strings | str, orderings: O
 def decode_delete_records(content: bytes) -> list[DeleteRecords]:
     """The deletes of a block, by the class of their ordering values; in the order of the block within a class.
 
-    :raises UnsupportedTableError: a block of version 2, which holds Java objects serialised by Kryo.
+    :raises UnsupportedTableError: a block of another version, or of version 2 with ordering values of a rare class.
     :raises CorruptTableError: the content is no such list.
     """
     if len(content) < _HEAD.size:
@@ -138,10 +138,7 @@ def decode_delete_records(content: bytes) -> list[DeleteRecords]:
     if version == _KEYS_VERSION:
         return [_of_keys(decode_kryo_keys(_body(content, length)))]
     if version == _KRYO_RECORDS_VERSION:
-        raise UnsupportedTableError(
-            f"a DELETE_BLOCK has content version {version}, which holds Java objects serialised by Kryo",
-            todo="compact the table with its own Hudi first",
-        )
+        return _by_class(decode_kryo_deletes(_body(content, length)))
     if version != CONTENT_VERSION:
         raise UnsupportedTableError(
             f"a DELETE_BLOCK has content version {version}, this release reads {CONTENT_VERSION}"
@@ -174,6 +171,21 @@ def _of_keys(keys: list[tuple[str | None, str | None]]) -> DeleteRecords:
         partitions=pa.array([partition for _, partition in keys], pa.string()),
         orderings=pa.array(np.zeros(len(keys), np.int32)),
     )
+
+
+def _by_class(deletes: list[Delete]) -> list[DeleteRecords]:
+    """Deletes by the class of their ordering values, in their order within a class."""
+    kinds = list(dict.fromkeys(ordering.kind if ordering else pa.null() for _, _, ordering in deletes))
+    found = []
+    for kind in kinds:
+        chosen = [one for one in deletes if (one[2].kind if one[2] else pa.null()) == kind]
+        values = [ordering.value if ordering else None for _, _, ordering in chosen]
+        keys = pa.array([key for key, _, _ in chosen], pa.string())
+        if keys.null_count:
+            raise CorruptTableError("a delete record has no key")
+        partitions = pa.array([partition for _, partition, _ in chosen], pa.string())
+        found.append(DeleteRecords(keys=keys, partitions=partitions, orderings=pa.array(values, kind)))
+    return found
 
 
 def _record_starts(body: bytes) -> tuple[list[int], bytearray]:

@@ -13,6 +13,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import UnsupportedTableError
+from spark_jobs.core.files.delete_records import DeleteRecords, decode_delete_records
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_reader import read_blocks
@@ -64,14 +65,40 @@ def test_we_read_what_hudi_read(name: str, query: str, unpacked: Callable[[str],
         assert ours.to_pylist() == theirs.to_pylist(), column
 
 
-@pytest.mark.parametrize("name", ["cow_v2", "mor_v2"])
-def test_the_rows_of_hudi_0_9(name: str, unpacked: Callable[[str], Path]) -> None:
+@pytest.mark.parametrize("name", ["cow_v2", "mor_v2", "cow_v5", "mor_v5"])
+def test_the_rows_of_hudi_0_9_and_0_13(name: str, unpacked: Callable[[str], Path]) -> None:
     """Inserts; an upsert (k02 with a smaller ordering value, and k21); deletes of k03 and k04; k03 again, k01 again."""
     rows = HudiTable.open(str(unpacked(name))).scan(columns=["_hoodie_record_key", "name", "ts"]).to_arrow().to_pylist()
     found = {row["_hoodie_record_key"]: (row["name"], row["ts"]) for row in rows}
     untouched = {f"k{number:02d}": ("first", 10) for number in range(5, 21)}
     changed = {"k01": ("last", 30), "k02": ("earlier", 5), "k03": ("back", 10), "k21": ("new", 1)}
+    if name.startswith("mor"):
+        changed["k05"] = ("after the plan", 40)  # of a compaction that is not executed
     assert found == {**untouched, **changed}
+
+
+def test_the_table_of_hudi_0_5(unpacked: Callable[[str], Path]) -> None:
+    """Log files alone: three rows, then one changed and one deleted; a third delta commit is pending."""
+    rows = HudiTable.open(str(unpacked("mor_v0"))).scan(columns=["_hoodie_record_key", "id", "value"]).to_arrow()
+    assert sorted(rows.to_pylist(), key=lambda row: str(row["id"])) == [
+        {"_hoodie_record_key": key, "id": key, "value": value} for key, value in (("a", 10), ("c", 3))
+    ]
+
+
+def test_deletes_of_hudi_0_13_keep_their_ordering_values(unpacked: Callable[[str], Path]) -> None:
+    """Blocks of version 2, in the data's logs and in those of the metadata table."""
+    found: dict[str, list[DeleteRecords]] = {}
+    for name in ("mor_v5", "flags_v5"):
+        logs = [path for path in sorted(unpacked(name).rglob("*.log.*")) if path.is_file()]
+        blocks = [block for path in logs for block in read_blocks(path.read_bytes())]
+        contents = [block.read_content() for block in blocks if block.type is BlockType.DELETE_BLOCK]
+        assert {content[:4] for content in contents} == {b"\0\0\0\2"}
+        found[name] = [part for content in contents for part in decode_delete_records(content)]
+    assert [(one.keys.to_pylist(), one.orderings.to_pylist()) for one in found["flags_v5"]] == [
+        (["k1", "k2"], ["z", "a"])
+    ]
+    assert sorted(key for one in found["mor_v5"] for key in one.keys.to_pylist()) == ["k03", "k04"]
+    assert {one.orderings.type for one in found["mor_v5"]} == {pa.int32()}
 
 
 def test_a_log_of_hudi_0_5() -> None:

@@ -1,17 +1,21 @@
-"""Delete blocks as Hudi wrote them before 0.13."""
+"""Delete blocks as Hudi wrote them before 0.14."""
 
 from __future__ import annotations
 
+import json
 import struct
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.core.errors import CorruptTableError, HudiError
+from spark_jobs.core.errors import CorruptTableError, HudiError, UnsupportedTableError
 from spark_jobs.core.files.delete_records import decode_delete_records
-from spark_jobs.core.files.kryo_deletes import KEY_CLASS, decode_kryo_keys
+from spark_jobs.core.files.kryo_deletes import KEY_CLASS, Ordering, decode_kryo_deletes, decode_kryo_keys
 
 pytestmark = pytest.mark.unit
 
@@ -91,5 +95,78 @@ def test_anything_else_is_corrupt(data: bytes, what: str) -> None:
 def test_any_bytes_are_keys_or_an_error_of_ours(data: bytes) -> None:
     try:
         decode_kryo_keys(data)
+    except HudiError as error:
+        assert error.exit_code == 5  # noqa: PT017  (raising nothing is fine too)
+
+
+BY_HUDI_0_13: dict[str, bytes] = {
+    name: bytes.fromhex(text)
+    for name, text in json.loads(
+        (Path(__file__).parents[3] / "fixtures" / "old_tables" / "kryo_deletes.json").read_text(encoding="utf-8")
+    ).items()
+}
+"""What its SerializationUtils makes of arrays of delete records, by the class of their ordering values."""
+TEXTS = ["m", "", "ä€😀"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "values"),
+    [
+        ("none", None, []),
+        ("null", None, [None]),
+        ("int", pa.int32(), [0, 7, -300]),
+        ("text", pa.string(), [*TEXTS, "m"]),
+        ("avro text", pa.string(), TEXTS),
+        ("double", pa.float64(), [-2.25]),
+        ("boolean", pa.bool_(), [True, False]),
+        ("decimal", pa.decimal128(30, 15), [Decimal("12.5")]),
+    ],
+)
+def test_delete_records_of_hudi_0_13(name: str, kind: pa.DataType | None, values: list[Any]) -> None:
+    expected = [
+        (f"k{number}", "p", None if kind is None else Ordering(kind=kind, value=value))
+        for number, value in enumerate(values)
+    ]
+    assert decode_kryo_deletes(BY_HUDI_0_13[name]) == expected
+    found = decode_delete_records(block_of(BY_HUDI_0_13[name]))
+    assert [value for part in found for value in part.orderings.to_pylist()] == values
+
+
+def block_of(body: bytes) -> bytes:
+    return struct.pack(">ii", 2, len(body)) + body
+
+
+def test_deletes_come_by_the_class_of_their_ordering_values() -> None:
+    def shown(name: str) -> list[tuple[pa.DataType, list[Any], list[Any]]]:
+        parts = decode_delete_records(block_of(BY_HUDI_0_13[name]))
+        return [(one.orderings.type, one.keys.to_pylist(), one.orderings.to_pylist()) for one in parts]
+
+    assert shown("mixed") == [
+        (pa.int32(), ["k0", "k1", "k3"], [0, 3, 4]),
+        (pa.null(), ["k2"], [None]),
+    ]
+    assert shown("long") == [(pa.int32(), ["k0"], [5]), (pa.int64(), ["k1"], [-5_000_000_000])]
+
+
+def test_a_float_has_four_bytes() -> None:
+    double = BY_HUDI_0_13["double"]
+    assert double[-9:] == b"\x0a" + struct.pack(">d", -2.25)
+    ((_, _, found),) = decode_kryo_deletes(double[:-9] + b"\x04" + struct.pack(">f", 1.5))
+    assert found == Ordering(kind=pa.float32(), value=1.5)
+
+
+@pytest.mark.parametrize(("name", "java"), [("date", "java.sql.Date"), ("timestamp", "java.sql.Timestamp")])
+def test_rare_classes_are_named(name: str, java: str) -> None:
+    with pytest.raises(UnsupportedTableError, match=f"ordering values of the class {java}, which is not read"):
+        decode_kryo_deletes(BY_HUDI_0_13[name])
+
+
+@given(st.sampled_from(sorted(BY_HUDI_0_13)), st.integers(0, 1000), st.binary(max_size=20), st.booleans())
+def test_spoilt_delete_records_are_an_error_of_ours(name: str, place: int, noise: bytes, cut: bool) -> None:
+    whole = BY_HUDI_0_13[name]
+    place %= len(whole)
+    spoilt = whole[:place] + noise + (b"" if cut else whole[place + len(noise) :])
+    try:
+        decode_delete_records(block_of(spoilt))
     except HudiError as error:
         assert error.exit_code == 5  # noqa: PT017  (raising nothing is fine too)

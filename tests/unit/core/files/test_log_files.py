@@ -235,8 +235,8 @@ def test_unreadable_blocks_are_named_and_only_when_they_count(kind: BlockType) -
     assert seen(scan(block, data(T2, 2), valid=lambda instant: instant != T1)) == [(T2, [2])]
     with pytest.raises((CorruptTableError, UnsupportedTableError), match=rf"{kind.name} at byte 0 of log\.0"):
         scan(block)
-    old = encode_block(BlockType.DELETE_BLOCK, {HeaderKey.INSTANT_TIME: T1}, struct.pack(">ii", 2, 0))
-    with pytest.raises(UnsupportedTableError, match="DELETE_BLOCK has content version 2"):
+    old = encode_block(BlockType.DELETE_BLOCK, {HeaderKey.INSTANT_TIME: T1}, struct.pack(">ii", 4, 0))
+    with pytest.raises(UnsupportedTableError, match="DELETE_BLOCK has content version 4"):
         scan(old)
 
 
