@@ -16,10 +16,11 @@ from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
-from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
+from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of, refuse_record_index_of
 from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.read.scan import Query, Scan
+from spark_jobs.core.read.slice_keys import SliceKeys
 from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
@@ -267,5 +268,10 @@ class HudiTable:
                 interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties),
                 misses=write_keys.HEARTBEAT_MISSES.of(properties),
             ),
-            metadata_writer=metadata_writer or metadata_writer_of(properties),
+            metadata_writer=metadata_writer or self._metadata_writer(properties),
         )
+
+    def _metadata_writer(self, properties: Mapping[str, str]) -> MetadataWriter:
+        merged_keys = SliceKeys(storage=self.storage, base_path=self.base_path, config=self.config, clock=self.clock)
+        refuse_record_index_of(self.config, properties)
+        return metadata_writer_of(properties, merged_keys)

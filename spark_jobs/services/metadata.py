@@ -12,11 +12,14 @@ from collections.abc import Callable, Mapping
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.names import BaseFileName
-from spark_jobs.core.metadata_table.base_file import write_base_file
+from spark_jobs.core.metadata_table.base_file import base_file_path, cells_of, encode_base_file
 from spark_jobs.core.metadata_table.codecs import CODECS
 from spark_jobs.core.metadata_table.commit import delta_commit_metadata
 from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.record_index import base_file_cells
+from spark_jobs.core.metadata_table.record_locations import shard_of
 from spark_jobs.core.metadata_table.scan import read_slice
 from spark_jobs.core.metadata_table.table import CLEAN_SUFFIX, COMPACTION_SUFFIX, MetadataTable, is_initial
 from spark_jobs.core.table import HudiTable
@@ -125,9 +128,9 @@ def _remove_attempts(table: MetadataTable, one: FileSlice, instant: str) -> None
 
 
 def _listed(table: MetadataTable) -> list[MetadataPartition]:
-    """The partitions that the data table lists and that this project keeps."""
+    """The partitions that the data table lists."""
     listed = read_table_config(table.storage, table.base_path, table.clock).metadata_partitions
-    return [partition for partition in CODECS if partition.path in listed]
+    return [partition for partition in MetadataPartition if partition.path in listed]
 
 
 def _has_changes(one: FileSlice) -> bool:
@@ -136,22 +139,29 @@ def _has_changes(one: FileSlice) -> bool:
 
 
 def _rewrite(table: MetadataTable, partition: MetadataPartition, one: FileSlice, instant: str) -> WriteStat:
-    codec = CODECS[partition]
-    records = read_slice(table, one, codec)
     name = BaseFileName(one.file_id, _WRITE_TOKEN, instant, ".hfile")
-    size = write_base_file(table.storage, table.folder, partition, name, records, codec)
+    cells = _merged_cells(table, partition, one, str(name))
+    data = encode_base_file(cells)
+    table.storage.create(base_file_path(table.folder, partition, name), data)
     return WriteStat(
         file_id=one.file_id,
         path=f"{one.partition}/{name}",
         partition_path=one.partition,
         prev_commit=one.base_instant,
-        num_writes=len(records),
-        num_update_writes=len(records),
+        num_writes=len(cells.keys),
+        num_update_writes=len(cells.keys),
         total_log_files_compacted=len(one.log_files),
         total_log_size_compacted=one.log_size,
-        total_write_bytes=size,
-        file_size_in_bytes=size,
+        total_write_bytes=len(data),
+        file_size_in_bytes=len(data),
     )
+
+
+def _merged_cells(table: MetadataTable, partition: MetadataPartition, one: FileSlice, file_name: str) -> Cells:
+    if partition is MetadataPartition.RECORD_INDEX:
+        return base_file_cells(shard_of(table, one).read_all(), file_name)
+    codec = CODECS[partition]
+    return cells_of(read_slice(table, one, codec), codec, file_name)
 
 
 def _clean(table: MetadataTable, properties: Mapping[str, str]) -> None:

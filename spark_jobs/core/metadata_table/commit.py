@@ -10,11 +10,16 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+
+from spark_jobs.core.files.delete_records import encode_delete_records
 from spark_jobs.core.files.hfile.writer import write_hfile
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, parse_blocks
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName
-from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes
+from spark_jobs.core.metadata_table.encoding import encoded
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.schema import RECORD_TEXT, STORED_TEXT
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.active import request, transition
@@ -28,8 +33,8 @@ from spark_jobs.core.view.file_slice import FileSlice, LogFile
 WRITE_TOKEN = "0-0-1"
 
 
-EncodedChanges = Mapping[MetadataPartition, Mapping[str, bytes]]
-"""What a delta commit writes: by partition, the values of cells by key."""
+EncodedChanges = Mapping[MetadataPartition, PartitionChanges]
+"""What a delta commit writes."""
 
 
 def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> None:
@@ -37,14 +42,15 @@ def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> 
 
     :raises CorruptTableError: a partition that has changes has no file group.
     """
-    targets = [target for partition, values in changes.items() for target in _targets(table, partition, values)]
+    targets = [target for partition, share in changes.items() for target in _targets(table, partition, share)]
     requested = request(table.timeline, time, Action.DELTA_COMMIT)
     profile = CommitMetadata(
         write_stats=tuple(stat for target in targets for stat in target.profile()),
         operation_type=OperationType.UPSERT_PREPPED,
     )
     inflight = transition(table.timeline, requested, State.INFLIGHT, profile.encode())
-    stats = tuple(target.append(table, time) for target in targets)
+    contents = encoded(targets, lambda target: _blocks(time, target.partition, target.changes))
+    stats = tuple(target.append(table, content) for target, content in contents)
     transition(table.timeline, inflight, State.COMPLETED, delta_commit_metadata(stats, OperationType.UPSERT_PREPPED))
 
 
@@ -56,7 +62,7 @@ class _Target:
     latest: FileSlice
     base_instant: str
     version: int
-    values: Mapping[str, bytes]
+    changes: PartitionChanges
 
     def profile(self) -> tuple[WriteStat, WriteStat]:
         """What the inflight file says: Hudi's rollback finds the file group by it."""
@@ -65,14 +71,13 @@ class _Target:
             nothing,
             file_id=self.latest.file_id,
             prev_commit=self.base_instant,
-            num_update_writes=len(self.values),
+            num_update_writes=len(self.changes.keys),
         )
         return nothing, group
 
-    def append(self, table: MetadataTable, time: str) -> WriteStat:
+    def append(self, table: MetadataTable, content: bytes) -> WriteStat:
         name = LogFileName(self.latest.file_id, self.base_instant, self.version, WRITE_TOKEN)
         path = f"{self.partition.path}/{name}"
-        content = _data_block(time, self.values)
         table.storage.create(f"{table.folder}/{path}", content)
         is_latest = self.latest.base_instant == self.base_instant
         base = self.latest.base_file if is_latest else None
@@ -82,8 +87,9 @@ class _Target:
             path=path,
             partition_path=self.partition.path,
             prev_commit=self.base_instant,
-            num_writes=len(self.values),
-            num_update_writes=len(self.values),
+            num_writes=len(self.changes.keys),
+            num_update_writes=len(self.changes.keys),
+            num_deletes=len(self.changes.deleted),
             total_write_bytes=len(content),
             file_size_in_bytes=len(content),
             log_version=self.version,
@@ -92,22 +98,18 @@ class _Target:
         )
 
 
-def _targets(table: MetadataTable, partition: MetadataPartition, values: Mapping[str, bytes]) -> list[_Target]:
-    if not values:
+def _targets(table: MetadataTable, partition: MetadataPartition, changes: PartitionChanges) -> list[_Target]:
+    if changes.is_empty:
         return []
     slices = table.slices(partition)
     view = table.view(partition)
-    keys = list(values)
-    shares: dict[int, dict[str, bytes]] = {}
-    for key, group in zip(keys, group_indexes(keys, len(slices)).tolist(), strict=True):
-        shares.setdefault(group, {})[key] = values[key]
     targets = []
-    for group, share in sorted(shares.items()):
+    for group, share in changes.by_group(len(slices)).items():
         latest = slices[group]
         base_instant = table.base_instant_for(latest.file_id, partition, view) or latest.base_instant
         version = view.log_versions.get((partition.path, latest.file_id, base_instant), 0) + 1
         targets.append(
-            _Target(partition=partition, latest=latest, base_instant=base_instant, version=version, values=share)
+            _Target(partition=partition, latest=latest, base_instant=base_instant, version=version, changes=share)
         )
     return targets
 
@@ -184,11 +186,17 @@ def commits_at(table: MetadataTable, time: str) -> list[Instant]:
     return [one for one in table.timeline.find(time) if one.comparable_action in COMMITS]
 
 
-def _data_block(time: str, values: Mapping[str, bytes]) -> bytes:
-    cells = sorted((key.encode("utf-8"), value) for key, value in values.items())
-    content = write_hfile(cells, file_info={b"schema": STORED_TEXT.encode()})
+def _blocks(time: str, partition: MetadataPartition, changes: PartitionChanges) -> bytes:
+    """A data block, then a delete block, of those that have something in them."""
     headers = {HeaderKey.SCHEMA: STORED_TEXT, HeaderKey.INSTANT_TIME: time}
-    return encode_block(BlockType.HFILE_DATA_BLOCK, headers, content)
+    blocks = []
+    if len(changes.keys):
+        content = write_hfile(changes.cells(), file_info={b"schema": STORED_TEXT.encode()})
+        blocks.append(encode_block(BlockType.HFILE_DATA_BLOCK, headers, content))
+    if len(changes.deleted):
+        content = encode_delete_records(changes.deleted.cast(pa.string()), partition.path, None)
+        blocks.append(encode_block(BlockType.DELETE_BLOCK, headers, content))
+    return b"".join(blocks)
 
 
 def _logs_with_blocks_of(table: MetadataTable, instant: str) -> list[LogFile]:

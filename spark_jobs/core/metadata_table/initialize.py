@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -11,13 +12,15 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config, update_table_config
 from spark_jobs.core.files.delete_records import encode_delete_records
+from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block
 from spark_jobs.core.files.names import BaseFileName, LogFileName, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
-from spark_jobs.core.metadata_table.base_file import write_base_file
+from spark_jobs.core.metadata_table.base_file import base_file_path, cells_of, encode_base_file
 from spark_jobs.core.metadata_table.changes import changes_of_listing
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.commit import delta_commit_metadata
+from spark_jobs.core.metadata_table.encoding import encoded
 from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, metadata_path
 from spark_jobs.core.metadata_table.records import FILES
 from spark_jobs.core.metadata_table.table import FIRST_INITIALIZATION, SOLO_PREFIX
@@ -53,7 +56,8 @@ def initialize(storage: Storage, base_path: str, config: TableConfig, timeline: 
     storage.delete_tree(folder)
     create_table_config(storage, folder, _properties(config), clock)
     changes = changes_of_listing(committed_files(storage, base_path, timeline, _last(timeline)))
-    add_partition(storage, base_path, timeline, clock, MetadataPartition.FILES, changes, FILES)
+    files = records_by_group(changes, FILES, 1)
+    add_partition(storage, base_path, timeline, clock, MetadataPartition.FILES, files)
 
 
 def add_partition(
@@ -62,53 +66,90 @@ def add_partition(
     timeline: ActiveTimeline,
     clock: Clock,
     partition: MetadataPartition,
-    records: Mapping[str, R],
-    codec: Codec[R],
+    cells_of_group: Callable[[int, str], Cells],
     *,
     groups: int = 1,
 ) -> None:
     """Make a partition of a metadata table from its records, in a delta commit of its own, then list it.
 
+    :param cells_of_group: the cells of a file group's base file, by its number and the name of the file.
     :param groups: number of its file groups.
+    """
+    own = _own_timeline(storage, base_path)
+    build_partition(storage, base_path, own, _free_time(own, _last(timeline)), partition, cells_of_group, groups=groups)
+    list_partitions(storage, base_path, clock, {partition.path})
+
+
+def build_partition(
+    storage: Storage,
+    base_path: str,
+    own: ActiveTimeline,
+    time: str,
+    partition: MetadataPartition,
+    cells_of_group: Callable[[int, str], Cells],
+    *,
+    groups: int = 1,
+) -> None:
+    """The same, not listed yet.
+
+    :param own: the timeline of the metadata table; ``time`` is the instant of the delta commit there.
     """
     folder = metadata_path(base_path)
     storage.delete_tree(f"{folder}/{partition.path}")
-    own = ActiveTimeline.load(storage, f"{folder}/.hoodie", f"{folder}/.hoodie/archived")
-    time = _free_time(own, _last(timeline))
     inflight = transition(own, request(own, time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
     ensure_partition_metafile(storage, folder, partition.path, time)
-    keys_in_order = list(records)
-    numbers = group_indexes(keys_in_order, groups).tolist()
+
+    def encode(group: int) -> tuple[int, bytes]:
+        cells = cells_of_group(group, str(BaseFileName(partition.file_id(group), _BASE_TOKEN, time, ".hfile")))
+        return len(cells.keys), encode_base_file(cells) if len(cells.keys) else b""
+
     stats = []
-    for group in range(groups):
+    for group, (count, data) in encoded(range(groups), encode):
         file_id = partition.file_id(group)
         # Hudi makes every file group by a log with a delete block of nothing
         log = f"{partition.path}/{LogFileName(file_id, time, 1, _FIRST_LOG_TOKEN)}"
         storage.create(f"{folder}/{log}", _empty_delete_block(time))
-        share = {key: records[key] for key, number in zip(keys_in_order, numbers, strict=True) if number == group}
-        if not share:
+        if not count:
             continue
         name = BaseFileName(file_id, _BASE_TOKEN, time, ".hfile")
-        size = write_base_file(storage, folder, partition, name, share, codec)
+        storage.create(base_file_path(folder, partition, name), data)
         stats.append(
             WriteStat(
                 file_id=file_id,
                 path=f"{partition.path}/{name}",
                 partition_path=partition.path,
-                num_writes=len(share),
-                num_inserts=len(share),
-                total_write_bytes=size,
-                file_size_in_bytes=size,
+                num_writes=count,
+                num_inserts=count,
+                total_write_bytes=len(data),
+                file_size_in_bytes=len(data),
             )
         )
     transition(own, inflight, State.COMPLETED, delta_commit_metadata(tuple(stats), OperationType.BULK_INSERT))
+
+
+def list_partitions(storage: Storage, base_path: str, clock: Clock, finished: AbstractSet[str]) -> None:
+    """Name partitions in ``hoodie.properties`` as finished; from now on readers trust them."""
     config = read_table_config(storage, base_path, clock)
-    building = set(keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties)) - {partition.path}
+    building = set(keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties)) - finished
     changed = {
-        keys.METADATA_PARTITIONS.name: ",".join(sorted({*config.metadata_partitions, partition.path})),
+        keys.METADATA_PARTITIONS.name: ",".join(sorted({*config.metadata_partitions, *finished})),
         keys.METADATA_PARTITIONS_INFLIGHT.name: ",".join(sorted(building)),
     }
     update_table_config(storage, base_path, changed, clock)
+
+
+def records_by_group(records: Mapping[str, R], codec: Codec[R], groups: int) -> Callable[[int, str], Cells]:
+    """The cells of each file group's base file, from records by key."""
+    ordered = list(records)
+    shares: dict[int, dict[str, R]] = {}
+    for key, number in zip(ordered, group_indexes(ordered, groups).tolist(), strict=True):
+        shares.setdefault(number, {})[key] = records[key]
+    return lambda group, name: cells_of(shares.get(group, {}), codec, name)
+
+
+def _own_timeline(storage: Storage, base_path: str) -> ActiveTimeline:
+    folder = metadata_path(base_path)
+    return ActiveTimeline.load(storage, f"{folder}/.hoodie", f"{folder}/.hoodie/archived")
 
 
 def _last(timeline: ActiveTimeline) -> str:

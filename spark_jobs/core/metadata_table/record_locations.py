@@ -119,7 +119,7 @@ class RecordIndexShard:
             return Located(pa.array([], _KIND), np.zeros(0, np.int32), known.locations)
         keys, codes = pa.concat_arrays(found_keys), np.concatenate(found_codes)
         if wanted is None and len(found_keys) > 1:
-            keys, codes = _first_of_each(keys, codes)
+            keys, codes = first_of_each(keys, codes)
         live = codes != _GONE
         return Located(keys if live.all() else keys.filter(pa.array(live)), codes[live], known.locations)
 
@@ -248,7 +248,7 @@ def _deletes(content: Source, wanted: pa.Array[Any] | None) -> _Words:
     return keys, np.full(len(keys), _GONE, np.int32)
 
 
-def _first_of_each(keys: pa.Array[Any], codes: _I32) -> _Words:
+def first_of_each(keys: pa.Array[Any], codes: _I32) -> _Words:
     """Each key once, with what was said of it first."""
     encoded = keys.dictionary_encode()
     numbers = np.asarray(encoded.indices)

@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.config import metadata_keys, write_keys
 from spark_jobs.core.config import table_keys as keys
-from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.table_config import TableConfig, read_table_config, update_table_config
-from spark_jobs.core.errors import CorruptTableError, TableNotFoundError, UnsupportedTableError
+from spark_jobs.core.errors import ConfigError, CorruptTableError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of, encode_changes
 from spark_jobs.core.metadata_table.codecs import CODECS
 from spark_jobs.core.metadata_table.commit import commit_changes, commits_at, finish_undo, undo_commit
 from spark_jobs.core.metadata_table.indexes import BloomFilterIndex, ColumnStatsIndex, Index, newest_schema, top_columns
-from spark_jobs.core.metadata_table.initialize import add_partition, initialize, is_quiet
+from spark_jobs.core.metadata_table.initialize import add_partition, initialize, is_quiet, records_by_group
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
+from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
+from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
+from spark_jobs.core.metadata_table.record_indexer import RecordIndexer
+from spark_jobs.core.metadata_table.record_keys import KeySource, MergedKeys
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import ROLLBACK_SUFFIX, MetadataTable
 from spark_jobs.core.storage import Storage
@@ -73,6 +77,7 @@ class IndexSettings:
     column_stats_groups: int = 0
     columns: tuple[str, ...] = ()
     bloom_filter_groups: int = 0
+    record_index: RecordIndexSettings | None = None
 
     @property
     def kept_partitions(self) -> frozenset[str]:
@@ -80,6 +85,7 @@ class IndexSettings:
             MetadataPartition.FILES: 1,
             MetadataPartition.COLUMN_STATS: self.column_stats_groups,
             MetadataPartition.BLOOM_FILTERS: self.bloom_filter_groups,
+            MetadataPartition.RECORD_INDEX: self.record_index is not None,
         }
         return frozenset(partition.path for partition, groups in asked.items() if groups)
 
@@ -94,6 +100,7 @@ class UpdatingMetadataWriter:
     """
 
     indexes: IndexSettings = IndexSettings()
+    merged_keys: MergedKeys | None = None
 
     def before_publish(self, publication: Publication) -> None:
         config = self._without_other_partitions(publication)
@@ -138,7 +145,7 @@ class UpdatingMetadataWriter:
         self, publication: Publication, table: MetadataTable, changes: FileChanges, listed: Collection[str]
     ) -> None:
         """:param listed: the partitions that the table has already, by ``hoodie.properties``."""
-        encoded: dict[MetadataPartition, Mapping[str, bytes]] = {MetadataPartition.FILES: encode_changes(changes)}
+        encoded = {MetadataPartition.FILES: PartitionChanges.of(encode_changes(changes))}
         may_make = is_quiet(publication.timeline, publication.instant.timestamp)
         for index in _indexes(publication, self.indexes):
             if index.partition.path not in listed:
@@ -146,8 +153,25 @@ class UpdatingMetadataWriter:
                     continue
                 _make_index(table, index)
             codec = CODECS[index.partition]
-            encoded[index.partition] = {key: codec.encode(key, one) for key, one in index.changes(changes).items()}
+            values = {key: codec.encode(key, one) for key, one in index.changes(changes).items()}
+            encoded[index.partition] = PartitionChanges.of(values)
+        if self.indexes.record_index and (may_make or MetadataPartition.RECORD_INDEX.path in listed):
+            records = self._records(publication, table)
+            if MetadataPartition.RECORD_INDEX.path not in listed:
+                records.make(self.indexes.record_index)
+            encoded[MetadataPartition.RECORD_INDEX] = records.changes(publication.instant, publication.data)
         commit_changes(table.reloaded(), publication.instant.timestamp, encoded)
+
+    def _records(self, publication: Publication, table: MetadataTable) -> RecordIndexer:
+        if self.merged_keys is None:
+            raise TypeError("a record index needs to know how slices are merged")
+        source = KeySource(
+            storage=publication.storage,
+            base_path=publication.base_path,
+            timeline=publication.timeline,
+            merged=self.merged_keys,
+        )
+        return RecordIndexer(table=table, source=source)
 
     def _undo(self, table: MetadataTable, target: str, rollback: str) -> bool:
         if _is_compacted(table, target):
@@ -184,8 +208,7 @@ def _make_index(table: MetadataTable, index: Index) -> None:
         table.data_timeline,
         table.clock,
         index.partition,
-        index.changes(live),
-        CODECS[index.partition],
+        records_by_group(index.changes(live), CODECS[index.partition], index.groups),
         groups=index.groups,
     )
 
@@ -215,18 +238,43 @@ def _columns_of(publication: Publication) -> tuple[str, ...]:
     return top_columns(schema) if schema else ()
 
 
-def metadata_writer_of(properties: Mapping[str, str]) -> MetadataWriter:
-    """The writer that a job's ``hoodie.metadata.enable`` asks for."""
+def metadata_writer_of(properties: Mapping[str, str], merged_keys: MergedKeys) -> MetadataWriter:
+    """The writer that a job's ``hoodie.metadata.enable`` asks for.
+
+    :param merged_keys: how the record index reads slices with logs.
+    """
     if not write_keys.METADATA_ENABLED.of(properties):
         return TakeOffMetadataWriter()
+    return UpdatingMetadataWriter(index_settings_of(properties), merged_keys)
+
+
+def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -> None:
+    """
+    :raises ConfigError: a record index is asked for, and the table stores no record keys.
+    """
+    if metadata_keys.RECORD_INDEX.of(properties) and not keys.POPULATE_META_FIELDS.of(config.properties):
+        raise ConfigError(
+            f"table {config.name} has virtual keys, and a record index needs stored ones",
+            todo=f"leave {metadata_keys.RECORD_INDEX.name} off",
+            table=config.name,
+        )
+
+
+def index_settings_of(properties: Mapping[str, str]) -> IndexSettings:
+    """The indexes that a job's ``hoodie.metadata.*`` keys ask for."""
     stats = write_keys.METADATA_COLUMN_STATS.of(properties)
     filters = write_keys.METADATA_BLOOM_FILTERS.of(properties)
-    return UpdatingMetadataWriter(
-        IndexSettings(
-            column_stats_groups=write_keys.METADATA_COLUMN_STATS_GROUPS.of(properties) if stats else 0,
-            columns=write_keys.METADATA_COLUMN_STATS_COLUMNS.of(properties),
-            bloom_filter_groups=write_keys.METADATA_BLOOM_FILTER_GROUPS.of(properties) if filters else 0,
-        )
+    records = RecordIndexSettings(
+        min_groups=metadata_keys.RECORD_INDEX_MIN_GROUPS.of(properties),
+        max_groups=metadata_keys.RECORD_INDEX_MAX_GROUPS.of(properties),
+        growth=metadata_keys.RECORD_INDEX_GROWTH.of(properties),
+        group_bytes=metadata_keys.RECORD_INDEX_GROUP_BYTES.of(properties),
+    )
+    return IndexSettings(
+        column_stats_groups=write_keys.METADATA_COLUMN_STATS_GROUPS.of(properties) if stats else 0,
+        columns=write_keys.METADATA_COLUMN_STATS_COLUMNS.of(properties),
+        bloom_filter_groups=write_keys.METADATA_BLOOM_FILTER_GROUPS.of(properties) if filters else 0,
+        record_index=records if metadata_keys.RECORD_INDEX.of(properties) else None,
     )
 
 

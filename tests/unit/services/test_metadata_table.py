@@ -19,6 +19,7 @@ from spark_jobs.core.metadata_table.commit import commit_changes, commits_at
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
 from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.records import file_list
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.table import HudiTable
@@ -103,7 +104,8 @@ def test_a_delta_commit_counts_only_once_the_action_is_completed(path: Path) -> 
     transaction = begin(HudiTable.open(str(path)).transaction_settings(local.AT_ONCE), Action.COMMIT)
     assert transaction is not None
     transaction.to_inflight()
-    commit_changes(metadata_table_of(path), transaction.time, {MetadataPartition.FILES: encode_changes(CHANGES)})
+    changes = {MetadataPartition.FILES: PartitionChanges.of(encode_changes(CHANGES))}
+    commit_changes(metadata_table_of(path), transaction.time, changes)
     assert commits_at(metadata_table_of(path), transaction.time)[0].is_completed
     assert listed_files(path) == before
     transaction.abandon()

@@ -1,0 +1,68 @@
+"""The record index of one table, made and kept up to date; what it holds is decided in ``record_index``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from spark_jobs.core.metadata_table.initialize import add_partition
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.listing import MetadataListing
+from spark_jobs.core.metadata_table.partition_changes import PartitionChanges, split_by_group
+from spark_jobs.core.metadata_table.record_index import (
+    RecordIndexSettings,
+    all_records,
+    cells_of_group,
+    changes_of_commit,
+    partitions_to_view,
+)
+from spark_jobs.core.metadata_table.record_keys import KeySource
+from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.instant import COMMITS, Instant
+from spark_jobs.core.view.file_system_view import FileSystemView, build_view
+from spark_jobs.core.view.listing import StorageListing
+from spark_jobs.core.view.pending import read_pending_services
+from spark_jobs.core.view.visibility import Visibility
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordIndexer:
+    """``table`` has its partition ``files``; the data table is seen as of ``source.timeline``."""
+
+    table: MetadataTable
+    source: KeySource
+
+    def make(self, settings: RecordIndexSettings) -> None:
+        """Make the partition from all records that the table has, and list it."""
+        records = all_records(self._view(None).latest_slices(), self.source)
+        groups = settings.groups_for(len(records.keys))
+        shares = split_by_group(records.keys, groups)
+        add_partition(
+            self.table.storage,
+            self.table.base_path,
+            self.table.data_timeline,
+            self.table.clock,
+            MetadataPartition.RECORD_INDEX,
+            lambda group, name: cells_of_group(records, shares.get(group), name),
+            groups=groups,
+        )
+
+    def changes(self, instant: Instant, data: bytes) -> PartitionChanges:
+        """What an action that is about to complete changes.
+
+        :param data: the content of its completed file.
+        """
+        if instant.comparable_action not in COMMITS:
+            return PartitionChanges()
+        metadata = CommitMetadata.decode(data, instant.file_name)
+        view = self._view(partitions_to_view(metadata))
+        return changes_of_commit(metadata, instant.timestamp, view, self.source).encode()
+
+    def _view(self, partitions: Collection[str] | None) -> FileSystemView:
+        table, timeline = self.table, self.source.timeline
+        on_storage = StorageListing(table.storage, table.base_path)
+        listing = MetadataListing(table.storage, table.base_path, timeline, table.clock, on_storage)
+        wanted = listing.partitions() if partitions is None else sorted(partitions)
+        files = listing.files(wanted) if wanted else ()
+        return build_view(files, Visibility.of(timeline), read_pending_services(timeline, table.clock))

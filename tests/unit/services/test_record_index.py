@@ -1,0 +1,210 @@
+"""The record index follows every action: what it says of each key is where a query finds the record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
+from spark_jobs.core.metadata_table.record_locations import RecordIndex
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.transaction.transaction import Transaction
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.write.tasks import RecordRules
+from tests.faults import local_table as local
+from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
+
+pytestmark = pytest.mark.unit
+
+ENABLE = "hoodie.metadata.record.index.enable"
+PLACES = ["_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
+
+
+@pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
+def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty table whose jobs keep a record index of three file groups."""
+    settings = {
+        "hoodie.metadata.enable": "true",
+        ENABLE: "true",
+        "hoodie.metadata.record.index.min.filegroup.count": "3",
+        "hoodie.metadata.record.index.max.filegroup.count": "3",
+    }
+    for key, value in settings.items():
+        monkeypatch.setitem(local.AT_ONCE, key, value)
+    local.create(tmp_path / "t", request.param)
+    return tmp_path / "t"
+
+
+def index_of(path: Path) -> RecordIndex:
+    return RecordIndex.of(metadata_table_of(path))
+
+
+def places_by_index(path: Path) -> list[tuple[str, str, str]]:
+    found = index_of(path).read_all()
+    return sorted(zip(*(found.column(name).to_pylist() for name in ("key", "partition", "file_id")), strict=True))
+
+
+def places_of_rows(path: Path) -> list[tuple[str, str, str]]:
+    rows = HudiTable.open(str(path)).scan(columns=PLACES).to_arrow().to_pylist()
+    return sorted((row[PLACES[0]], row[PLACES[1]], row[PLACES[2]].split("_")[0]) for row in rows)
+
+
+def agrees(path: Path) -> bool:
+    assert "record_index" in HudiTable.open(str(path)).config.metadata_partitions
+    assert not disagreements(path)
+    return places_by_index(path) == places_of_rows(path) != []
+
+
+def upsert(path: Path, first: int, number: int) -> str:
+    return local.write(path, local.batch(first, 10, f"v{number}", number), f"k{number}")
+
+
+def delete(path: Path, first: int, count: int, key: str) -> str:
+    """Delete the records ``first`` to ``first + count``."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            local, "RecordRules", lambda combine, all_deleted: RecordRules(combine=combine, all_deleted=True)
+        )
+        return local.write(path, local.batch(first, count, "", 9), key)
+
+
+def maintain(path: Path, after: int) -> None:
+    told: list[str] = []
+    settings = HudiTable.open(str(path)).transaction_settings(local.AT_ONCE)
+    properties = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": str(after)}
+    maintain_metadata_table(settings, properties, told.append)
+    assert told == []
+
+
+def in_a_process_that_dies(work: Callable[[], object]) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_it_follows_every_action(path: Path) -> None:
+    rewrite = local.compact if HudiTable.open(str(path)).config.is_merge_on_read else local.cluster
+    actions: list[Callable[[], object]] = [
+        lambda: upsert(path, 0, 1),
+        lambda: upsert(path, 0, 2),
+        lambda: upsert(path, 10, 3),
+        lambda: delete(path, 4, 9, "d1"),
+        lambda: upsert(path, 20, 4),
+        lambda: rewrite(path),
+        lambda: local.clean(path),
+        lambda: delete(path, 20, 3, "d2"),
+        lambda: upsert(path, 4, 5),
+        lambda: maintain(path, 2),
+        lambda: upsert(path, 30, 6),
+        lambda: rewrite(path),
+        lambda: maintain(path, 1),
+        lambda: delete(path, 30, 5, "d3"),
+    ]
+    for number, action in enumerate(actions):
+        action()
+        assert agrees(path), number
+    assert len(index_of(path).shards) == 3
+    assert len(metadata_table_of(path).timeline.completed(Action.COMMIT)) == 2
+
+
+def test_a_deleted_record_is_forgotten(path: Path) -> None:
+    upsert(path, 0, 1)
+    delete(path, 0, 4, "d")
+    index = index_of(path)
+    assert index.locations(pa.array(["0", "3"])).num_rows == 0
+    assert index.locations(pa.array(["3", "4"])).column("key").to_pylist() == ["4"]
+
+
+def test_updates_leave_the_instant_of_the_insert(path: Path) -> None:
+    first = upsert(path, 0, 1)
+    second = upsert(path, 0, 2)
+    assert index_of(path).read_all().column("instant").unique().to_pylist() == [first]
+    third = upsert(path, 10, 3)
+    assert set(index_of(path).read_all().column("instant").to_pylist()) == {first, third}
+    assert first < second < third
+
+
+def test_what_a_rollback_undoes_leaves_the_index(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the writer died before the metadata table was told or after."""
+    upsert(path, 0, 1)
+    before = places_by_index(path)
+    in_a_process_that_dies(lambda: local.begin_and_leave(path, local.batch(10, 10, "lost", 99)))
+    local.roll_back(path)
+    assert agrees(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(Transaction, "_complete", lambda *_: os._exit(0))
+        in_a_process_that_dies(lambda: local.write(path, local.batch(10, 10, "lost", 3), "lost"))
+    assert places_by_index(path) == before
+    local.roll_back(path)
+    assert agrees(path)
+    assert places_by_index(path) == before
+    upsert(path, 10, 4)
+    assert agrees(path)
+
+
+def test_it_is_made_from_the_rows_of_a_table_that_has_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setitem(local.AT_ONCE, ENABLE, "false")
+        upsert(path, 0, 1)
+        upsert(path, 0, 2)
+        delete(path, 0, 3, "d")
+        assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    upsert(path, 10, 3)
+    assert agrees(path)
+    with monkeypatch.context() as patched:
+        patched.setitem(local.AT_ONCE, ENABLE, "false")
+        upsert(path, 20, 4)
+        assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+        assert not (path / ".hoodie/metadata/record_index").exists()
+    upsert(path, 20, 5)
+    assert agrees(path)
+
+
+def test_many_keys_of_a_few_are_looked_up(path: Path) -> None:
+    upsert(path, 0, 1)
+    upsert(path, 10, 2)
+    maintain(path, 1)
+    upsert(path, 20, 3)
+    everything = index_of(path).read_all().sort_by("key")
+    keys = pa.array([*(str(one) for one in range(100)), "é"])
+    assert index_of(path).locations(keys).sort_by("key") == everything
+    one = pa.array(["7"])
+    assert index_of(path).locations(one) == everything.filter(pc.is_in(everything["key"], value_set=one))
+
+
+@pytest.mark.parametrize(
+    ("records", "settings", "groups"),
+    [
+        (0, {}, 10),
+        (1_000_000, {}, 10),
+        (150_000_000, {}, 13),
+        (10**12, {}, 10_000),
+        (5, {"min_groups": 4, "max_groups": 4}, 4),
+        (1_000_000, {"min_groups": 1, "group_bytes": 48_000_00}, 20),
+        (1_000_000, {"min_groups": 1, "group_bytes": 48_000_00, "growth": 1.0}, 10),
+    ],
+)
+def test_the_number_of_groups_is_hudis(records: int, settings: dict[str, int], groups: int) -> None:
+    assert RecordIndexSettings(**settings).groups_for(records) == groups
+
+
+def test_virtual_keys_have_no_index(tmp_path: Path) -> None:
+    table = HudiTable.create(
+        str(tmp_path / "t"),
+        name="t",
+        record_key_fields=["id"],
+        properties={"hoodie.populate.meta.fields": "false"},
+    )
+    with pytest.raises(ConfigError, match="virtual keys"):
+        table.transaction_settings({ENABLE: "true"})
