@@ -11,11 +11,11 @@ from spark_jobs.options.service import ClusteringOptions
 
 
 def main(options: ClusteringOptions, progress: Progress) -> JobResult:
-    """Run one clustering; Spark starts when there is something to rewrite."""
+    """Run one clustering; Spark starts when there is much to rewrite."""
     from spark_jobs.engine.on_demand import SparkOnDemand
     from spark_jobs.services.clustering.job import run_clustering
 
-    with SparkOnDemand("clustering", debug=options.debug) as engine:
+    with SparkOnDemand("clustering", debug=options.debug, kind=options.engine) as engine:
         return run_clustering(engine, options, progress)
 
 

@@ -11,11 +11,11 @@ from spark_jobs.options.service import CompactionOptions
 
 
 def main(options: CompactionOptions, progress: Progress) -> JobResult:
-    """Run one compaction; Spark starts when there is something to rewrite."""
+    """Run one compaction; Spark starts when there is much to rewrite."""
     from spark_jobs.engine.on_demand import SparkOnDemand
     from spark_jobs.services.compaction.job import run_compaction
 
-    with SparkOnDemand("compaction", debug=options.debug) as engine:
+    with SparkOnDemand("compaction", debug=options.debug, kind=options.engine) as engine:
         return run_compaction(engine, options, progress)
 
 

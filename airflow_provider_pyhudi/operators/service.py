@@ -8,29 +8,41 @@ from typing import Any
 from airflow.providers.common.compat.sdk import Context
 
 from airflow_provider_pyhudi.operators.base import HudiJobOperator, given_instant
-from spark_jobs.options import ServiceMode
+from spark_jobs.options import EngineKind, ServiceMode
 
 
 class HudiServiceOperator(HudiJobOperator):
     """Base of the operators whose service works in two steps.
 
-    :param mode: ``schedule``, ``execute``, or ``scheduleAndExecute``.
+    :param mode: ``schedule``, ``execute``, ``scheduleAndExecute``, or ``cancel``.
     :param instant_time: the plan to execute, such as ``schedule.output["instant"]`` of the task that made it; without
         it, also when that task had nothing to schedule, the earliest pending plan.
+    :param plan_hash: do the plan of which a dry run gave this hash, as ``look.output["extra"]["plan_hash"]``, or fail.
+    :param max_bytes: bytes of input that the task may take on; the rest stays planned.
+    :param max_seconds: begin no work that would take longer.
+    :param engine: ``auto``, ``local`` or ``spark``.
     """
 
-    template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "mode", "instant_time")
+    template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "mode", "instant_time", "plan_hash")
 
     def __init__(
         self,
         *,
         mode: str = ServiceMode.SCHEDULE_AND_EXECUTE.value,
         instant_time: str | None = None,
+        plan_hash: str | None = None,
+        max_bytes: int | None = None,
+        max_seconds: int | None = None,
+        engine: str = EngineKind.AUTO.value,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.mode = mode
         self.instant_time = instant_time
+        self.plan_hash = plan_hash
+        self.max_bytes = max_bytes
+        self.max_seconds = max_seconds
+        self.engine = engine
 
     def job_values(self, context: Context) -> dict[str, Any]:
-        return {"instant_time": given_instant(self.instant_time)}
+        return {"instant_time": given_instant(self.instant_time), "plan_hash": given_instant(self.plan_hash)}

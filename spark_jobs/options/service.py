@@ -5,19 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from spark_jobs.options.base import JobOptions
-from spark_jobs.options.choices import ServiceMode
-from spark_jobs.options.flags import flag
+from spark_jobs.options.choices import EngineKind, ServiceMode
+from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.planned import PlannedOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceOptions(JobOptions):
-    """``instant_time`` is the pending plan to execute; without it, the earliest."""
+class ServiceOptions(PlannedOptions):
+    """``instant_time`` is the pending plan to execute or cancel; without it, the earliest is executed."""
 
-    mode: Annotated[ServiceMode, flag("--mode", choices=ServiceMode, help="Plan, execute a plan, or both.")] = (
-        ServiceMode.SCHEDULE_AND_EXECUTE
+    mode: Annotated[
+        ServiceMode, flag("--mode", choices=ServiceMode, help="Plan, execute a plan, both, or take a plan back.")
+    ] = ServiceMode.SCHEDULE_AND_EXECUTE
+    instant_time: Annotated[str | None, flag("--instant-time", help="Instant of the plan to execute or to cancel.")] = (
+        None
     )
-    instant_time: Annotated[str | None, flag("--instant-time", help="Instant of the plan to execute.")] = None
+    max_bytes: Annotated[
+        int | None,
+        flag("--max-bytes", kind=Kind.INTEGER, help="Bytes of input; what is more stays planned for a later run."),
+    ] = None
+    max_seconds: Annotated[
+        int | None,
+        flag("--max-seconds", kind=Kind.INTEGER, help="Begin no work that would take longer, from the job's start."),
+    ] = None
+    engine: Annotated[
+        EngineKind,
+        flag("--engine", choices=EngineKind, help="In this process, on Spark, or by the bytes of the plan."),
+    ] = EngineKind.AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +39,11 @@ class CompactionOptions(ServiceOptions):
     """Merge the log files of a MERGE_ON_READ table into new base files (``HoodieCompactor``)."""
 
     job: ClassVar[str] = "compact"
+
+    log_compaction: Annotated[
+        bool,
+        flag("--log-compaction", kind=Kind.SWITCH, help="Merge blocks of logs into one block, not into base files."),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+
+from spark_jobs.core.clock import Clock
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.view.file_slice import FileSlice
+
+GroupKey = tuple[str, str]
 
 
 def delta_commits_since_compaction(timeline: ActiveTimeline) -> list[Instant]:
@@ -20,3 +27,37 @@ def commits_since(timeline: ActiveTimeline, after: str) -> list[Instant]:
 def pending_plans(timeline: ActiveTimeline, action: Action) -> list[Instant]:
     """Plans on the timeline that nobody carried out, oldest first."""
     return [one for one in timeline.instants if one.action is action and one.state is not State.COMPLETED]
+
+
+def under_way(timeline: ActiveTimeline, clock: Clock) -> dict[GroupKey, str]:
+    """(partition, file id) -> instant, of the writes that are inflight and say what they change.
+
+    What such a write appends would come to the slice that a new plan replaces: one of the two would have to fail.
+    """
+    found: dict[GroupKey, str] = {}
+    for one in timeline.pending({Action.DELTA_COMMIT, Action.COMMIT}):
+        if one.state is State.INFLIGHT:
+            touched = timeline.commit_metadata(one, clock).touched_file_groups()
+            found.update(dict.fromkeys(touched, one.timestamp))
+    return found
+
+
+def what_blocks(slices: Iterable[FileSlice], busy: Mapping[GroupKey, str], kinds: Mapping[str, str]) -> str:
+    """How many of the slices wait for which instant; empty where none does.
+
+    :param kinds: what an instant is, by its time.
+    """
+    counted = Counter(busy[key] for one in slices if (key := (one.partition, one.file_id)) in busy)
+    return ", ".join(
+        f"{count} in {kinds.get(instant, 'instant')} {instant}" for instant, count in sorted(counted.items())
+    )
+
+
+def kinds_of(timeline: ActiveTimeline, instants: Collection[str]) -> dict[str, str]:
+    """``pending compaction`` and the like, by instant."""
+    names = {Action.REPLACE_COMMIT: "clustering", Action.LOG_COMPACTION: "log compaction"}
+    return {
+        one.timestamp: f"pending {names.get(one.action, one.action.value)}"
+        for one in timeline.instants
+        if one.timestamp in instants and not one.is_completed
+    }

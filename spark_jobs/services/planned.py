@@ -1,102 +1,38 @@
-"""The way of every service that rewrites files by a plan: schedule it, carry it out, or both."""
+"""The way of every service that rewrites files by a plan: schedule it, carry it out, both, or take it back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
-from typing import Any, ClassVar, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, Instant
-from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
-from spark_jobs.core.transaction.conflict import FileGroupKey
+from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
+from spark_jobs.services.budget import Budget, that_fit
+from spark_jobs.services.cancel import cancel_plan, take_back_expired
+from spark_jobs.services.estimate import estimate
+from spark_jobs.services.execution import Execution
 from spark_jobs.services.metadata import maintain_metadata_table
-from spark_jobs.services.outcome import nothing_to_do, written
-from spark_jobs.services.rewrite import choose_plan, claim
-from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
-
-
-class Plan(Protocol):
-    """What a service is going to read; the counts are of files and bytes."""
-
-    @property
-    def files_in(self) -> int: ...
-
-    @property
-    def bytes_in(self) -> int: ...
-
-    def to_json(self) -> dict[str, Any]:
-        """For a person: the exact input."""
-        ...
-
-    def facts(self) -> dict[str, Any]:
-        """What the result tells of the plan beside the counts."""
-        ...
-
-
-P = TypeVar("P", bound=Plan)
-
-
-class RewriteService(Protocol[P]):
-    """What one service knows: when it is due, what it plans, and what a worker does with each piece."""
-
-    name: ClassVar[str]
-    action: ClassVar[Action]
-    phase: ClassVar[str]
-    """Name of the phase in which the pieces are done."""
-
-    def refuse(self, table: HudiTable) -> None:
-        """
-        :raises ConfigError: the service has nothing to do with such a table.
-        """
-        ...
-
-    def pending(self, table: HudiTable) -> list[Instant]:
-        """Plans on the timeline that nobody completed, oldest first."""
-        ...
-
-    def plan(self, table: HudiTable) -> P | str:
-        """A new plan, or why there is none, with the numbers that decided."""
-        ...
-
-    def encode(self, table: HudiTable, plan: P) -> bytes:
-        """The content of the requested file."""
-        ...
-
-    def read(self, table: HudiTable, instant: Instant) -> P:
-        """A plan on the timeline, this project's or Hudi's."""
-        ...
-
-    def work(
-        self, table: HudiTable, instant: str, plan: P
-    ) -> tuple[Sequence[Any], Callable[[Any, TaskScope], list[WriteStat]]]:
-        """The pieces, and what a worker does with each; both pickle."""
-        ...
-
-    def commit(self, table: HudiTable, instant: str, plan: P, stats: Sequence[WriteStat]) -> CommitMetadata:
-        """What the completed file says."""
-        ...
-
-    def contended(self, plan: P) -> frozenset[FileGroupKey]:
-        """File groups that no writer may have changed meanwhile."""
-        ...
+from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
+from spark_jobs.services.rewrite import choose_plan
+from spark_jobs.services.rewrite_service import P, RewriteService, facts_of
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 
 
 def run_service(service: RewriteService[P], engine: Engine, options: ServiceOptions, progress: Progress) -> JobResult:
     """Run a service in the mode that was asked for.
 
     :raises ConfigError: a table that it has nothing to do with, or an instant that is none of its plans.
+    :raises WriteConflictError: the plan is not the one of the hash that was given, or can't be taken back.
     """
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
@@ -104,87 +40,176 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)
     service.refuse(table)
-    settings = table.transaction_settings(properties)
+    job = _Job(
+        service=service,
+        engine=engine,
+        options=options,
+        progress=progress,
+        settings=table.transaction_settings(properties),
+        budget=Budget.start(options.max_bytes, options.max_seconds, table.clock),
+    )
+    if options.mode is ServiceMode.CANCEL:
+        return cancel_plan(service, table, job.settings, options, progress)
     scheduled = None
     if options.mode is not ServiceMode.EXECUTE:
         with progress.phase("schedule"):
-            scheduled = _schedule(service, table, settings, dry_run=options.dry_run)
-        if options.mode is ServiceMode.SCHEDULE or options.dry_run:
+            scheduled = job.schedule(table)
+        if options.mode is ServiceMode.SCHEDULE or options.dry_run or scheduled.state is JobState.COMPLETED:
             return scheduled
-    result = _execute(service, engine, table.refreshed(), settings, options, progress)
+    result = job.execute(table.refreshed(), scheduled.instant if scheduled else None)
+    if result.state is JobState.COMPLETED:
+        maintain_metadata_table(job.settings, properties, progress.note)
+        result = replace(result, seconds_by_phase=dict(progress.seconds_by_phase))
     return scheduled if scheduled is not None and result.state is JobState.NOTHING_TO_DO else result
 
 
-def _schedule(
-    service: RewriteService[P], table: HudiTable, settings: TransactionSettings, *, dry_run: bool
-) -> JobResult:
-    with nullcontext() if dry_run else settings.new_lock():
-        table = table.refreshed()
-        waiting = service.pending(table)
-        if waiting:
-            time = waiting[0].timestamp
-            return replace(
-                _planned(service, table, service.read(table, waiting[0]), time, dry_run=dry_run),
-                reason=f"{service.name} {time} is planned already and was not executed yet",
-            )
-        plan = service.plan(table)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job(Generic[P]):
+    service: RewriteService[P]
+    engine: Engine
+    options: ServiceOptions
+    progress: Progress
+    settings: TransactionSettings
+    budget: Budget
+
+    def schedule(self, table: HudiTable) -> JobResult:
+        """Put a plan on the timeline, unless one waits there."""
+        service, asked = self.service, self.options.plan_hash
+        with nullcontext() if self.options.dry_run else self.settings.new_lock():
+            table = table.refreshed()
+            if not self.options.dry_run and take_back_expired(service, table, self.settings, self.progress.note):
+                table = table.refreshed()
+            done = self._done_before(table) if asked else None
+            if done is not None:
+                return done
+            waiting = service.pending(table)
+            if waiting:
+                chosen = self._meant(table, waiting) if asked else waiting[0]
+                result = self._planned(table, service.read(table, chosen), chosen.timestamp)
+                return replace(
+                    result, reason=f"{service.name} {chosen.timestamp} is planned already and was not completed yet"
+                )
+            plan = self._new_plan(table)
+            if asked:
+                refuse_other_plan(asked, plan if isinstance(plan, str) else facts_of(service, plan), table.timeline)
+            if isinstance(plan, str):
+                return nothing_to_do(service.name, table, plan)
+            if self.options.dry_run:
+                return self._planned(table, plan, None)
+            note = {PLAN_HASH_KEY: digest_of(asked)} if asked else {}
+            data = service.encode(table, plan, note)
+            instant = schedule(self.settings, service.action, table.timeline, data)
+            return self._planned(table, plan, instant.timestamp)
+
+    def execute(self, table: HudiTable, scheduled: str | None) -> JobResult:
+        """Carry out a plan that stands on the timeline, or as much of it as fits.
+
+        :param scheduled: the instant of the plan that this run made or found.
+        """
+        service = self.service
+        named = self.options.instant_time or scheduled
+        pending = service.pending(table)
+        if self.options.plan_hash and scheduled is None:
+            done = self._done_before(table)
+            if done is not None:
+                return done
+            if not pending:
+                refuse_other_plan(self.options.plan_hash, f"no {service.name} is planned", table.timeline)
+            pending = [self._meant(table, pending)]
+        wanted = choose_plan(table.timeline, pending, named, f"pending {service.name}")
+        if wanted is None:
+            reason = f"{service.name} {named} is completed already" if named else f"no {service.name} is planned"
+            return nothing_to_do(service.name, table, reason)
+        if self.options.dry_run:
+            return self._planned(table, service.read(table, wanted), wanted.timestamp)
+        for undone, by in roll_back_failed_writes(self.settings):
+            self.progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+        execution = Execution(
+            service=service, engine=self.engine, settings=self.settings, budget=self.budget, progress=self.progress
+        )
+        return execution.run(table.refreshed(), wanted)
+
+    def _new_plan(self, table: HudiTable) -> P | str:
+        """What is due and fits the budget."""
+        plan = self.service.plan(table)
         if isinstance(plan, str):
-            return nothing_to_do(service.name, table, plan)
+            return plan
+        guess = estimate(table, self.service.operation, plan.bytes_in - plan.log_bytes, plan.log_bytes)
+        pace = guess.rate * plan.bytes_in / max(guess.bytes_out, 1)
+        limit = self.budget.bytes_at(pace)
+        fitting = that_fit(plan.piece_bytes, limit)
+        if not fitting and self.budget.max_bytes is not None and min(plan.piece_bytes) > self.budget.max_bytes:
+            return (
+                f"the smallest of {len(plan.piece_bytes)} {self.service.piece}(s) has {min(plan.piece_bytes)} bytes, "
+                f"more than {self.budget.told()}"
+            )
+        if len(fitting) == len(plan.piece_bytes):
+            return plan
+        left = len(plan.piece_bytes) - max(len(fitting), 1)
+        self.progress.note(f"{left} {self.service.piece}(s) are left for a later plan ({self.budget.told()})")
+        return plan.only(fitting or [plan.piece_bytes.index(min(plan.piece_bytes))])
+
+    def _meant(self, table: HudiTable, pending: list[Instant]) -> Instant:
+        """The pending plan of the hash that was given.
+
+        :raises WriteConflictError: there is none.
+        """
+        asked = self.options.plan_hash or ""
+        for instant in pending:
+            raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
+            if self.service.note(raw).get(PLAN_HASH_KEY) == digest_of(asked):
+                return instant
+            if facts_of(self.service, self.service.read(table, instant)).is_meant_by(asked):
+                return instant
+        refuse_other_plan(asked, facts_of(self.service, self.service.read(table, pending[0])), table.timeline)
+        raise AssertionError("unreachable")
+
+    def _done_before(self, table: HudiTable) -> JobResult | None:
+        """A plan that was scheduled by this hash, and is completed: a retry finds it done."""
+        digest = digest_of(self.options.plan_hash or "")
+        timeline = table.timeline
+        for instant in reversed(timeline.completed_commits()):
+            requested = Instant(instant.timestamp, self.service.action, State.REQUESTED)
+            if instant.action is not requested.at(State.COMPLETED).action:
+                continue
+            if table.storage.stat(timeline.path(requested)) is None or not timeline.read(requested):
+                continue
+            if self.service.note(timeline.payload(requested, table.clock)).get(PLAN_HASH_KEY) == digest:
+                return JobResult(
+                    action=self.service.name,
+                    state=JobState.COMPLETED,
+                    instant=instant.timestamp,
+                    reason=f"{self.service.name} {instant.timestamp} carried out this plan before",
+                    base_path=table.base_path,
+                    table=table.config.name,
+                    extra={"plan_hash": self.options.plan_hash},
+                )
+        return None
+
+    def _planned(self, table: HudiTable, plan: P, instant: str | None) -> JobResult:
+        dry_run = self.options.dry_run
+        facts = facts_of(self.service, plan)
+        guess = estimate(table, self.service.operation, plan.bytes_in - plan.log_bytes, plan.log_bytes)
+        shown = facts.hash_at(table.timeline)
         if dry_run:
-            return _planned(service, table, plan, None, dry_run=True)
-        instant = schedule(settings, service.action, table.timeline, service.encode(table, plan))
-        return _planned(service, table, plan, instant.timestamp, dry_run=False)
+            self._tell(plan, shown, f"{guess.bytes_out} bytes in {guess.seconds} s by {guess.based_on}")
+        return JobResult(
+            action=self.service.name,
+            state=JobState.DRY_RUN if dry_run else JobState.SCHEDULED,
+            instant=instant,
+            base_path=table.base_path,
+            table=table.config.name,
+            files_in=plan.files_in,
+            bytes_in=plan.bytes_in,
+            plan={"hash": shown, **plan.content(), "deletes": [], "estimate": guess.to_json()} if dry_run else None,
+            extra={**plan.facts(), "plan_hash": shown, "estimate": guess.to_json()},
+        )
 
-
-def _planned(service: RewriteService[P], table: HudiTable, plan: P, instant: str | None, *, dry_run: bool) -> JobResult:
-    return JobResult(
-        action=service.name,
-        state=JobState.DRY_RUN if dry_run else JobState.SCHEDULED,
-        instant=instant,
-        base_path=table.base_path,
-        table=table.config.name,
-        files_in=plan.files_in,
-        bytes_in=plan.bytes_in,
-        plan=plan.to_json() if dry_run else None,
-        extra=plan.facts(),
-    )
-
-
-def _execute(
-    service: RewriteService[P],
-    engine: Engine,
-    table: HudiTable,
-    settings: TransactionSettings,
-    options: ServiceOptions,
-    progress: Progress,
-) -> JobResult:
-    asked = options.instant_time
-    wanted = choose_plan(table.timeline, service.pending(table), asked, f"pending {service.name}")
-    if wanted is None:
-        reason = f"{service.name} {asked} is completed already" if asked else f"no {service.name} is planned"
-        return nothing_to_do(service.name, table, reason)
-    if options.dry_run:
-        return _planned(service, table, service.read(table, wanted), wanted.timestamp, dry_run=True)
-    for undone, by in roll_back_failed_writes(settings):
-        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
-    transaction = claim(settings, wanted, progress.note)
-    if transaction is None:
-        return nothing_to_do(service.name, table, f"another process completed {service.name} {wanted.timestamp}")
-    try:
-        transaction.to_inflight()
-        table = table.refreshed()
-        plan = service.read(table, wanted)
-        pieces, work = service.work(table, wanted.timestamp, plan)
-        with progress.phase(service.phase, len(pieces)) as phase:
-            stats = [stat for some in engine.run_each(pieces, work, phase.advance) for stat in some]
-        with progress.phase("publish"):
-            data = service.commit(table, wanted.timestamp, plan, stats).encode()
-            done = transaction.publish(data, service.contended(plan), written=written_paths(stats))
-    except BaseException:
-        transaction.abandon()
-        undo(settings, transaction.time, progress.note)
-        raise
-    maintain_metadata_table(settings, options.effective().hoodie_properties(), progress.note)
-    seconds = dict(progress.seconds_by_phase)
-    counts = {"files_in": plan.files_in, "bytes_in": plan.bytes_in, "seconds_by_phase": seconds}
-    return written(service.name, table, done.timestamp, stats, **counts)
+    def _tell(self, plan: P, shown: str, guess: str) -> None:
+        """The plan of a dry run as text."""
+        for line in plan.lines():
+            self.progress.note(line)
+        self.progress.note(
+            f"{self.service.name} would read {plan.files_in} file(s) of {plan.bytes_in} bytes and write about {guess}; "
+            f"it deletes nothing, cleaning does later; --plan-hash {shown}"
+        )

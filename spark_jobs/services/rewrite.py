@@ -17,8 +17,10 @@ from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
+from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
 from spark_jobs.core.view.visibility import Visibility
+from spark_jobs.services.completion import CompletionRecords
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
 
@@ -40,7 +42,7 @@ def rewrite_context(
         base_path=table.base_path,
         instant=instant,
         file_format=base_file_format(properties, arrow_schema_of(avro), avro, indexed=virtual_keys is None),
-        payload=payload_of(table.config.payload_class),
+        payload=payload_of(table.config.payload_class, properties, avro),
         ordering_field=table.config.precombine_field or None,
         max_file_size=max_file_size,
         virtual_keys=virtual_keys,
@@ -89,8 +91,11 @@ def choose_plan(timeline: ActiveTimeline, plans: list[Instant], wanted: str | No
     raise ConfigError(f"--instant-time {wanted} is no {service} of this table", todo=f"pending ones are: {pending}")
 
 
-def claim(settings: TransactionSettings, plan: Instant, tell: Callable[[str], None]) -> Transaction | None:
-    """Take a plan for execution; what a dead worker left of it is rolled back first.
+def claim(
+    settings: TransactionSettings, plan: Instant, records: CompletionRecords, tell: Callable[[str], None]
+) -> tuple[Transaction, dict[int, list[WriteStat]]] | None:
+    """Take a plan for execution, with the pieces that a dead worker finished; where it finished none, what it left is
+    rolled back first.
 
     Waits while another worker executes it.
 
@@ -106,10 +111,13 @@ def claim(settings: TransactionSettings, plan: Instant, tell: Callable[[str], No
                 return None
             current = found[0]
             if not is_alive(settings, current):
+                finished = records.finished() if current.state is State.INFLIGHT else {}
+                if finished:
+                    return resume(settings, current), finished
                 if current.state is State.INFLIGHT:
                     undone = roll_back(settings, timeline, current, keep_plan=True)
                     tell(f"rolled back {current.timestamp}, whose worker is gone (rollback {undone.timestamp})")
-                return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED))
+                return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED)), {}
         if not told:
             tell(f"another process executes {plan.timestamp}; waiting for it")
             told = True

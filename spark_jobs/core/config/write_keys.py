@@ -38,22 +38,15 @@ class HFileCodec(StrEnum):
     ZSTD = "ZSTD"
 
 
-class IndexType(StrEnum):
-    SIMPLE = "SIMPLE"
-
-
 class MarkersType(StrEnum):
     DIRECT = "DIRECT"
     TIMELINE_SERVER_BASED = "TIMELINE_SERVER_BASED"
 
 
-class CompactionTrigger(StrEnum):
-    NUM_COMMITS = "NUM_COMMITS"
-
-
 class CleaningPolicy(StrEnum):
     KEEP_LATEST_COMMITS = "KEEP_LATEST_COMMITS"
     KEEP_LATEST_FILE_VERSIONS = "KEEP_LATEST_FILE_VERSIONS"
+    KEEP_LATEST_BY_HOURS = "KEEP_LATEST_BY_HOURS"
 
 
 CODEC = Key(
@@ -178,9 +171,6 @@ COMBINE_BEFORE_INSERT = Key(
 COMBINE_BEFORE_DELETE = Key(
     name="hoodie.combine.before.delete", parse=boolean, default=True, doc="One record for each key of a delete's input."
 )
-INDEX_TYPE = Key(
-    name="hoodie.index.type", parse=choice(IndexType), default=IndexType.SIMPLE, doc="How stored records are found."
-)
 PAYLOAD_CLASS = Key(
     name="hoodie.datasource.write.payload.class",
     parse=text,
@@ -287,12 +277,6 @@ COMPACT_MAX_DELTA_COMMITS = Key(
     parse=integer(1),
     default=5,
     doc="Delta commits that make compaction due.",
-)
-COMPACT_TRIGGER = Key(
-    name="hoodie.compact.inline.trigger.strategy",
-    parse=choice(CompactionTrigger),
-    default=CompactionTrigger.NUM_COMMITS,
-    doc="What makes compaction due.",
 )
 COMPACT_TARGET_IO = Key(
     name="hoodie.compaction.target.io",

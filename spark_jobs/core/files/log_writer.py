@@ -7,7 +7,7 @@ HoodieDeleteBlock, HoodieCommandBlock).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,7 @@ def data_blocks(
     instant: str,
     log_format: LogFormat,
     keys: pa.ChunkedArray[Any] | None = None,
+    compacted: Sequence[str] = (),
 ) -> Iterator[DataBlock]:
     """All rows as data blocks, one made at a time, of at most ``max_block_bytes`` unless a block has a single record.
 
@@ -57,9 +58,10 @@ def data_blocks(
     sorted by record key.
 
     :param keys: the record key of each row, where the meta column does not hold it.
+    :param compacted: instants whose blocks these stand for, newest first (log compaction).
     :raises BadRecordError: a value that does not fit the schema; for HFile blocks, a key that comes twice.
     """
-    headers = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: schema_text(avro_schema_with_meta)}
+    headers = _headers(instant, schema_text(avro_schema_with_meta), compacted)
     kind = log_format.data_block
     if kind is BlockType.HFILE_DATA_BLOCK:
         table = table.append_column(_HFILE_KEY, table.column(RECORD_KEY) if keys is None else keys)
@@ -69,11 +71,21 @@ def data_blocks(
 
 
 def delete_block(
-    keys: Strings, partitions: Strings | str, orderings: Orderings | None, instant: str, schema_json: str
+    keys: Strings,
+    partitions: Strings | str,
+    orderings: Orderings | None,
+    instant: str,
+    schema_json: str,
+    compacted: Sequence[str] = (),
 ) -> bytes:
-    """One block that deletes all keys; :func:`encode_delete_records` tells the arguments."""
-    headers = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: schema_json}
+    """One block that deletes all keys; :func:`encode_delete_records` and :func:`data_blocks` tell the arguments."""
+    headers = _headers(instant, schema_json, compacted)
     return encode_block(BlockType.DELETE_BLOCK, headers, encode_delete_records(keys, partitions, orderings))
+
+
+def _headers(instant: str, schema_json: str, compacted: Sequence[str]) -> dict[HeaderKey, str]:
+    headers = {HeaderKey.INSTANT_TIME: instant, HeaderKey.SCHEMA: schema_json}
+    return {**headers, HeaderKey.COMPACTED_BLOCK_TIMES: ",".join(compacted)} if compacted else headers
 
 
 def command_block(instant: str, target_instant: str, schema_json: str = "") -> bytes:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
 
 from spark_jobs.core.files.log_writer import data_blocks, delete_block
 from spark_jobs.core.files.names import LogFileName, MarkerType, join
@@ -41,17 +44,26 @@ class _Content:
 
 
 def append_changes(
-    context: WriteContext, scope: TaskScope, target: AppendTarget, changes: Changes, *, hard_deletes: bool
+    context: WriteContext,
+    scope: TaskScope,
+    target: AppendTarget,
+    changes: Changes,
+    *,
+    hard_deletes: bool,
+    compacted: Sequence[str] = (),
 ) -> list[WriteStat]:
-    """Write data blocks, then one delete block, to a log file; to the next one where one passed its greatest size.
+    """Write data blocks, then delete blocks, to a log file; to the next one where one passed its greatest size.
 
     :param changes: stamped rows in the schema of base files, their file name column holding the file id.
     :param hard_deletes: the deletes have no ordering value (operation delete).
+    :param compacted: instants whose blocks these stand for, newest first (log compaction).
     :returns: one for each file, mostly one alone.
     """
     stats: list[WriteStat] = []
     names = list(target.log_names)
-    for version, content in enumerate(_files(context, changes, hard_deletes=hard_deletes), target.next_version):
+    for version, content in enumerate(
+        _files(context, changes, compacted, hard_deletes=hard_deletes), target.next_version
+    ):
         name = str(LogFileName(target.file_id, target.base_instant, version, scope.write_token))
         path = context.prepare(target.partition, name, MarkerType.APPEND)
         # published whole: a log file that a crash cut or left empty would trip other readers of the listing
@@ -83,14 +95,16 @@ def append_changes(
     return stats
 
 
-def _files(context: WriteContext, changes: Changes, *, hard_deletes: bool) -> Iterator[_Content]:
+def _files(
+    context: WriteContext, changes: Changes, compacted: Sequence[str], *, hard_deletes: bool
+) -> Iterator[_Content]:
     """The contents of the log files, one in memory at a time."""
     upserts, deletes = changes.upserts(), changes.deletes()
     stored, record_keys = without_meta(upserts, context.virtual_keys), upserts.column(RECORD_KEY)
     pieces: list[bytes | memoryview] = []
     size = records = 0
     avro = json.loads(context.file_format.avro_schema)
-    for block in data_blocks(stored, avro, context.instant, context.log_format, record_keys):
+    for block in data_blocks(stored, avro, context.instant, context.log_format, record_keys, compacted):
         if size > context.log_format.max_file_bytes:
             yield _Content(data=b"".join(pieces), records=records, deletes=0)
             pieces, size, records = [], 0, 0
@@ -101,8 +115,22 @@ def _files(context: WriteContext, changes: Changes, *, hard_deletes: bool) -> It
         if size > context.log_format.max_file_bytes:
             yield _Content(data=b"".join(pieces), records=records, deletes=0)
             pieces, records = [], 0
-        ordering = None if hard_deletes or not context.ordering_field else deletes.column(context.ordering_field)
-        keys, partitions = deletes.column(RECORD_KEY), deletes.column(PARTITION_PATH)
-        pieces.append(delete_block(keys, partitions, ordering, context.instant, context.file_format.avro_schema))
+        pieces += _delete_blocks(context, changes, deletes, compacted, hard=hard_deletes)
     if pieces:
         yield _Content(data=b"".join(pieces), records=records, deletes=deletes.num_rows)
+
+
+def _delete_blocks(
+    context: WriteContext, changes: Changes, deletes: pa.Table, compacted: Sequence[str], *, hard: bool
+) -> Iterator[bytes]:
+    """A block for the deletes with an ordering value, and one for those that hold against any."""
+    asked = np.full(deletes.num_rows, not hard and bool(context.ordering_field))
+    if changes.unasked is not None:
+        asked &= ~changes.unasked[changes.deleted]
+    for mask, field in ((asked, context.ordering_field), (~asked, None)):
+        part = deletes.filter(pa.array(mask))
+        if part.num_rows:
+            ordering = part.column(field) if field else None
+            keys, partitions = part.column(RECORD_KEY), part.column(PARTITION_PATH)
+            schema = context.file_format.avro_schema
+            yield delete_block(keys, partitions, ordering, context.instant, schema, compacted)

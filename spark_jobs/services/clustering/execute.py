@@ -10,10 +10,12 @@ from uuid import UUID, uuid5
 
 import pyarrow as pa
 
+from spark_jobs.core.config.service_keys import LayoutStrategy
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.services.clustering.layout import POSITION, with_position
 from spark_jobs.services.clustering.plan import ClusteringGroup
 from spark_jobs.services.clustering.spill import RUN_BYTES, ordered_rows
 
@@ -32,6 +34,7 @@ class Clusterer:
     reader: SliceReader
     sort_columns: tuple[str, ...]
     seed: str
+    layout: LayoutStrategy = LayoutStrategy.LINEAR
     run_bytes: int = RUN_BYTES
 
     def __call__(self, numbered: tuple[int, ClusteringGroup], scope: TaskScope) -> list[WriteStat]:
@@ -40,9 +43,14 @@ class Clusterer:
         context = replace(self.context, max_file_size=1 << 62)  # the plan says how many files there will be
         stats: list[WriteStat] = []
         batches = (batch for one in group.slices for batch in self.reader.read(one))
-        with ordered_rows(batches, context.file_format.schema, self.sort_columns, self.run_bytes) as rows:
+        schema, columns = context.file_format.schema, self.sort_columns
+        if self.layout is not LayoutStrategy.LINEAR:
+            batches = (with_position(batch, self.sort_columns, self.layout) for batch in batches)
+            schema, columns = schema.append(pa.field(POSITION, pa.binary())), (POSITION,)
+        with ordered_rows(batches, schema, columns, self.run_bytes) as rows:
             share = max(1, math.ceil(rows.count / group.output_groups))
-            for output, parts in groupby(_cut(rows.tables, share), lambda cut: cut[0]):
+            tables = (table.select(context.file_format.schema.names) for table in rows.tables)
+            for output, parts in groupby(_cut(tables, share), lambda cut: cut[0]):
                 handle = CreateHandle(context, scope, group.partition, prefix, first=output, keep_meta=True)
                 try:
                     for _, part in parts:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
+from spark_jobs.core.config import service_keys
 from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.service_keys import LayoutStrategy
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -21,8 +23,9 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import ClusteringOptions
 from spark_jobs.services.clustering.execute import Clusterer
+from spark_jobs.services.clustering.partitions import PartitionFilter
 from spark_jobs.services.clustering.plan import ClusteringGroup, ClusteringLimits, ClusteringPlan, plan_clustering
-from spark_jobs.services.due import commits_since, pending_plans
+from spark_jobs.services.due import commits_since, kinds_of, pending_plans, under_way, what_blocks
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import rewrite_context, schema_of_rewrite, slice_reader
 
@@ -41,7 +44,9 @@ class ClusteringService:
     properties: Mapping[str, str]
     name: ClassVar[str] = "clustering"
     action: ClassVar[Action] = Action.REPLACE_COMMIT
+    operation: ClassVar[OperationType] = OperationType.CLUSTER
     phase: ClassVar[str] = "rewrite"
+    piece: ClassVar[str] = "group"
 
     def refuse(self, table: HudiTable) -> None:
         """Both table types are clustered."""
@@ -50,6 +55,11 @@ class ClusteringService:
         """Pending replace commits that are clusterings; a pending overwrite has no plan."""
         waiting = pending_plans(table.timeline, Action.REPLACE_COMMIT)
         return [one for one in waiting if replaced_by_plan(table.timeline, one, table.clock)]
+
+    def expires_after(self) -> int | None:
+        if not service_keys.CLUSTER_EXPIRES.of(self.properties):
+            return None
+        return service_keys.CLUSTER_EXPIRES_AFTER.of(self.properties)
 
     def plan(self, table: HudiTable) -> ClusteringPlan | str:
         due = commits_since(table.timeline, _last_clustering(table))
@@ -66,20 +76,29 @@ class ClusteringService:
                 f"sort column {unknown[0]} is not in table {table.config.name}",
                 todo="its columns are " + ", ".join(table.schema.names),
             )
-        busy = frozenset({**table.pending.compaction, **table.pending.clustering})
+        busy = {**under_way(table.timeline, table.clock), **table.pending.compaction, **table.pending.clustering}
         slices, limits = table.file_slices(), self._limits()
-        plan = plan_clustering(slices, busy, limits, columns)
+        partitions = PartitionFilter.of(self.properties, table.clock.now().astimezone().hour)
+        plan = plan_clustering(slices, busy, limits, columns, partitions, self._layout(columns))
         if plan.groups:
             return plan
-        return f"none of {len(slices)} file slices is below {limits.small_file_limit} bytes outside pending plans"
+        blocked = what_blocks(slices, busy, kinds_of(table.timeline, busy.values()))
+        among = f" in the partitions of {partitions.told()}" if partitions.told() else ""
+        return f"none of {len(slices)} file slices is below {limits.small_file_limit} bytes and free{among}" + (
+            f": {blocked}" if blocked else ""
+        )
 
-    def encode(self, table: HudiTable, plan: ClusteringPlan) -> bytes:
-        return encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro(table.base_path))
+    def encode(self, table: HudiTable, plan: ClusteringPlan, note: Mapping[str, str]) -> bytes:
+        return encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro(table.base_path, note))
+
+    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
+        return raw.get("extraMetadata") or {}
 
     def read(self, table: HudiTable, instant: Instant) -> ClusteringPlan:
         raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
         sizes = {path: size for one in table.file_slices() for path, size in one.sizes}
-        return ClusteringPlan.from_avro(raw, sizes)
+        plan = ClusteringPlan.from_avro(raw, sizes)
+        return replace(plan, layout=self._layout(plan.sort_columns))
 
     def work(
         self, table: HudiTable, instant: str, plan: ClusteringPlan
@@ -90,6 +109,7 @@ class ClusteringService:
             context=context,
             reader=slice_reader(table, context, self.properties),
             sort_columns=plan.sort_columns,
+            layout=plan.layout,
             seed=table.clock.new_uuid(),
         )
         return list(enumerate(plan.groups)), clusterer
@@ -109,6 +129,15 @@ class ClusteringService:
 
     def contended(self, plan: ClusteringPlan) -> frozenset[FileGroupKey]:
         return frozenset((one.partition, one.file_id) for one in plan.slices)
+
+    def why_not_cancelled(self, table: HudiTable, instant: Instant, plan: ClusteringPlan) -> str | None:
+        """Nothing: no file of the table is of the plan before it is completed."""
+        return None
+
+    def _layout(self, columns: tuple[str, ...]) -> LayoutStrategy:
+        """A curve through fewer than two columns is a line."""
+        layout = service_keys.LAYOUT_STRATEGY.of(self.properties)
+        return layout if len(columns) > 1 else LayoutStrategy.LINEAR
 
     def _limits(self) -> ClusteringLimits:
         return ClusteringLimits(

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from spark_jobs.core.config.service_keys import LayoutStrategy
 from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
+from spark_jobs.services.clustering.partitions import PartitionFilter
 
 EXECUTION_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
+ALL_PARTITIONS = PartitionFilter()
 _MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringLimits:
-    """Bytes, but for ``max_groups``; ``single_groups`` keeps groups of one file slice."""
+    """Bytes, but for ``max_groups``; ``single_groups`` keeps a last group of one file slice."""
 
     small_file_limit: int
     target_file: int
@@ -45,10 +48,14 @@ class ClusteringGroup:
 
 @dataclass(frozen=True, slots=True)
 class ClusteringPlan:
-    """Groups in the order of the plan, and the columns that the output is sorted by (none: not sorted)."""
+    """Groups in the order of the plan, and the columns that the output is sorted by (none: not sorted).
+
+    ``layout``, how several columns make one order, stands in no plan on the timeline: who executes it decides.
+    """
 
     groups: tuple[ClusteringGroup, ...]
     sort_columns: tuple[str, ...]
+    layout: LayoutStrategy = LayoutStrategy.LINEAR
 
     @property
     def slices(self) -> tuple[FileSlice, ...]:
@@ -62,10 +69,26 @@ class ClusteringPlan:
     def bytes_in(self) -> int:
         return sum(one.size for one in self.slices)
 
-    def facts(self) -> dict[str, Any]:
-        return {"groups": len(self.groups), "sort_columns": list(self.sort_columns)}
+    @property
+    def piece_bytes(self) -> tuple[int, ...]:
+        """Of each group."""
+        return tuple(group.bytes_in for group in self.groups)
 
-    def to_avro(self, base_path: str) -> dict[str, Any]:
+    @property
+    def log_bytes(self) -> int:
+        return sum(one.log_size for one in self.slices)
+
+    def only(self, pieces: Sequence[int]) -> ClusteringPlan:
+        """A plan of some of the groups, by their numbers."""
+        return replace(self, groups=tuple(self.groups[number] for number in pieces))
+
+    def facts(self) -> dict[str, Any]:
+        return {"groups": len(self.groups), "sort_columns": list(self.sort_columns), "layout": self.layout.value}
+
+    def to_avro(self, base_path: str, note: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """
+        :param note: extra metadata of the plan.
+        """
         params = {SORT_COLUMNS: ",".join(self.sort_columns)} if self.sort_columns else {}
         return {
             "operationType": "CLUSTER",
@@ -85,24 +108,35 @@ class ClusteringPlan:
                 "version": 1,
                 "preserveHoodieMetadata": True,
             },
-            "extraMetadata": {},
+            "extraMetadata": dict(note or {}),
             "version": 1,
         }
 
-    def to_json(self) -> dict[str, Any]:
-        """For a person: the exact input."""
+    def content(self) -> dict[str, Any]:
+        """The exact input: what is hashed, and shown to a person."""
         return {
             "sort_columns": list(self.sort_columns),
+            "layout": self.layout.value,
             "groups": [
                 {
                     "partition": group.partition,
-                    "files": [path for one in group.slices for path in one.paths],
+                    "file_ids": [one.file_id for one in group.slices],
+                    "files": [{"path": path, "bytes": size} for one in group.slices for path, size in one.sizes],
                     "bytes": group.bytes_in,
                     "output_groups": group.output_groups,
                 }
                 for group in self.groups
             ],
         }
+
+    def lines(self) -> Iterator[str]:
+        """The same as text."""
+        for group in self.groups:
+            yield (
+                f"{group.partition or '(no partition)'}: {len(group.slices)} file group(s) of {group.bytes_in} bytes "
+                f"are replaced by {group.output_groups}"
+            )
+            yield from (f"  {path} ({size} bytes)" for one in group.slices for path, size in one.sizes)
 
     @staticmethod
     def from_avro(raw: Mapping[str, Any], sizes: Mapping[str, int]) -> ClusteringPlan:
@@ -121,9 +155,11 @@ class ClusteringPlan:
 
 def plan_clustering(
     slices: Iterable[FileSlice],
-    busy: frozenset[tuple[str, str]],
+    busy: Collection[tuple[str, str]],
     limits: ClusteringLimits,
     sort_columns: tuple[str, ...],
+    partitions: PartitionFilter = ALL_PARTITIONS,
+    layout: LayoutStrategy = LayoutStrategy.LINEAR,
 ) -> ClusteringPlan:
     """Small slices of each partition, largest first, filled greedily into groups.
 
@@ -131,20 +167,20 @@ def plan_clustering(
     """
     candidates: dict[str, list[FileSlice]] = {}
     for one in slices:
+        eligible = candidates.setdefault(one.partition, [])
         base_size = one.base_file.size if one.base_file else 0
         if base_size < limits.small_file_limit and (one.partition, one.file_id) not in busy:
-            candidates.setdefault(one.partition, []).append(one)
+            eligible.append(one)
     groups: list[ClusteringGroup] = []
-    for partition in sorted(candidates):
+    for partition in partitions.apply(candidates):
         for members in _fill(candidates[partition], limits):
-            if len(members) == 1 and not limits.single_groups:
-                continue
             size = sum(_planned_size(one, limits) for one in members)
             groups.append(ClusteringGroup(tuple(members), max(1, math.ceil(size / limits.target_file))))
-    return ClusteringPlan(tuple(groups[: limits.max_groups]), sort_columns)
+    return ClusteringPlan(tuple(groups[: limits.max_groups]), sort_columns, layout)
 
 
 def _fill(slices: list[FileSlice], limits: ClusteringLimits) -> list[list[FileSlice]]:
+    """As Hudi, which asks of a partition's last group alone whether it is more than one slice."""
     groups: list[list[FileSlice]] = []
     filled = 0
     for one in sorted(slices, key=lambda one: (-_planned_size(one, limits), one.file_id)):
@@ -154,6 +190,8 @@ def _fill(slices: list[FileSlice], limits: ClusteringLimits) -> list[list[FileSl
             filled = 0
         groups[-1].append(one)
         filled += size
+    if groups and len(groups[-1]) == 1 and not limits.single_groups:
+        groups.pop()
     return groups
 
 

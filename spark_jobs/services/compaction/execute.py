@@ -25,18 +25,19 @@ class Compactor:
     def __call__(self, file_slice: FileSlice, scope: TaskScope) -> list[WriteStat]:
         """The write stat of the new base file; none where the logs left no record and there was no base file."""
         survey = self.reader.survey_logs(file_slice, self._belongs)
-        schema, counted = self.context.file_format.schema, _Counted()
+        schema, counted = self.context.file_format.schema, Counted()
         entries = counted.of(survey.read(schema, self.reader.evolution))
-        changes = fold_log(entries, schema, self.context.ordering_field, self.context.virtual_keys)
+        ordering, virtual_keys = self.context.ordering_field, self.context.virtual_keys
+        changes = fold_log(entries, schema, ordering, virtual_keys, self.context.payload)
         if file_slice.base_file is not None:
             stat = merge_base_file(self.context, scope, file_slice.base_file, changes, event_time_deletes=False)
-            return [_with_log_counts(stat, survey, counted.records)]
+            return [with_log_counts(stat, survey, counted.records)]
         handle = CreateHandle(
             self.context, scope, file_slice.partition, file_slice.file_id, whole_id=True, keep_meta=True
         )
         try:
             handle.write(changes.upserts())
-            return [_with_log_counts(stat, survey, counted.records) for stat in handle.close()]
+            return [with_log_counts(stat, survey, counted.records) for stat in handle.close()]
         except BaseException:
             handle.abort()
             raise
@@ -46,7 +47,7 @@ class Compactor:
         return instant < self.context.instant and self.reader.visibility.is_completed(instant)
 
 
-class _Counted:
+class Counted:
     """Counts the records in data blocks while they pass."""
 
     def __init__(self) -> None:
@@ -59,7 +60,8 @@ class _Counted:
             yield entry
 
 
-def _with_log_counts(stat: WriteStat, survey: LogSurvey, records: int) -> WriteStat:
+def with_log_counts(stat: WriteStat, survey: LogSurvey, records: int) -> WriteStat:
+    """The stat with what was read of logs; ``records`` were in their data blocks."""
     return replace(
         stat,
         total_log_records=records,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config import service_keys, write_keys
+from spark_jobs.core.files.names import join, parse_log_file_name
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.instant import Action, Instant, next_instant_time
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
@@ -21,7 +22,10 @@ from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.execute import Compactor
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
-from spark_jobs.services.due import delta_commits_since_compaction, pending_plans
+from spark_jobs.services.compaction.read_plan import read_plan
+from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due
+from spark_jobs.services.due import kinds_of, pending_plans, under_way, what_blocks
+from spark_jobs.services.log_compaction.job import LogCompactionService
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import refuse_on_other_type, rewrite_context, schema_of_rewrite, slice_reader
 
@@ -30,7 +34,10 @@ def run_compaction(engine: Engine, options: CompactionOptions, progress: Progres
     """
     :raises ConfigError: a COPY_ON_WRITE table, or an instant that is no compaction of it.
     """
-    return run_service(CompactionService(options.effective().hoodie_properties()), engine, options, progress)
+    properties = options.effective().hoodie_properties()
+    if options.log_compaction:
+        return run_service(LogCompactionService(properties), engine, options, progress)
+    return run_service(CompactionService(properties), engine, options, progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,9 @@ class CompactionService:
     properties: Mapping[str, str]
     name: ClassVar[str] = "compaction"
     action: ClassVar[Action] = Action.COMPACTION
+    operation: ClassVar[OperationType] = OperationType.COMPACT
     phase: ClassVar[str] = "merge"
+    piece: ClassVar[str] = "file group"
 
     def refuse(self, table: HudiTable) -> None:
         refuse_on_other_type(table, self.name)
@@ -48,38 +57,37 @@ class CompactionService:
     def pending(self, table: HudiTable) -> list[Instant]:
         return pending_plans(table.timeline, Action.COMPACTION)
 
+    def expires_after(self) -> int | None:
+        """Never: the logs of later writes lie on the slice that the plan makes."""
+        return None
+
     def plan(self, table: HudiTable) -> CompactionPlan | str:
-        keys.COMPACT_TRIGGER.of(self.properties)
-        due = delta_commits_since_compaction(table.timeline)
-        needed = keys.COMPACT_MAX_DELTA_COMMITS.of(self.properties)
-        if len(due) < needed:
-            return (
-                f"{len(due)} delta commit(s) since the last compaction, {needed} make it due "
-                f"({keys.COMPACT_MAX_DELTA_COMMITS.name})"
-            )
-        busy = frozenset({**table.pending.compaction, **table.pending.clustering})
-        slices, limits = table.file_slices(), self._limits()
+        reason = why_not_due(table.timeline, self._trigger(), self._next_instant(table))
+        if reason is not None:
+            return reason
+        busy = {**under_way(table.timeline, table.clock), **table.pending.compaction, **table.pending.clustering}
+        slices, limits = table.file_slices(), self._limits(table)
         plan = plan_compaction(slices, busy, limits)
         if plan.slices:
             return plan
-        return f"none of {len(slices)} file slices has logs of at least {limits.log_size} bytes outside pending plans"
+        with_logs = [one for one in slices if one.log_files]
+        blocked = what_blocks(with_logs, busy, kinds_of(table.timeline, busy.values()))
+        return (
+            f"none of {len(slices)} file slices has logs that {limits.strategy.value} takes: {len(with_logs)} have logs"
+            + (f", {blocked}" if blocked else "")
+        )
 
-    def encode(self, table: HudiTable, plan: CompactionPlan) -> bytes:
-        return encode_payload(COMPACTION_PLAN, plan.to_avro(self._limits()))
+    def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
+        return encode_payload(COMPACTION_PLAN, plan.to_avro(self._limits(table), note))
+
+    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
+        return raw.get("extraMetadata") or {}
 
     def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
-        raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
-        partitions = {operation["partitionPath"] or "" for operation in raw["operations"] or []}
-        prefix = len(table.base_path) + 1
-        sizes = {
-            status.path[prefix:]: status.size
-            for partition in partitions
-            for status in table.storage.list(f"{table.base_path}/{partition}" if partition else table.base_path)
-        }
-        return CompactionPlan.from_avro(raw, sizes)
+        return read_plan(table, instant)
 
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
-        max_file_size = keys.MAX_FILE_SIZE.of(self.properties)
+        max_file_size = write_keys.MAX_FILE_SIZE.of(self.properties)
         context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size)
         return plan.slices, Compactor(context, slice_reader(table, context, self.properties))
 
@@ -97,9 +105,37 @@ class CompactionService:
         """None: since the plan stands on the timeline, writers put their logs on the slice that it makes."""
         return frozenset()
 
-    def _limits(self) -> CompactionLimits:
+    def why_not_cancelled(self, table: HudiTable, instant: Instant, plan: CompactionPlan) -> str | None:
+        """Logs that were written since lie on the slice that the plan makes, and would be lost without it."""
+        groups = {(one.partition, one.file_id) for one in plan.slices}
+        found = []
+        for partition in sorted({partition for partition, _ in groups}):
+            for status in table.storage.list(join(table.base_path, partition).rstrip("/")):
+                log = parse_log_file_name(status.name)
+                if log and log.base_instant == instant.timestamp and (partition, log.file_id) in groups:
+                    found.append(join(partition, status.name))
+        if not found:
+            return None
+        return f"{len(found)} log file(s) lie on the slices that it makes, such as {found[0]}"
+
+    def _next_instant(self, table: HudiTable) -> str:
+        return next_instant_time(table.clock.now(), table.config.timezone, table.timeline.last_time)
+
+    def _trigger(self) -> TriggerSettings:
+        return TriggerSettings(
+            strategy=service_keys.COMPACT_TRIGGER.of(self.properties),
+            delta_commits=write_keys.COMPACT_MAX_DELTA_COMMITS.of(self.properties),
+            delta_seconds=service_keys.COMPACT_MAX_DELTA_SECONDS.of(self.properties),
+        )
+
+    def _limits(self, table: HudiTable) -> CompactionLimits:
         return CompactionLimits(
-            target_io=keys.COMPACT_TARGET_IO.of(self.properties),
-            log_size=keys.COMPACT_LOG_SIZE_THRESHOLD.of(self.properties),
-            max_file_size=keys.MAX_FILE_SIZE.of(self.properties),
+            target_io=write_keys.COMPACT_TARGET_IO.of(self.properties),
+            log_size=write_keys.COMPACT_LOG_SIZE_THRESHOLD.of(self.properties),
+            max_file_size=write_keys.MAX_FILE_SIZE.of(self.properties),
+            strategy=service_keys.COMPACT_STRATEGY.of(self.properties),
+            log_files=service_keys.COMPACT_LOG_NUMBER_THRESHOLD.of(self.properties),
+            partitions=service_keys.COMPACT_TARGET_PARTITIONS.of(self.properties),
+            partition_regex=service_keys.COMPACT_PARTITION_REGEX.of(self.properties),
+            today=table.clock.now().astimezone().date(),
         )

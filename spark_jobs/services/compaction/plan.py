@@ -1,26 +1,20 @@
-"""Which slices a compaction merges (Hudi: HoodieCompactionPlanGenerator, LogFileSizeBasedCompactionStrategy); pure."""
+"""Which slices a compaction merges, and how the plan stands on the timeline (Hudi: HoodieCompactionPlanGenerator,
+HoodieLogCompactionPlanGenerator); pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
+from spark_jobs.services.compaction.strategies import CompactionLimits as CompactionLimits
+from spark_jobs.services.compaction.strategies import choose, wanted_partitions
 
+LOG_COMPACTOR = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper"
 _MEGABYTE = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class CompactionLimits:
-    """``target_io`` in megabytes read and written, ``log_size`` in bytes of logs that make a slice worth it
-    (inclusive).
-    """
-
-    target_io: int
-    log_size: int
-    max_file_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +31,28 @@ class CompactionPlan:
     def files_in(self) -> int:
         return sum(len(one.paths) for one in self.slices)
 
-    def to_avro(self, limits: CompactionLimits) -> dict[str, Any]:
+    @property
+    def piece_bytes(self) -> tuple[int, ...]:
+        """Of each slice."""
+        return tuple(one.size for one in self.slices)
+
+    @property
+    def log_bytes(self) -> int:
+        return sum(one.log_size for one in self.slices)
+
+    def only(self, pieces: Sequence[int]) -> CompactionPlan:
+        """A plan of some of the slices, by their numbers."""
+        return CompactionPlan(tuple(self.slices[number] for number in pieces))
+
+    def to_avro(
+        self, limits: CompactionLimits, note: Mapping[str, str] | None = None, *, of_logs: bool = False
+    ) -> dict[str, Any]:
+        """
+        :param note: extra metadata of the plan.
+        :param of_logs: a log compaction.
+        """
+        strategy = {"compactorClassName": LOG_COMPACTOR, "strategyParams": {}, "version": 1}
+        extra: Mapping[str, str] | None = note or ({} if of_logs else None)
         return {
             "operations": [
                 {
@@ -51,20 +66,32 @@ class CompactionPlan:
                 }
                 for one in self.slices
             ],
-            "extraMetadata": None,
+            "extraMetadata": None if extra is None else dict(extra),
             "version": 2,
-            "strategy": None,
-            "preserveHoodieMetadata": False,
+            "strategy": strategy if of_logs else None,
+            "preserveHoodieMetadata": of_logs,
         }
 
-    def to_json(self) -> dict[str, Any]:
-        """For a person: the exact input."""
+    def content(self) -> dict[str, Any]:
+        """The exact input: what is hashed, and shown to a person."""
         return {
             "operations": [
-                {"partition": one.partition, "file_id": one.file_id, "files": list(one.paths), "bytes": one.size}
+                {
+                    "partition": one.partition,
+                    "file_id": one.file_id,
+                    "base_instant": one.base_instant,
+                    "files": [{"path": path, "bytes": size} for path, size in one.sizes],
+                    "bytes": one.size,
+                }
                 for one in self.slices
             ]
         }
+
+    def lines(self) -> Iterator[str]:
+        """The same as text."""
+        for one in self.slices:
+            yield f"{one.partition or '(no partition)'} {one.file_id}: {len(one.paths)} file(s), {one.size} bytes"
+            yield from (f"  {path} ({size} bytes)" for path, size in one.sizes)
 
     def facts(self) -> dict[str, Any]:
         return {"file_slices": len(self.slices)}
@@ -79,26 +106,23 @@ class CompactionPlan:
 
 
 def plan_compaction(
-    slices: Iterable[FileSlice], busy: frozenset[tuple[str, str]], limits: CompactionLimits
+    slices: Iterable[FileSlice], busy: Collection[tuple[str, str]], limits: CompactionLimits
 ) -> CompactionPlan:
-    """Slices with logs, most log bytes first, until the megabytes are used up (the one that crosses the limit is in).
+    """Slices with logs, chosen by the strategy.
 
     :param busy: (partition, file id) in pending plans.
     """
+    by_partition: dict[str, list[FileSlice]] = {}
+    for one in slices:
+        eligible = by_partition.setdefault(one.partition, [])
+        if one.log_files and (one.partition, one.file_id) not in busy:
+            eligible.append(one)
     wanted = [
         one
-        for one in slices
-        if one.log_files and (one.partition, one.file_id) not in busy and one.log_size >= limits.log_size
+        for partition in wanted_partitions(by_partition, limits)
+        for one in sorted(by_partition[partition], key=lambda each: each.file_id)
     ]
-    wanted.sort(key=lambda one: (-one.log_size, one.partition, one.file_id))
-    chosen: list[FileSlice] = []
-    left = float(limits.target_io)
-    for one in wanted:
-        if left <= 0:
-            break
-        chosen.append(one)
-        left -= _metrics(one, limits)["TOTAL_IO_MB"]
-    return CompactionPlan(tuple(chosen))
+    return CompactionPlan(tuple(choose(wanted, limits, lambda one: int(_metrics(one, limits)["TOTAL_IO_MB"]))))
 
 
 def _metrics(one: FileSlice, limits: CompactionLimits) -> dict[str, float]:

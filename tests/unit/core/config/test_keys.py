@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 import pytest
 
-from spark_jobs.core.config import keygen_keys, schema_keys, table_keys, write_keys
+from spark_jobs.core import config
+from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.features import refuse_unreadable, refuse_unwritable
 from spark_jobs.core.config.format_capabilities import capabilities_of
 from spark_jobs.core.config.key import Key, boolean, choice, integer, names, real, text
@@ -18,7 +22,11 @@ pytestmark = pytest.mark.unit
 def test_names_are_declared_once() -> None:
     by_module = [
         [value.name for value in vars(module).values() if isinstance(value, Key)]
-        for module in (table_keys, write_keys, keygen_keys, schema_keys)
+        for module in (
+            import_module(f"{config.__name__}.{one.name}")
+            for one in iter_modules(config.__path__)
+            if one.name.endswith("_keys")
+        )
     ]
     for declared_names in by_module:
         assert len(declared_names) == len(set(declared_names))

@@ -1,0 +1,92 @@
+"""Taking a plan off the timeline: asked for, or because it expired. Hudi rolls a pending plan back; so does this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Instant, format_instant
+from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.service import ServiceOptions
+from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.rewrite import choose_plan
+from spark_jobs.services.rewrite_service import P, RewriteService
+from spark_jobs.services.rollback.execute import roll_back
+from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
+
+
+def cancel_plan(
+    service: RewriteService[P],
+    table: HudiTable,
+    settings: TransactionSettings,
+    options: ServiceOptions,
+    progress: Progress,
+) -> JobResult:
+    """Roll a pending plan back, with what an execution of it left; the result names the rollback.
+
+    :raises ConfigError: no instant was given, or one that is no pending plan of the service.
+    :raises WriteConflictError: a worker executes it just now, or the table needs it.
+    """
+    if not options.instant_time:
+        raise ConfigError("--mode cancel needs --instant-time", todo="give the instant of the pending plan")
+    with progress.phase("cancel"), settings.new_lock():
+        if not options.dry_run:
+            finish_rollbacks(settings)
+        table = table.refreshed()
+        pending = service.pending(table)
+        wanted = choose_plan(table.timeline, pending, options.instant_time, f"pending {service.name}")
+        if wanted is None:
+            return nothing_to_do(service.name, table, f"{service.name} {options.instant_time} is completed already")
+        if is_alive(settings, wanted):
+            raise WriteConflictError(
+                f"another process executes {service.name} {wanted.timestamp} just now",
+                todo="stop it first, or wait until it is done",
+                instant=wanted.timestamp,
+            )
+        plan = service.read(table, wanted)
+        blocked = service.why_not_cancelled(table, wanted, plan)
+        if blocked is not None:
+            raise WriteConflictError(
+                f"{service.name} {wanted.timestamp} can't be taken back: {blocked}",
+                todo="execute it",
+                instant=wanted.timestamp,
+            )
+        extra = {**plan.facts(), "cancelled": True}
+        if not options.dry_run:
+            extra["rollback"] = roll_back(settings, table.timeline, wanted).timestamp
+    return JobResult(
+        action=service.name,
+        state=JobState.DRY_RUN if options.dry_run else JobState.COMPLETED,
+        instant=wanted.timestamp,
+        base_path=table.base_path,
+        table=table.config.name,
+        files_in=plan.files_in,
+        bytes_in=plan.bytes_in,
+        plan={"cancels": wanted.timestamp, **plan.content()} if options.dry_run else None,
+        extra=extra,
+    )
+
+
+def take_back_expired(
+    service: RewriteService[P], table: HudiTable, settings: TransactionSettings, tell: Callable[[str], None]
+) -> bool:
+    """Roll back the plans that are too old and that nobody works at; the caller holds the table lock."""
+    minutes = service.expires_after()
+    if minutes is None:
+        return False
+    limit = format_instant(settings.clock.now() - timedelta(minutes=minutes), settings.config.timezone)
+    expired = [one for one in service.pending(table) if one.timestamp < limit and not is_alive(settings, one)]
+    for one in expired:
+        _take_back(settings, one, f"is older than {minutes} minutes", service.name, tell)
+    return bool(expired)
+
+
+def _take_back(
+    settings: TransactionSettings, instant: Instant, why: str, name: str, tell: Callable[[str], None]
+) -> None:
+    undone = roll_back(settings, settings.load_timeline(), instant)
+    tell(f"{name} {instant.timestamp} {why} and was taken back (rollback {undone.timestamp})")

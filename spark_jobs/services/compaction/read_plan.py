@@ -1,0 +1,20 @@
+"""A plan from the timeline, this project's or Hudi's."""
+
+from __future__ import annotations
+
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Instant, State
+from spark_jobs.services.compaction.plan import CompactionPlan
+
+
+def read_plan(table: HudiTable, instant: Instant) -> CompactionPlan:
+    """A plan of a compaction or log compaction, with the sizes that its files have now."""
+    raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
+    partitions = {operation["partitionPath"] or "" for operation in raw["operations"] or []}
+    prefix = len(table.base_path) + 1
+    sizes = {
+        status.path[prefix:]: status.size
+        for partition in partitions
+        for status in table.storage.list(f"{table.base_path}/{partition}" if partition else table.base_path)
+    }
+    return CompactionPlan.from_avro(raw, sizes)

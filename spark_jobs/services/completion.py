@@ -1,0 +1,110 @@
+"""What a killed execution of a plan had finished: a record for each of its pieces, with the write stats.
+
+The records stand in the marker folder of the instant, beside the markers. Hudi reads only names with ``.marker`` and
+files ``MARKERS*`` there, and removes the folder when it rolls the instant back or completes it: so the records go with
+the files that they tell of. A record whose files are not all there counts for nothing. The metadata table needs none of
+this: it hears of the files when the instant is published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.files.markers import marker_folder, read_markers
+from spark_jobs.core.files.names import join
+from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Instant, State
+from spark_jobs.core.timeline.write_stat import WriteStat
+
+FOLDER = "pyhudi.done"
+Piece = tuple[int, Any]
+"""A piece of work with its number in the plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionRecords:
+    """Those of one plan on the timeline; ``plan_id`` is a digest of its requested file."""
+
+    storage: Storage
+    base_path: str
+    instant: str
+    plan_id: str
+
+    @staticmethod
+    def of(timeline: ActiveTimeline, base_path: str, instant: Instant) -> CompletionRecords:
+        plan_id = hashlib.sha256(timeline.read(instant.at(State.REQUESTED))).hexdigest()[:24]
+        return CompletionRecords(
+            storage=timeline.storage, base_path=base_path, instant=instant.timestamp, plan_id=plan_id
+        )
+
+    @property
+    def folder(self) -> str:
+        return f"{marker_folder(self.base_path, self.instant)}/{FOLDER}"
+
+    def note(self, number: int, stats: Sequence[WriteStat]) -> None:
+        """Keep what a piece came to. Of several attempts the last stays, any is as good.
+
+        Nothing is kept where the markers are gone: the instant ended while an old attempt still worked.
+        """
+        if not stats or self.storage.stat(marker_folder(self.base_path, self.instant)) is None:
+            return
+        record = {"plan": self.plan_id, "stats": [stat.to_json() for stat in stats]}
+        self.storage.replace(f"{self.folder}/{number}.json", json.dumps(record).encode())
+
+    def count(self) -> int:
+        """How many there are, whether they hold or not; 0 where the storage does not tell."""
+        try:
+            return len(self.storage.list(self.folder))
+        except StorageError:
+            return 0
+
+    def finished(self) -> dict[int, list[WriteStat]]:
+        """The pieces with a record that holds: every file that it names is there, whole, and has its marker."""
+        found = {}
+        marked: set[str] | None = None
+        for status in self.storage.list(self.folder):
+            stem, _, kind = status.name.partition(".")
+            record = _parsed(self.storage.read(status.path)) if kind == "json" and stem.isdigit() else None
+            if record is None or record.get("plan") != self.plan_id:
+                continue
+            if marked is None:
+                markers = read_markers(self.storage, self.base_path, self.instant) or []
+                marked = {marker.data_path for marker in markers}
+            stats = [WriteStat.from_json(raw) for raw in record["stats"]]
+            if all(stat.path in marked and self._is_whole(stat) for stat in stats):
+                found[int(stem)] = stats
+        return found
+
+    def _is_whole(self, stat: WriteStat) -> bool:
+        status = self.storage.stat(join(self.base_path, stat.path or ""))
+        return status is not None and status.size == stat.file_size_in_bytes
+
+
+def _parsed(data: bytes) -> Mapping[str, Any] | None:
+    """None for what a crash or another program left there."""
+    try:
+        found = json.loads(data)
+        return found if isinstance(found, dict) and isinstance(found.get("stats"), list) else None
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Does a numbered piece and keeps its record; runs in a worker, pickles."""
+
+    work: Callable[[Any, TaskScope], list[WriteStat]]
+    records: CompletionRecords
+
+    def __call__(self, piece: Piece, scope: TaskScope) -> list[WriteStat]:
+        number, item = piece
+        stats = self.work(item, scope)
+        self.records.note(number, stats)
+        return stats

@@ -1,0 +1,131 @@
+"""Log compaction as ``compact.py --log-compaction`` runs it (Hudi: HoodieLogCompactionPlanGenerator)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from spark_jobs.core.config import service_keys, write_keys
+from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.files.log_format import log_format
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.transaction.conflict import FileGroupKey
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.pending import compaction_groups
+from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
+from spark_jobs.services.compaction.read_plan import read_plan
+from spark_jobs.services.due import kinds_of, pending_plans, under_way, what_blocks
+from spark_jobs.services.log_compaction.execute import LogCompactor, log_reader
+from spark_jobs.services.rewrite import refuse_on_other_type, rewrite_context, schema_of_rewrite, slice_reader
+
+
+@dataclass(frozen=True, slots=True)
+class LogCompactionService:
+    """Many log blocks into one, by the ``hoodie.*`` values of a job."""
+
+    properties: Mapping[str, str]
+    name: ClassVar[str] = "log compaction"
+    action: ClassVar[Action] = Action.LOG_COMPACTION
+    operation: ClassVar[OperationType] = OperationType.LOG_COMPACT
+    phase: ClassVar[str] = "merge logs"
+    piece: ClassVar[str] = "file group"
+
+    def refuse(self, table: HudiTable) -> None:
+        refuse_on_other_type(table, self.name)
+
+    def pending(self, table: HudiTable) -> list[Instant]:
+        return pending_plans(table.timeline, Action.LOG_COMPACTION)
+
+    def expires_after(self) -> int | None:
+        """Never by time; a later compaction makes it void."""
+        return None
+
+    def plan(self, table: HudiTable) -> CompactionPlan | str:
+        """All slices with enough blocks that count; each log file of a slice is in the plan."""
+        needed = service_keys.LOG_COMPACT_BLOCKS.of(self.properties)
+        busy = {**self._pending_groups(table), **table.pending.compaction, **table.pending.clustering}
+        busy = {**under_way(table.timeline, table.clock), **busy}
+        slices = [one for one in table.file_slices() if one.log_files]
+        free = [one for one in slices if (one.partition, one.file_id) not in busy]
+        if not free:
+            blocked = what_blocks(slices, busy, kinds_of(table.timeline, busy.values()))
+            return f"none of {len(slices)} file slices with logs is free" + (f": {blocked}" if blocked else "")
+        instant = table.timeline.last_time
+        context = rewrite_context(table, self.properties, instant, max_file_size=1)
+        reader = log_reader(slice_reader(table, context, self.properties))
+        blocks = [len(reader.survey_logs(one).valid) for one in free]
+        chosen = [one for one, count in zip(free, blocks, strict=True) if count >= needed]
+        if chosen:
+            return CompactionPlan(tuple(sorted(chosen, key=lambda one: (one.partition, one.file_id))))
+        return (
+            f"the most log blocks of {len(free)} file slices with logs are {max(blocks)}, {needed} make a log "
+            f"compaction due ({service_keys.LOG_COMPACT_BLOCKS.name})"
+        )
+
+    def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
+        return encode_payload(COMPACTION_PLAN, plan.to_avro(self._limits(), note, of_logs=True))
+
+    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
+        return raw.get("extraMetadata") or {}
+
+    def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
+        return read_plan(table, instant)
+
+    def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], LogCompactor]:
+        """
+        :raises WriteConflictError: a compaction came later, on whose slices these logs are no more.
+        """
+        later = table.timeline.filter(
+            lambda one: one.action in (Action.COMMIT, Action.COMPACTION) and one.timestamp > instant
+        )
+        if later:
+            raise WriteConflictError(
+                f"log compaction {instant} is void, {later[0]} came after it",
+                todo=f"take it back with --mode cancel --instant-time {instant}",
+                instant=instant,
+            )
+        context = rewrite_context(table, self.properties, instant, max_file_size=1)
+        context = replace(context, log_format=log_format(self.properties))
+        versions = table.view().log_versions
+        following = {
+            (one.partition, one.file_id): versions.get((one.partition, one.file_id, one.base_instant), 0) + 1
+            for one in plan.slices
+        }
+        return plan.slices, LogCompactor(context, log_reader(slice_reader(table, context, self.properties)), following)
+
+    def commit(
+        self, table: HudiTable, instant: str, plan: CompactionPlan, stats: Sequence[WriteStat]
+    ) -> CommitMetadata:
+        return CommitMetadata(
+            write_stats=tuple(stats),
+            operation_type=OperationType.LOG_COMPACT,
+            compacted=True,
+            extra_metadata=schema_of_rewrite(table, instant),
+        )
+
+    def contended(self, plan: CompactionPlan) -> frozenset[FileGroupKey]:
+        """All: a reader that takes blocks in the order of the files must not meet the new one behind a later write."""
+        return frozenset((one.partition, one.file_id) for one in plan.slices)
+
+    def why_not_cancelled(self, table: HudiTable, instant: Instant, plan: CompactionPlan) -> str | None:
+        """Nothing: writers pay no heed to it."""
+        return None
+
+    def _pending_groups(self, table: HudiTable) -> dict[FileGroupKey, str]:
+        found: dict[FileGroupKey, str] = {}
+        for instant in self.pending(table):
+            found.update(dict.fromkeys(compaction_groups(table.timeline, instant, table.clock), instant.timestamp))
+        return found
+
+    def _limits(self) -> CompactionLimits:
+        return CompactionLimits(
+            target_io=write_keys.COMPACT_TARGET_IO.of(self.properties),
+            log_size=0,
+            max_file_size=write_keys.MAX_FILE_SIZE.of(self.properties),
+        )

@@ -1,0 +1,116 @@
+"""What a service that rewrites files by a plan has to know; compaction, log compaction and clustering are such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.transaction.conflict import FileGroupKey
+from spark_jobs.services.plan_hash import PlanFacts
+
+
+class Plan(Protocol):
+    """What a service is going to read, in pieces that are done independently; the counts are of files and bytes."""
+
+    @property
+    def files_in(self) -> int: ...
+
+    @property
+    def bytes_in(self) -> int: ...
+
+    @property
+    def log_bytes(self) -> int:
+        """Of the log files among the input."""
+        ...
+
+    @property
+    def piece_bytes(self) -> tuple[int, ...]: ...
+
+    def only(self, pieces: Sequence[int]) -> Self:
+        """A plan of some of the pieces, by their numbers."""
+        ...
+
+    def content(self) -> dict[str, Any]:
+        """The exact input: what is hashed, and shown to a person."""
+        ...
+
+    def lines(self) -> Iterator[str]:
+        """The same as text."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What the result tells of the plan beside the counts."""
+        ...
+
+
+P = TypeVar("P", bound=Plan)
+
+
+class RewriteService(Protocol[P]):
+    """What one service knows: when it is due, what it plans, and what a worker does with each piece."""
+
+    name: ClassVar[str]
+    action: ClassVar[Action]
+    operation: ClassVar[OperationType]
+    phase: ClassVar[str]
+    """Name of the phase in which the pieces are done."""
+    piece: ClassVar[str]
+    """What a piece is called."""
+
+    def refuse(self, table: HudiTable) -> None:
+        """
+        :raises ConfigError: the service has nothing to do with such a table.
+        """
+        ...
+
+    def pending(self, table: HudiTable) -> list[Instant]:
+        """Plans on the timeline that nobody completed, oldest first."""
+        ...
+
+    def expires_after(self) -> int | None:
+        """Minutes after which a plan that nobody works at is taken back; None: never."""
+        ...
+
+    def plan(self, table: HudiTable) -> P | str:
+        """A new plan, or why there is none, with the numbers that decided."""
+        ...
+
+    def encode(self, table: HudiTable, plan: P, note: Mapping[str, str]) -> bytes:
+        """The content of the requested file; ``note`` is extra metadata of the plan."""
+        ...
+
+    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
+        """The extra metadata of a decoded plan."""
+        ...
+
+    def read(self, table: HudiTable, instant: Instant) -> P:
+        """A plan on the timeline, this project's or Hudi's."""
+        ...
+
+    def work(
+        self, table: HudiTable, instant: str, plan: P
+    ) -> tuple[Sequence[Any], Callable[[Any, TaskScope], list[WriteStat]]]:
+        """The pieces in the order of the plan, and what a worker does with each; both pickle."""
+        ...
+
+    def commit(self, table: HudiTable, instant: str, plan: P, stats: Sequence[WriteStat]) -> CommitMetadata:
+        """What the completed file says."""
+        ...
+
+    def contended(self, plan: P) -> frozenset[FileGroupKey]:
+        """File groups that no writer may have changed meanwhile."""
+        ...
+
+    def why_not_cancelled(self, table: HudiTable, instant: Instant, plan: P) -> str | None:
+        """What stands on the plan already, so that it can't be taken back."""
+        ...
+
+
+def facts_of(service: RewriteService[P], plan: P) -> PlanFacts:
+    """What the hash of a plan is made of."""
+    return PlanFacts(service=service.name, content=plan.content(), files=plan.files_in, bytes=plan.bytes_in)
