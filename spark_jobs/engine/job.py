@@ -38,8 +38,12 @@ def run_job(
     argv: Sequence[str] | None = None,
     *,
     clock: Clock = SYSTEM_CLOCK,
+    verdict: Callable[[JobResult], str | None] = lambda result: None,
 ) -> int:
     """Parse the options, run the body, hand over its result; returns the exit code.
+
+    :param verdict: for jobs that judge: a result that it has words for is handed over too, and ends the job with 1 and
+        these words.
 
     The result goes, as JSON, to the last line of stdout and to the storage URL ``--result-file`` (whole or not at all;
     an earlier result there goes first). An error goes to stderr as one line, ``<job>: error: ...``; its traceback only
@@ -50,7 +54,7 @@ def run_job(
     terminated = threading.Event()
     try:
         with _sigterm_raises(terminated):
-            return _run(body, options_type, words, clock)
+            return _run(body, options_type, words, clock, verdict)
     except SystemExit as stop:
         if not terminated.is_set() and not _was_interrupted(stop):
             return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
@@ -68,7 +72,11 @@ def run_job(
 
 
 def _run(
-    body: Callable[[Options, Progress], JobResult], options_type: type[Options], words: Sequence[str], clock: Clock
+    body: Callable[[Options, Progress], JobResult],
+    options_type: type[Options],
+    words: Sequence[str],
+    clock: Clock,
+    verdict: Callable[[JobResult], str | None],
 ) -> int:
     options = options_type.from_args(words)
     target = locate(options.result_file) if options.result_file else None
@@ -96,7 +104,10 @@ def _run(
                 todo="take it from stdout, and give another --result-file",
                 path=options.result_file,
             ) from error
-    return 0
+    judged = verdict(result)
+    if judged is not None:
+        say(sys.stderr, f"{options_type.job}: {judged}")
+    return 0 if judged is None else 1
 
 
 @contextmanager

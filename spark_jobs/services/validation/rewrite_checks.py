@@ -17,11 +17,6 @@ from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error
 from spark_jobs.services.validation.row_hash import Fingerprint, hash_rows
 
-_ACTIONS = {
-    OperationType.COMPACT: Action.COMPACTION,
-    OperationType.LOG_COMPACT: Action.LOG_COMPACTION,
-    OperationType.CLUSTER: Action.REPLACE_COMMIT,
-}
 _TODO = "restore the table to before it, and run it again; with Hudi's own services report it to Hudi"
 
 
@@ -31,25 +26,30 @@ def check_rewrites(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
     A service is passed over whose inputs were cleaned. Rows are compared as multisets by their hashes, but for
     ``_hoodie_file_name``; nothing of them is kept.
     """
-    done = [(instant, metadata) for instant, metadata in evidence.commits.items() if _is_rewrite(metadata)]
-    with progress.phase("services", len(done)) as phase:
+    done = [
+        (instant, metadata)
+        for instant, metadata in evidence.commits.items()
+        if _action(instant, metadata) and metadata.touched_file_groups()
+    ]
+    with progress.phase("rewrites", len(done)) as phase:
         for instant, metadata in done:
             if evidence.view is not None and _has_inputs(evidence, instant, metadata):
                 yield from _check(evidence, instant, metadata)
             phase.advance()
 
 
-def _is_rewrite(metadata: CommitMetadata) -> bool:
-    return _kind(metadata) in _ACTIONS and bool(metadata.touched_file_groups())
-
-
-def _kind(metadata: CommitMetadata) -> OperationType:
-    return OperationType.COMPACT if metadata.compacted else metadata.operation_type
+def _action(instant: Instant, metadata: CommitMetadata) -> Action | None:
+    """What was planned; None for a write. A log compaction is a delta commit, and calls itself a compaction."""
+    if instant.action is Action.REPLACE_COMMIT:
+        return instant.action if metadata.operation_type is OperationType.CLUSTER else None
+    if metadata.compacted or metadata.operation_type in (OperationType.COMPACT, OperationType.LOG_COMPACT):
+        return Action.LOG_COMPACTION if instant.action is Action.DELTA_COMMIT else Action.COMPACTION
+    return None
 
 
 def _has_inputs(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> bool:
     """Whether all that the plan names is still on storage; without its plan nobody knows."""
-    requested = Instant(instant.timestamp, _ACTIONS[_kind(metadata)], State.REQUESTED)
+    requested = Instant(instant.timestamp, _action(instant, metadata) or instant.action, State.REQUESTED)
     try:
         raw = evidence.timeline.plan(requested, evidence.table.clock)
     except HudiError:
@@ -69,7 +69,7 @@ def _has_inputs(evidence: Evidence, instant: Instant, metadata: CommitMetadata) 
 def _check(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> Iterator[Finding]:
     touched = metadata.touched_file_groups()
     before_time = str(int(instant.timestamp) - 1).zfill(len(instant.timestamp))
-    if _kind(metadata) is OperationType.CLUSTER:
+    if instant.action is Action.REPLACE_COMMIT:
         yield from _compare(evidence, instant, before_time, [touched])
     else:
         yield from _compare(evidence, instant, before_time, [frozenset({key}) for key in sorted(touched)])

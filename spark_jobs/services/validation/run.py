@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.files.names import join
@@ -24,6 +25,15 @@ OVERDUE_HOURS = 24
 _LEFTOVERS = 7
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What was found, sorted by invariant and path, and how much was looked at (data files of all partitions)."""
+
+    findings: tuple[Finding, ...]
+    files: int
+    bytes: int
+
+
 def validate(
     table: HudiTable | str,
     deep: bool = False,
@@ -41,33 +51,45 @@ def validate(
     :param overdue_hours: how long an instant without a heartbeat may be pending.
     :raises StorageError: no table there, or its properties are unreadable.
     """
-    path, clock = (table, clock) if isinstance(table, str) else (table.base_path, table.clock)
-    opened = HudiTable.open(path, clock, lists_storage=True)
-    evidence = Evidence(opened, reads_archive=deep)
-    progress = progress or Progress.silent("validate")
+    if not isinstance(table, str):
+        clock = table.clock
+    opened = HudiTable.open(table if isinstance(table, str) else table.base_path, clock, lists_storage=True)
+    return list(inspect(opened, deep, overdue_hours, progress or Progress.silent("validate")).findings)
+
+
+def inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress) -> Validation:
+    """The same of a table that was opened just now, with its storage listed."""
+    evidence = Evidence(table, reads_archive=deep)
     found: list[Finding] = []
-    for name, check in _checks(evidence, deep, overdue_hours, progress):
+    for name, check in _quick(evidence, overdue_hours):
         with progress.phase(name):
             found += check()
+    for check in _by_file(evidence, deep, progress):
+        found += check()
     found += evidence.unreadable
-    return sorted(set(_still_there(evidence, found)), key=lambda one: (one.invariant, one.path, one.what))
+    kept = sorted(set(_still_there(evidence, found)), key=lambda one: (one.invariant, one.path, one.what))
+    sizes = [status.size for status in evidence.on_storage.values()]
+    return Validation(findings=tuple(kept), files=len(sizes), bytes=sum(sizes))
 
 
-def _checks(
-    evidence: Evidence, deep: bool, overdue_hours: int, progress: Progress
-) -> Iterator[tuple[str, Callable[[], Iterable[Finding]]]]:
-    yield "timeline", lambda: check_instants(evidence)
+_Check = Callable[[], Iterable[Finding]]
+
+
+def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, _Check]]:
+    yield "timeline", lambda: [*check_instants(evidence), *check_archive(evidence)]
     yield "storage", lambda: [*check_written_files(evidence), *check_protected_files(evidence)]
-    yield "leftovers", lambda: check_leftovers(evidence)
-    yield "archive", lambda: check_archive(evidence)
-    yield "deadlines", lambda: check_deadlines(evidence, overdue_hours)
+    yield "leftovers", lambda: [*check_leftovers(evidence), *check_deadlines(evidence, overdue_hours)]
     yield "metadata table", lambda: check_metadata_table(evidence)
-    yield "files", lambda: check_footers(evidence, progress)
+
+
+def _by_file(evidence: Evidence, deep: bool, progress: Progress) -> Iterator[_Check]:
+    """They tell their phases themselves."""
+    yield lambda: check_footers(evidence, progress)
     if deep:
-        yield "contents", lambda: check_rows(evidence, progress)
-        yield "indexes", lambda: check_indexes(evidence, progress)
-        yield "records", lambda: check_keys(evidence, progress)
-        yield "rewrites", lambda: check_rewrites(evidence, progress)
+        yield lambda: check_rows(evidence, progress)
+        yield lambda: check_indexes(evidence, progress)
+        yield lambda: check_keys(evidence, progress)
+        yield lambda: check_rewrites(evidence, progress)
 
 
 def _still_there(evidence: Evidence, found: list[Finding]) -> Iterator[Finding]:
