@@ -26,6 +26,7 @@ from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other
 from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService, facts_of
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.upkeep import maintain_table
 
 
 def run_service(service: RewriteService[P], engine: Engine, options: ServiceOptions, progress: Progress) -> JobResult:
@@ -59,6 +60,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
     result = job.execute(table.refreshed(), scheduled.instant if scheduled else None)
     if result.state is JobState.COMPLETED:
         maintain_metadata_table(job.settings, properties, progress.note)
+        maintain_table(job.settings, properties, progress.note)
         result = replace(result, seconds_by_phase=dict(progress.seconds_by_phase))
     return scheduled if scheduled is not None and result.state is JobState.NOTHING_TO_DO else result
 

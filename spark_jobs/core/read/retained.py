@@ -13,6 +13,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, StorageError
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_system_view import FileSystemView
 
@@ -25,7 +26,7 @@ def refuse_cleaned(timeline: ActiveTimeline, view: Callable[[], FileSystemView],
     """
     if any(one.timestamp == until for one in timeline.completed(Action.SAVEPOINT)):
         return  # cleaning keeps what it needs
-    earliest = earliest_readable(timeline, view, clock)
+    earliest = max(earliest_readable(timeline, view, clock), _by_archived_cleans(timeline, view, until))
     if until < earliest:
         raise ConfigError(
             f"the table can't be read as of {until}: cleaning removed files that this needs",
@@ -41,6 +42,22 @@ def earliest_readable(timeline: ActiveTimeline, view: Callable[[], FileSystemVie
     for clean in timeline.completed(Action.CLEAN):
         raw = _result(timeline, clean, clock)
         bound = max(bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline))
+    return bound
+
+
+def _by_archived_cleans(timeline: ActiveTimeline, view: Callable[[], FileSystemView], until: str) -> str:
+    """What cleans left that are archived by now. One that is older than the moment took nothing that it needs, so the
+    archive is read only for moments before the oldest clean that is still on the active timeline.
+    """
+    cleans = timeline.completed(Action.CLEAN)
+    if not timeline.has_archive or (cleans and until >= cleans[0].timestamp):
+        return ""
+    archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, until)
+    bound = ""
+    for clean in archived.completed(Action.CLEAN):
+        raw = archived.payload(clean)
+        if raw is not None:
+            bound = max(bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline))
     return bound
 
 

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from datetime import timedelta
 
+from spark_jobs.core.config import history_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, StorageError
+from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.names import join
-from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEAN_METADATA, CLEANER_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State
-from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
+from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
+from spark_jobs.core.timeline.instant import Action, Instant, State, format_instant, parse_instant_time
+from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, plan_cleaning
+from spark_jobs.services.cleaning.execute import carry_out_clean, withdraw_without_plan
+from spark_jobs.services.cleaning.partitions import partitions_to_clean
+from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, plan_cleaning, retained_by
 from spark_jobs.services.due import commits_since
 from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.plan_hash import refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 
 ACTION = "clean"
@@ -42,43 +43,118 @@ def run_cleaning(options: CleanOptions, progress: Progress) -> JobResult:
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     if options.dry_run:
+        pending = _pending_plan(table)
+        if pending is not None:
+            return _result(table, pending[1], pending[0].timestamp, progress, dry_run=True)
         plan = plan_clean(table, properties)
-        return _nothing(table, properties, plan) or _result(table, plan, None, progress)
-    for undone, by in roll_back_failed_writes(settings):
-        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+        return _nothing(table, properties, plan) or _result(table, plan, None, progress, dry_run=True)
+    if history_keys.FAILED_WRITES_POLICY.of(properties) is not history_keys.FailedWrites.NEVER:
+        for undone, by in roll_back_failed_writes(settings):
+            progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
     with settings.new_lock():
-        table = table.refreshed()
-        for pending in table.timeline.pending({Action.CLEAN}):
-            if _withdraw_without_plan(table, pending):
-                progress.note(f"removed clean {pending.timestamp}, whose plan was never written")
-            else:
-                progress.note(f"finishing clean {pending.timestamp}, which was left pending")
-                carry_out_clean(settings, table, pending, progress)
+        return clean_table(settings, table.refreshed(), properties, progress, plan_hash=options.plan_hash)
+
+
+def clean_table(
+    settings: TransactionSettings,
+    table: HudiTable,
+    properties: Mapping[str, str],
+    progress: Progress,
+    *,
+    plan_hash: str | None = None,
+) -> JobResult:
+    """Finish what was left pending, then clean; the caller holds the table lock.
+
+    :param plan_hash: do the plan of this hash alone: that of the pending clean where there is one.
+    """
+    refuse_pending_restore(table.timeline)
+    for pending in table.timeline.pending({Action.CLEAN}):
+        if withdraw_without_plan(table, pending):
+            progress.note(f"removed clean {pending.timestamp}, whose plan was never written")
             table = table.refreshed()
-        with progress.phase("plan"):
-            plan = plan_clean(table, properties)
-        reason = _nothing(table, properties, plan)
-        if reason is not None:
-            return reason
-        payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path))
-        requested = schedule(settings, Action.CLEAN, table.timeline, payload)
-        carry_out_clean(settings, table.refreshed(), requested, progress)
-        return _result(table, plan, requested.timestamp, progress)
+            continue
+        plan = _plan_on_timeline(table, pending)
+        if plan_hash is not None:
+            refuse_other_plan(plan_hash, plan.facts, table.timeline)
+        progress.note(f"finishing clean {pending.timestamp}, which was left pending")
+        carry_out_clean(settings, table, pending, progress)
+        if plan_hash is not None:
+            return _result(table, plan, pending.timestamp, progress)
+        table = table.refreshed()
+    with progress.phase("plan"):
+        plan = plan_clean(table, properties)
+    reason = _nothing(table, properties, plan)
+    if plan_hash is not None:
+        refuse_other_plan(plan_hash, plan.facts if reason is None else str(reason.reason), table.timeline)
+    if reason is not None:
+        return reason
+    payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path))
+    requested = schedule(settings, Action.CLEAN, table.timeline, payload)
+    carry_out_clean(settings, table.refreshed(), requested, progress)
+    return _result(table, plan, requested.timestamp, progress)
+
+
+def _pending_plan(table: HudiTable) -> tuple[Instant, CleanPlan] | None:
+    """The first clean that was left pending with a plan."""
+    for pending in table.timeline.pending({Action.CLEAN}):
+        if table.timeline.read(pending.at(State.REQUESTED)):
+            return pending, _plan_on_timeline(table, pending)
+    return None
+
+
+def _plan_on_timeline(table: HudiTable, pending: Instant) -> CleanPlan:
+    def size_of(path: str) -> int:
+        status = table.storage.stat(join(table.base_path, path))
+        return status.size if status else 0
+
+    return CleanPlan.from_avro(table.timeline.payload(pending.at(State.REQUESTED), table.clock), size_of)
 
 
 def plan_clean(table: HudiTable, properties: Mapping[str, str]) -> CleanPlan:
-    policy = keys.CLEAN_POLICY.of(properties)
-    by_commits = policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS
-    retained = (keys.CLEAN_COMMITS_RETAINED if by_commits else keys.CLEAN_FILE_VERSIONS_RETAINED).of(properties)
     savepoints = table.timeline.completed(Action.SAVEPOINT)
+    completed = table.timeline.completed_commits()
+    pending = [one.timestamp for one in table.timeline.pending_writes()]
+    settings = clean_settings(table, properties)
+    partitions = None
+    if history_keys.CLEAN_INCREMENTAL.of(properties) and not settings.by_versions:
+        partitions = partitions_to_clean(table, retained_by(settings, completed, pending), savepoints)
     return plan_cleaning(
-        table.view().all_groups(),
-        CleanSettings(policy=policy, retained=retained),
-        completed=table.timeline.completed_commits(),
-        pending=[one.timestamp for one in table.timeline.pending_writes()],
+        table.view(partitions).all_groups(),
+        settings,
+        completed=completed,
+        pending=pending,
         protected=_protected(table, savepoints),
         savepoints=tuple(one.timestamp for one in savepoints),
     )
+
+
+def clean_settings(table: HudiTable, properties: Mapping[str, str], *, at_last_commit: bool = False) -> CleanSettings:
+    """What the configuration asks for.
+
+    :param at_last_commit: hours count back from the last commit, as archival counts them, not from now.
+    """
+    history_keys.CLEAN_TRIGGER.of(properties)  # the one that there is; another word is refused
+    policy = keys.CLEAN_POLICY.of(properties)
+    if policy is keys.CleaningPolicy.KEEP_LATEST_FILE_VERSIONS:
+        return CleanSettings(policy=policy, retained=keys.CLEAN_FILE_VERSIONS_RETAINED.of(properties))
+    if policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS:
+        return CleanSettings(policy=policy, retained=keys.CLEAN_COMMITS_RETAINED.of(properties))
+    hours = history_keys.CLEAN_HOURS_RETAINED.of(properties)
+    last = table.timeline.last_completed()
+    if at_last_commit and last is not None:
+        since = (parse_instant_time(last.timestamp) - timedelta(hours=hours)).strftime("%Y%m%d%H%M%S%f")[:17]
+    else:
+        since = format_instant(table.clock.now() - timedelta(hours=hours), table.config.timezone)
+    return CleanSettings(policy=policy, retained=hours, since=since)
+
+
+def retained_from(table: HudiTable, properties: Mapping[str, str], *, at_last_commit: bool = False) -> Instant | None:
+    """The earliest commit that a clean would retain now; None where its policy has none, or there is nothing to
+    clean.
+    """
+    settings = clean_settings(table, properties, at_last_commit=at_last_commit)
+    pending = [one.timestamp for one in table.timeline.pending_writes()]
+    return retained_by(settings, table.timeline.completed_commits(), pending)
 
 
 def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[str]:
@@ -88,8 +164,9 @@ def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[s
         payload = table.timeline.payload(savepoint, table.clock)
         for partition in payload["partitionMetadata"].values():
             names.update(partition["savepointDataFile"])
-    for group in table.view().all_groups():
-        if group.key in table.pending.clustering:
+    clustered = table.pending.clustering
+    for group in table.view(sorted({partition for partition, _ in clustered})).all_groups() if clustered else ():
+        if group.key in clustered:
             names.update(path.rsplit("/", 1)[-1] for path in group.slices[0].paths)
     return frozenset(names)
 
@@ -106,17 +183,34 @@ def _nothing(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -
         )
     if plan.files:
         return None
-    completed, retained = len(table.timeline.completed_commits()), plan.settings.retained
-    if plan.settings.policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS and plan.retain_from is None:
+    return nothing_to_do(ACTION, table, _why_nothing(table, plan))
+
+
+def _why_nothing(table: HudiTable, plan: CleanPlan) -> str:
+    completed, settings = len(table.timeline.completed_commits()), plan.settings
+    if not settings.by_versions and plan.retain_from is None:
         pending = table.timeline.pending_writes()
-        if completed > retained and pending:
-            return nothing_to_do(ACTION, table, f"the pending instant {pending[0]} keeps all file slices")
-        return nothing_to_do(
-            ACTION,
-            table,
-            f"{completed} completed commit(s), {retained} are retained ({keys.CLEAN_COMMITS_RETAINED.name})",
-        )
-    return nothing_to_do(ACTION, table, "no file group has a slice older than the retained ones")
+        if settings.policy is keys.CleaningPolicy.KEEP_LATEST_BY_HOURS:
+            return f"no commit of the last {settings.retained} hour(s) is completed before all pending ones"
+        if completed > settings.retained and pending:
+            return f"the pending instant {pending[0]} keeps all file slices"
+        return f"{completed} completed commit(s), {settings.retained} are retained ({keys.CLEAN_COMMITS_RETAINED.name})"
+    reason = "no file group has a slice older than the retained ones"
+    if plan.held:
+        savepoints = f"savepoint(s) {', '.join(plan.savepoints)} or " if plan.savepoints else ""
+        reason += f", but for {plan.held} file(s) that {savepoints}pending plans keep"
+    held_by = _held_back_by(table, plan)
+    return f"{reason}; {held_by} holds back what is retained" if held_by else reason
+
+
+def _held_back_by(table: HudiTable, plan: CleanPlan) -> str | None:
+    """The pending write that keeps more commits' slices than the policy would; None where none does."""
+    if plan.retain_from is None:
+        return None
+    free = retained_by(plan.settings, table.timeline.completed_commits(), ())
+    if free is None or free.timestamp <= plan.retain_from.timestamp:
+        return None
+    return f"the pending instant {table.timeline.pending_writes()[0]}"
 
 
 def _last_cleaned(table: HudiTable) -> str:
@@ -131,99 +225,26 @@ def _last_cleaned(table: HudiTable) -> str:
     return ""
 
 
-def _withdraw_without_plan(table: HudiTable, clean: Instant) -> bool:
-    """Take a clean off the timeline whose plan is empty: Hudi died while it wrote it, so nothing was deleted by it."""
-    if table.timeline.read(clean.at(State.REQUESTED)):
-        return False
-    for state in (State.INFLIGHT, State.REQUESTED):
-        table.storage.delete(table.timeline.path(clean.at(state)))
-    return True
-
-
-def carry_out_clean(settings: TransactionSettings, table: HudiTable, clean: Instant, progress: Progress) -> None:
-    """Delete what the plan on the timeline lists, then publish; files that are gone already count as deleted."""
-    started = settings.clock.monotonic()
-    data = table.timeline.read(clean.at(State.REQUESTED))
-    raw = table.timeline.payload(clean.at(State.REQUESTED), settings.clock)
-    inflight = clean
-    if clean.state is State.REQUESTED:
-        inflight = transition(table.timeline, clean, State.INFLIGHT, data)
-    paths = raw["filePathsToBeDeletedPerPartition"] or {}
-    empty = set(raw["partitionsToBeDeleted"] or [])
-    partitions: dict[str, Any] = {}
-    with progress.phase("delete", sum(len(files) for files in paths.values())) as phase:
-        for partition, files in paths.items():
-            names = [one["filePath"].rsplit("/", 1)[-1] for one in files]
-            for name in names:
-                table.storage.delete(join(table.base_path, join(partition, name)))
-                phase.advance()
-            is_gone = partition in empty and _remove_partition(table, partition)
-            partitions[partition] = _partition_metadata(partition, raw["policy"], names, is_gone)
-    retain = raw["earliestInstantToRetain"]
-    metadata = {
-        "startCleanTime": clean.timestamp,
-        "timeTakenInMillis": math.ceil((settings.clock.monotonic() - started) * 1000),
-        "totalFilesDeleted": sum(len(one["successDeleteFiles"]) for one in partitions.values()),
-        "earliestCommitToRetain": retain["timestamp"] if retain else "",
-        "lastCompletedCommitTimestamp": raw["lastCompletedCommitTimestamp"],
-        "partitionMetadata": partitions,
-        "version": 2,
-        "bootstrapPartitionMetadata": {},
-        "extraMetadata": raw.get("extraMetadata") or {},
-    }
-    completed = encode_payload(CLEAN_METADATA, metadata)
-    settings.tell_metadata_table(settings.load_timeline(), inflight, completed)
-    transition(table.timeline, inflight, State.COMPLETED, completed)
-
-
-def _partition_metadata(partition: str, policy: str, names: list[str], is_empty: bool) -> dict[str, Any]:
-    return {
-        "partitionPath": partition,
-        "policy": policy,
-        "deletePathPatterns": names,
-        "successDeleteFiles": names,
-        "failedDeleteFiles": [],
-        "isPartitionDeleted": is_empty,
-    }
-
-
-def _remove_partition(table: HudiTable, partition: str) -> bool:
-    """Remove the directory of a partition that was emptied, unless a write since the plan put something there.
-
-    One that puts its file there after the listing keeps its directory, and gets the metafiles back.
-
-    :returns: whether it is gone.
-    """
-    folder = join(table.base_path, partition)
-    names = {status.name for status in table.storage.list(folder)}
-    metafiles = names.intersection(METAFILES)
-    if names - metafiles - {f".{name}.crc" for name in metafiles}:
-        return False
-    contents = {f"{folder}/{name}": table.storage.read(f"{folder}/{name}") for name in metafiles}
-    for path in contents:
-        table.storage.delete(path)
-    if table.storage.remove_empty_directory(folder):
-        return True
-    for path, data in contents.items():
-        with suppress(AlreadyExistsError):  # the writer made its own
-            table.storage.create(path, data)
-    return False
-
-
-def _result(table: HudiTable, plan: CleanPlan, instant: str | None, progress: Progress) -> JobResult:
+def _result(
+    table: HudiTable, plan: CleanPlan, instant: str | None, progress: Progress, *, dry_run: bool = False
+) -> JobResult:
+    facts = plan.facts
     return JobResult(
         action=ACTION,
-        state=JobState.COMPLETED if instant else JobState.DRY_RUN,
+        state=JobState.DRY_RUN if dry_run else JobState.COMPLETED,
         instant=instant,
         base_path=table.base_path,
         table=table.config.name,
         files_in=plan.files,
         bytes_in=plan.bytes,
-        plan=None if instant else plan.to_json(),
+        plan=plan.to_json() if dry_run else None,
         seconds_by_phase=dict(progress.seconds_by_phase),
         extra={
+            "plan_hash": facts.hash_at(table.timeline),
             "deleted_files": plan.files,
             "deleted_bytes": plan.bytes,
             "retain_from": plan.retain_from.timestamp if plan.retain_from else None,
+            "held_files": plan.held,
+            "held_by": _held_back_by(table, plan) if plan.settings.retained else None,
         },
     )

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from spark_jobs.core.config.write_keys import CleaningPolicy
 from spark_jobs.core.files.names import join
-from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_slice import FileGroup, FileSlice
+from spark_jobs.services.plan_hash import PlanFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanSettings:
-    """``retained`` commits or file slices, by the policy."""
+    """``retained`` commits, file slices or hours, by the policy; of hours, ``since`` is the instant at which they
+    begin.
+    """
 
     policy: CleaningPolicy
     retained: int
+    since: str = ""
+
+    @property
+    def by_versions(self) -> bool:
+        return self.policy is CleaningPolicy.KEEP_LATEST_FILE_VERSIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanPlan:
     """``deletions`` maps a partition to (file name, bytes); ``retain_from`` is the earliest instant whose slices all
-    stay.
+    stay; ``held`` counts files that only a savepoint or a pending plan keeps.
     """
 
     settings: CleanSettings
@@ -32,6 +40,7 @@ class CleanPlan:
     deletions: Mapping[str, tuple[tuple[str, int], ...]]
     empty_partitions: tuple[str, ...] = ()
     savepoints: tuple[str, ...] = field(default=())
+    held: int = 0
 
     @property
     def files(self) -> int:
@@ -62,29 +71,83 @@ class CleanPlan:
             "extraMetadata": {"savepointed_timestamps": ",".join(self.savepoints)} if self.savepoints else {},
         }
 
+    @staticmethod
+    def from_avro(raw: Mapping[str, Any], size_of: Callable[[str], int]) -> CleanPlan:
+        """A plan on the timeline, this project's or Hudi's.
+
+        :param size_of: bytes of a file by its relative path.
+        """
+        retain = raw["earliestInstantToRetain"]
+        names = {
+            partition: sorted(one["filePath"].rsplit("/", 1)[-1] for one in files)
+            for partition, files in (raw["filePathsToBeDeletedPerPartition"] or {}).items()
+        }
+        return CleanPlan(
+            settings=CleanSettings(policy=CleaningPolicy(raw["policy"]), retained=0),
+            retain_from=Instant(retain["timestamp"], Action(retain["action"]), State.COMPLETED) if retain else None,
+            last_completed=raw["lastCompletedCommitTimestamp"],
+            deletions={
+                partition: tuple((name, size_of(join(partition, name))) for name in found)
+                for partition, found in names.items()
+                if found
+            },
+            empty_partitions=tuple(sorted(raw["partitionsToBeDeleted"] or ())),
+        )
+
+    @property
+    def facts(self) -> PlanFacts:
+        content = {
+            "policy": self.settings.policy.value,
+            "retain_from": self.retain_from.timestamp if self.retain_from else None,
+            "deletions": {partition: [list(one) for one in names] for partition, names in self.deletions.items()},
+            "empty_partitions": list(self.empty_partitions),
+        }
+        return PlanFacts(service="clean", content=content, files=self.files, bytes=self.bytes)
+
     def to_json(self) -> dict[str, Any]:
         """For a person: the exact deletions."""
         return {
+            "policy": self.settings.policy.value,
             "retain_from": self.retain_from.timestamp if self.retain_from else None,
             "deletions": {partition: [name for name, _ in names] for partition, names in self.deletions.items()},
+            "bytes": {partition: sum(size for _, size in names) for partition, names in self.deletions.items()},
             "empty_partitions": list(self.empty_partitions),
         }
 
 
 def earliest_retained(completed: Sequence[Instant], pending: Iterable[str], retained: int) -> Instant | None:
     """The instant from which on every file slice stays; None while there are no more than ``retained`` completed
-    commits.
-
-    Never past a pending write: then the last commit completed before the earliest pending one.
+    commits. Never past a pending write.
     """
     if len(completed) <= retained:
         return None
-    nth = completed[-retained]
+    return _not_past_pending(completed[-retained], completed, pending)
+
+
+def earliest_since(completed: Sequence[Instant], pending: Iterable[str], since: str) -> Instant | None:
+    """The first completed commit from an instant on (inclusive), but never past a pending write; None where none is as
+    young. (Hudi does not look at pending writes here.)
+    """
+    first = next((one for one in completed if one.timestamp >= since), None)
+    return None if first is None else _not_past_pending(first, completed, pending)
+
+
+def _not_past_pending(wanted: Instant, completed: Sequence[Instant], pending: Iterable[str]) -> Instant | None:
+    """Or the last commit completed before the earliest pending write."""
     earliest_pending = min(pending, default=None)
-    if earliest_pending is None or nth.timestamp <= earliest_pending:
-        return nth
+    if earliest_pending is None or wanted.timestamp <= earliest_pending:
+        return wanted
     before = [one for one in completed if one.timestamp < earliest_pending]
     return before[-1] if before else None
+
+
+def retained_by(settings: CleanSettings, completed: Sequence[Instant], pending: Iterable[str]) -> Instant | None:
+    """The instant from which on every file slice stays; None where the policy counts versions, or nothing is to go."""
+    if settings.by_versions:
+        return None
+    if settings.policy is CleaningPolicy.KEEP_LATEST_BY_HOURS:
+        return earliest_since(completed, pending, settings.since)
+    return earliest_retained(completed, pending, settings.retained)
 
 
 def plan_cleaning(
@@ -103,18 +166,15 @@ def plan_cleaning(
     :param pending: times of pending writes and plans.
     :param protected: names of files that a savepoint or a pending plan needs.
     """
-    by_commits = settings.policy is CleaningPolicy.KEEP_LATEST_COMMITS
-    retain = earliest_retained(completed, pending, settings.retained) if by_commits else None
+    retain = retained_by(settings, completed, pending)
     deletions: dict[str, list[tuple[str, int]]] = {}
     kept: set[str] = set()
+    held = 0
     for group in groups:
-        doomed = _by_commits(group, retain) if by_commits else _by_versions(group, settings.retained)
-        gone = [
-            (path.rsplit("/", 1)[-1], size)
-            for one in doomed
-            if not protected.intersection(path.rsplit("/", 1)[-1] for path in one.paths)
-            for path, size in one.sizes
-        ]
+        doomed = _by_versions(group, settings.retained) if settings.by_versions else _by_commits(group, retain)
+        free = [one for one in doomed if not protected.intersection(path.rsplit("/", 1)[-1] for path in one.paths)]
+        held += sum(len(one.paths) for one in doomed) - sum(len(one.paths) for one in free)
+        gone = [(path.rsplit("/", 1)[-1], size) for one in free for path, size in one.sizes]
         deletions.setdefault(group.partition, []).extend(gone)
         if len(gone) < sum(len(one.paths) for one in group.slices):
             kept.add(group.partition)
@@ -126,6 +186,7 @@ def plan_cleaning(
         deletions=chosen,
         empty_partitions=tuple(sorted(partition for partition in chosen if partition and partition not in kept)),
         savepoints=savepoints,
+        held=held,
     )
 
 

@@ -21,7 +21,8 @@ from spark_jobs.core.timeline.instant import Action, Instant, State, next_instan
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.cleaning.job import _remove_partition, run_cleaning
+from spark_jobs.services.cleaning.execute import remove_partition
+from spark_jobs.services.cleaning.job import run_cleaning
 from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit
@@ -87,7 +88,7 @@ class Overtaken(LocalStorage):
 def test_a_file_that_a_writer_makes_meanwhile_stays_with_its_partition(table: HudiTable, with_metafile: bool) -> None:
     ensure_partition_metafile(table.storage, table.base_path, "q", "8")
     overtaken = HudiTable(Overtaken(with_metafile=with_metafile), table.base_path, table.config, table.clock)
-    _remove_partition(overtaken, "q")
+    remove_partition(overtaken, "q")
     assert Path(table.base_path, "q", "g-0_0-1-1_9.parquet").read_bytes() == b"rows"
     text = Path(table.base_path, "q", PARTITION_METAFILE).read_text()
     assert f"commitTime={9 if with_metafile else 8}" in text
@@ -95,7 +96,7 @@ def test_a_file_that_a_writer_makes_meanwhile_stays_with_its_partition(table: Hu
 
 def test_a_partition_with_files_is_not_touched(table: HudiTable) -> None:
     before = sorted(Path(table.base_path, "p").iterdir())
-    _remove_partition(table, "p")
+    remove_partition(table, "p")
     assert sorted(Path(table.base_path, "p").iterdir()) == before
 
 

@@ -9,7 +9,13 @@ from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_slice import FileGroup
-from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, earliest_retained, plan_cleaning
+from spark_jobs.services.cleaning.plan import (
+    CleanPlan,
+    CleanSettings,
+    earliest_retained,
+    earliest_since,
+    plan_cleaning,
+)
 from tests.unit.core.support import file_slice
 
 pytestmark = pytest.mark.unit
@@ -159,7 +165,44 @@ def test_the_plan_survives_the_timeline() -> None:
         "/lake/t/a/g_0-1-1_2.parquet",
     ]
     assert plan.to_json() == {
+        "policy": "KEEP_LATEST_COMMITS",
         "retain_from": "4",
         "deletions": {"a": ["g_0-1-1_1.parquet", "g_0-1-1_2.parquet"]},
+        "bytes": {"a": 20},
         "empty_partitions": [],
     }
+    again = CleanPlan.from_avro(raw, lambda path: 10)
+    assert (again.facts, again.retain_from, again.last_completed) == (plan.facts, plan.retain_from, "5")
+
+
+@pytest.mark.parametrize(
+    ("completed", "pending", "since", "expected"),
+    [
+        ("12345", "", "3", "3"),
+        ("12345", "", "0", "1"),
+        ("12345", "", "6", None),  # nothing is as young: everything stays
+        ("1245", "3", "4", "2"),  # never past a pending write
+        ("1245", "3", "2", "2"),
+        ("245", "1", "4", None),
+    ],
+)
+def test_earliest_since(completed: str, pending: str, since: str, expected: str | None) -> None:
+    found = earliest_since(commits(completed), list(pending), since)
+    assert (found.timestamp if found else None) == expected
+
+
+def test_by_hours_the_slice_that_the_first_retained_commit_reads_stays() -> None:
+    plan = plan_cleaning(
+        [group("g", "12345")],
+        CleanSettings(policy=CleaningPolicy.KEEP_LATEST_BY_HOURS, retained=2, since="4"),
+        completed=commits("12345"),
+        pending=[],
+        protected=frozenset(),
+    )
+    assert plan.retain_from == commits("4")[0]
+    assert [name for name, _ in plan.deletions["a"]] == ["g_0-1-1_1.parquet", "g_0-1-1_2.parquet"]
+
+
+def test_files_that_only_a_savepoint_keeps_are_counted() -> None:
+    plan = clean(group("g", "12345"), retained=2, protected=frozenset({"g_0-1-1_2.parquet"}))
+    assert (plan.files, plan.held) == (1, 1)

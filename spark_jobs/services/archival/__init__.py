@@ -1,0 +1,1 @@
+"""Archival: old instants moved off the active timeline."""

@@ -1,0 +1,149 @@
+"""Which instants leave the active timeline now, and what keeps the others there (Hudi: HoodieTimelineArchiver,
+ArchivalUtils).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.config import history_keys as keys
+from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
+from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant
+from spark_jobs.services.plan_hash import PlanFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """No commit goes that is not older than ``before`` (with ``for_all``: no instant of any action); ``why`` says whose
+    need it is.
+    """
+
+    before: str
+    why: str
+    for_all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """How many commits stay: more than ``most`` make an archival due, which leaves ``least``.
+
+    ``raised_for`` is the earliest commit that cleaning retains, where that asks for more than was configured.
+    """
+
+    least: int
+    most: int
+    raised_for: str = ""
+
+    @staticmethod
+    def of(properties: Mapping[str, str], commits: list[str], retained_from: str | None) -> Keep:
+        """
+        :param commits: times of the completed commits, oldest first.
+        :param retained_from: what cleaning by the same configuration would retain from now on.
+        """
+        least, most = keys.KEEP_MIN_COMMITS.of(properties), keys.KEEP_MAX_COMMITS.of(properties)
+        needed = sum(time > retained_from for time in commits) + 2 if retained_from else 0
+        if needed <= least:
+            return Keep(least=least, most=most)
+        return Keep(least=needed, most=needed + most - least, raised_for=retained_from or "")
+
+    @property
+    def text(self) -> str:
+        if self.raised_for:
+            return f"{self.most} (since cleaning retains from {self.raised_for})"
+        return f"{self.most} ({keys.KEEP_MAX_COMMITS.name})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivalPlan:
+    """``instants`` go, in the order in which Hudi archives them; ``sizes`` are bytes by name of their files."""
+
+    instants: tuple[Instant, ...]
+    sizes: Mapping[str, int]
+    keep: Keep
+    held_by: Bound | None = None
+    """What kept more commits from going, if anything."""
+
+    @property
+    def facts(self) -> PlanFacts:
+        content = {
+            "instants": [f"{one.timestamp}.{one.action.value}" for one in self.instants],
+            "files": dict(self.sizes),
+        }
+        return PlanFacts(service="archive", content=content, files=len(self.sizes), bytes=sum(self.sizes.values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """For a person: the instants, and the exact files that leave the active timeline."""
+        return {
+            "instants": [{"instant": one.timestamp, "action": one.action.value} for one in self.instants],
+            "deletions": dict(self.sizes),
+            "held_by": self.held_by.why if self.held_by else None,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineFacts:
+    """The active timeline, each instant in its highest state, sorted by time; and who needs what of it."""
+
+    instants: tuple[Instant, ...]
+    bounds: tuple[Bound, ...]
+    beyond_savepoints: bool = False
+
+    @property
+    def commits(self) -> list[str]:
+        return [one.timestamp for one in self.instants if one.is_completed and one.action in COMMITS]
+
+    def count(self, actions: Collection[Action]) -> int:
+        """Of completed instants."""
+        return sum(one.is_completed and one.action in actions for one in self.instants)
+
+    @property
+    def all_bounds(self) -> list[Bound]:
+        """With those of pending writes and savepoints, which the timeline itself tells."""
+        found = list(self.bounds)
+        pending = [one for one in self.instants if not one.is_completed and one.action in WRITES]
+        if pending:
+            before = max((time for time in self.commits if time < pending[0].timestamp), default=pending[0].timestamp)
+            found.append(Bound(before=before, why=f"{pending[0]}, which is pending"))
+        saved = [one for one in self.instants if one.is_completed and one.action is Action.SAVEPOINT]
+        if saved and not self.beyond_savepoints:
+            found.append(Bound(before=saved[0].timestamp, why=f"savepoint {saved[0].timestamp}"))
+        return found
+
+
+def plan_archival(facts: TimelineFacts, keep: Keep) -> tuple[tuple[Instant, ...], Bound | None]:
+    """The instants that go, and the bound that kept more commits from going (None: only the number that stays did)."""
+    limits = ArchiveLimits(
+        keep_min=keep.least,
+        keep_max=keep.most,
+        commits_before=tuple(one.before for one in facts.bounds if not one.for_all),
+        all_before=tuple(one.before for one in facts.bounds if one.for_all),
+        beyond_savepoints=facts.beyond_savepoints,
+    )
+    chosen = instants_to_archive(facts.instants, limits)
+    if _held(facts, keep, chosen, COMMITS):
+        return chosen, min(facts.all_bounds, key=lambda one: one.before, default=None)
+    if any(_held(facts, keep, chosen, {action}) for action in _SERVICES):
+        return chosen, min((one for one in facts.bounds if one.for_all), key=lambda one: one.before, default=None)
+    return chosen, None
+
+
+_SERVICES = (Action.CLEAN, Action.ROLLBACK)
+
+
+def _held(facts: TimelineFacts, keep: Keep, chosen: Collection[Instant], actions: Collection[Action]) -> bool:
+    """Whether more instants of these actions would go, were it by their number."""
+    count, going = facts.count(actions), sum(one.action in actions for one in chosen)
+    return count > keep.most and going < count - keep.least
+
+
+def why_nothing(facts: TimelineFacts, keep: Keep, held_by: Bound | None) -> str:
+    """With the numbers that decided, and what is in the way."""
+    counts = [f"{len(facts.commits)} completed commit(s)"]
+    counts += [f"{count} {action.value}(s)" for action in _SERVICES if (count := facts.count({action}))]
+    text = ", ".join(counts)
+    if held_by is not None:
+        since = f"all from {held_by.before} on" if held_by.before else "all"
+        return f"{text}; {keep.least} of one kind are to stay, but {held_by.why} keeps {since}"
+    return f"{text}; more than {keep.text} of one kind make it due"

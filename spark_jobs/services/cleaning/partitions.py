@@ -1,0 +1,52 @@
+"""Which partitions a clean has to look at: those that changed since the last one (Hudi:
+CleanPlanner.getPartitionPathsForIncrementalCleaning).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action, Instant
+
+_SAVEPOINTS = "savepointed_timestamps"
+"""In the extra metadata of a clean: what it spared for savepoints."""
+
+
+def partitions_to_clean(table: HudiTable, retain: Instant | None, savepoints: Sequence[Instant]) -> list[str] | None:
+    """Sorted; None for all, as where the last clean does not say what it retained, its instants are archived, or a
+    savepoint went since, whose files may be in any partition.
+
+    :param retain: the earliest commit that is retained from now on.
+    """
+    if retain is None:
+        return []
+    last = _last_result(table)
+    if last is None:
+        return None
+    since = last["earliestCommitToRetain"] or ""
+    commits = table.timeline.completed_commits()
+    if not since or not commits or since < commits[0].timestamp:
+        return None
+    spared = {one for one in ((last.get("extraMetadata") or {}).get(_SAVEPOINTS) or "").split(",") if one}
+    if spared - {one.timestamp for one in savepoints}:
+        return None
+    found: set[str] = set()
+    for one in commits:
+        if since <= one.timestamp < retain.timestamp:
+            metadata = table.timeline.commit_metadata(one, table.clock)
+            found.update(stat.partition_path for stat in metadata.write_stats)
+            found.update(metadata.replaced_file_ids or {})
+    return sorted(found)
+
+
+def _last_result(table: HudiTable) -> dict[str, Any] | None:
+    """Of the newest completed clean; None where there is none, or it is unreadable, as Hudi leaves one when it dies."""
+    cleans = table.timeline.completed(Action.CLEAN)
+    if cleans:
+        with suppress(CorruptTableError, StorageError):
+            return table.timeline.payload(cleans[-1], table.clock)
+    return None

@@ -1,0 +1,48 @@
+"""What a commit does for its table on request: cleaning and archival, in the process that committed.
+
+Hudi does both by default (BaseHoodieWriteClient.mayBeCleanAndArchive). Here they are services of their own, and run
+inside a writer only where ``hoodie.clean.automatic`` or ``hoodie.archive.automatic`` is set to true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from spark_jobs.core.config import history_keys as keys
+from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.archival.job import archive_table
+from spark_jobs.services.cleaning.job import clean_table
+
+
+def maintain_table(settings: TransactionSettings, properties: Mapping[str, str], tell: Callable[[str], None]) -> None:
+    """Clean, then archive, as far as the configuration asks for it; the caller holds no lock.
+
+    The commit before it stands already: what fails here is told, and left to the next one.
+    """
+    if keys.CLEAN_AUTOMATIC.of(properties) and not keys.CLEAN_ASYNC.of(properties):
+        _try("clean", settings, lambda table, quiet: clean_table(settings, table, properties, quiet), tell)
+    if keys.ARCHIVE_AUTOMATIC.of(properties):
+        _try("archive", settings, lambda table, quiet: archive_table(table, properties, quiet), tell)
+
+
+def _try(
+    name: str,
+    settings: TransactionSettings,
+    work: Callable[[HudiTable, Progress], JobResult],
+    tell: Callable[[str], None],
+) -> None:
+    try:
+        with settings.new_lock():
+            config = read_table_config(settings.storage, settings.base_path, settings.clock)
+            table = HudiTable(settings.storage, settings.base_path, config, settings.clock, lists_storage=True)
+            result = work(table, Progress.silent(name))
+    except HudiError as error:
+        tell(f"{name} after the commit failed ({error}); the next commit tries again")
+        return
+    if result.state is JobState.COMPLETED:
+        tell(f"{name} after the commit: {result.files_in} file(s) of {result.bytes_in} bytes")
