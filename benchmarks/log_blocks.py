@@ -36,7 +36,7 @@ from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat  # no
 from spark_jobs.core.files.log_reader import read_blocks, survey_log_files  # noqa: E402
 from spark_jobs.core.files.log_writer import data_blocks  # noqa: E402
 from spark_jobs.core.merge.log_changes import fold_log  # noqa: E402
-from spark_jobs.core.merge.payload import Payload  # noqa: E402
+from spark_jobs.core.merge.payload import OVERWRITE  # noqa: E402
 from spark_jobs.core.merge.with_base import BaseMerge  # noqa: E402
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields  # noqa: E402
 from spark_jobs.core.schema.meta_fields import META_FIELDS, RECORD_KEY  # noqa: E402
@@ -153,7 +153,7 @@ def _merge_seconds(case: Case, log_format: LogFormat, rounds: int) -> float:
 
     def work() -> None:
         survey = survey_log_files(files, lambda instant: True, None)
-        merge = BaseMerge(fold_log(survey.read(case.schema), case.schema, PRECOMBINE), Payload.OVERWRITE, PRECOMBINE)
+        merge = BaseMerge(fold_log(survey.read(case.schema), case.schema, PRECOMBINE), OVERWRITE, PRECOMBINE)
         assert sum(merge.merge(batch).rows.num_rows for batch in base) == case.rows.num_rows
 
     return _median(rounds, work)

@@ -50,6 +50,14 @@ class IngestOptions(JobOptions):
     record_key_fields: RecordKeyFields = ()
     partition_path_fields: PartitionPathFields = ()
     precombine_field: PrecombineField = None
+    payload_function: Annotated[
+        str | None,
+        flag(
+            "--payload-function",
+            keys=("pyhudi.payload.function",),
+            help="One's own payload, as module:function, for a COPY_ON_WRITE table (docs/payloads.md).",
+        ),
+    ] = None
     idempotency_key: Annotated[
         str | None, flag("--idempotency-key", help="Name of this write: a second one of the name adds nothing.")
     ] = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from spark_jobs.core.config import operation_keys
 from spark_jobs.core.config import write_keys as keys
@@ -14,7 +15,7 @@ from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedT
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import bloom_settings
 from spark_jobs.core.keygen.spec import KeySpec
-from spark_jobs.core.merge.payload import Payload, payload_of
+from spark_jobs.core.merge.payload import Payload, payload_for_write
 from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
@@ -50,7 +51,12 @@ class WriteConfig:
 
     @property
     def payload(self) -> Payload:
-        return payload_of(self.payload_class)
+        """How records of one key become one, as far as the writer's schema does not matter."""
+        return self.payload_with(None)
+
+    def payload_with(self, avro_schema: Mapping[str, Any] | None) -> Payload:
+        """The same, knowing the defaults in the writer's schema."""
+        return payload_for_write(self.payload_class, self.properties, avro_schema, merge_on_read=self.is_merge_on_read)
 
     @property
     def is_merge_on_read(self) -> bool:
@@ -141,6 +147,8 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         agree("--table-name", resolved.table_name, name, name)
         agree("--record-key-fields", ",".join(resolved.record_key_fields), ",".join(record_key), name)
         agree("--precombine-field", resolved.precombine_field, own.precombine_field, name)
+        if own.is_merge_on_read:  # whose readers go by the class that the table has
+            agree(keys.PAYLOAD_CLASS.name, keys.PAYLOAD_CLASS.of(given), own.payload_class, name)
         for style, stored in ((HIVE_STYLE, own.hive_style), (URL_ENCODE, own.url_encode)):
             agree(style.name, given.get(style.name, "").lower(), str(stored).lower(), name)
     key_spec = resolve_keys(resolved, given, own)

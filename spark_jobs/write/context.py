@@ -18,7 +18,7 @@ def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, ins
         file_format=base_file_format(
             config.properties, rows.arrow_schema, rows.avro_schema, indexed=config.populate_meta_fields
         ),
-        payload=config.payload,
+        payload=config.payload_with(rows.avro_schema),
         ordering_field=config.precombine_field or None,
         max_file_size=config.sizes.max_file_size,
         log_format=log_format(config.properties),

@@ -17,7 +17,8 @@ from spark_jobs.core.handles.append import append_changes
 from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import concatenate_base_file, merge_base_file
-from spark_jobs.core.merge.changes import Changes, deleted_mask, last_of_each, precombine
+from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
+from spark_jobs.core.merge.fold import last_of_each
 from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.meta_fields import META_FIELDS, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -74,10 +75,13 @@ def _write_bucket(
     held: list[pa.RecordBatch], context: WriteContext, scope: TaskScope, route: Route, rules: RecordRules
 ) -> list[WriteStat]:
     rows = _records(pa.Table.from_batches(held), context)
-    if rules.combine:
-        # a delete operation may come with keys alone
-        rows = precombine(rows, None if rules.all_deleted else context.ordering_field)
-    deleted = deleted_mask(rows, all_deleted=rules.all_deleted)
+    if rules.combine and not rules.all_deleted:
+        combined = precombine(rows, context.ordering_field, context.payload)
+        rows, deleted = combined.rows, combined.deleted
+    else:
+        if rules.combine:  # a delete operation may come with keys alone
+            rows = precombine(rows, None).rows
+        deleted = deleted_mask(rows, context.payload, all_deleted=rules.all_deleted)
     if isinstance(route, CreateRoute):
         kept = rows.filter(pa.array(~deleted)) if deleted.any() else rows
         handle = CreateHandle(context, scope, route.partition, route.file_id_prefix)
@@ -138,7 +142,7 @@ def bulk_insert_batches(
     try:
         for gathered in _gathered(batches, most):
             rows = _records(gathered, context)
-            deleted = deleted_mask(rows, all_deleted=rules.all_deleted)
+            deleted = deleted_mask(rows, context.payload, all_deleted=rules.all_deleted)
             if deleted.any():
                 rows = rows.filter(pa.array(~deleted))
             for partition, part in split_by_partition(rows):

@@ -14,7 +14,7 @@ from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.handles.context import TaskScope, WriteContext
-from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
@@ -202,7 +202,7 @@ def _context(table: HudiTable, instant: str) -> WriteContext:
             dictionary=True,
             bloom=BLOOM,
         ),
-        payload=Payload.OVERWRITE,
+        payload=OVERWRITE,
         ordering_field="ts",
         max_file_size=1 << 30,
     )

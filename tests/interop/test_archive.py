@@ -14,7 +14,7 @@ from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.handles.create import CreateHandle
-from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
@@ -141,7 +141,7 @@ def _file_of(table: HudiTable, time: str) -> Path:
             base_path=table.base_path,
             instant=time,
             file_format=base_file_format({}, table.schema, table.avro_schema),
-            payload=Payload.OVERWRITE,
+            payload=OVERWRITE,
             ordering_field=PRECOMBINE,
             max_file_size=1 << 30,
             marker_service=service,

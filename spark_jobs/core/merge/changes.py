@@ -5,20 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.errors import BadRecordError
-from spark_jobs.core.schema.meta_fields import IS_DELETED, RECORD_KEY
+from spark_jobs.core.merge.fold import I64, fold
+from spark_jobs.core.merge.payload import OVERWRITE
+from spark_jobs.core.merge.protocol import Mask, Payload
+from spark_jobs.core.schema.meta_fields import RECORD_KEY
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """``rows`` are records unique by key; where ``deleted`` is true the row stands for the removal of its key."""
+    """``rows`` are records unique by key; where ``deleted`` is true the row stands for the removal of its key.
+
+    Where ``unasked`` is true it does so whatever the payload says: its record went to another partition.
+    """
 
     rows: pa.Table
-    deleted: npt.NDArray[np.bool_]
+    deleted: Mask
+    unasked: Mask | None = None
 
     @property
     def keys(self) -> pa.ChunkedArray:
@@ -31,18 +37,14 @@ class Changes:
         return self.rows.filter(pa.array(self.deleted))
 
 
-def deleted_mask(rows: pa.Table, *, all_deleted: bool = False) -> npt.NDArray[np.bool_]:
-    """Which rows are deletes: all of a delete operation, else those whose ``_hoodie_is_deleted`` is true."""
-    if all_deleted:
-        return np.ones(rows.num_rows, bool)
-    index = rows.schema.get_field_index(IS_DELETED)
-    if index < 0 or not pa.types.is_boolean(rows.schema.field(index).type):
-        return np.zeros(rows.num_rows, bool)
-    return np.asarray(pc.fill_null(rows.column(index), False), bool)
+def deleted_mask(rows: pa.Table, payload: Payload = OVERWRITE, *, all_deleted: bool = False) -> Mask:
+    """Which rows are deletes: all of a delete operation, else those that the payload takes for one."""
+    return np.ones(rows.num_rows, bool) if all_deleted else payload.is_delete(rows)
 
 
-def precombine(rows: pa.Table, ordering: str | None) -> pa.Table:
-    """One row for each record key: the one of the greatest ordering value, of equal ones the last.
+def precombine(rows: pa.Table, ordering: str | None, payload: Payload = OVERWRITE) -> Changes:
+    """One record or delete for each record key, by the payload: mostly the one of the greatest ordering value, of equal
+    ones the last.
 
     :raises BadRecordError: a null ordering value.
     """
@@ -54,26 +56,23 @@ def precombine(rows: pa.Table, ordering: str | None) -> pa.Table:
             column=ordering,
         )
     if pc.count_distinct(keys).as_py() == rows.num_rows:
-        return rows
-    codes = _codes(keys)
-    rank = np.zeros(rows.num_rows, np.int64) if ordering is None else _rank(rows.column(ordering))
-    return rows.take(pa.array(np.sort(last_of_each(codes, rank))))
+        return Changes(rows, payload.is_delete(rows))
+    ranks = np.zeros(rows.num_rows, np.int64) if ordering is None else dense_ranks(rows.column(ordering))
+    if payload.deletes_are_records:
+        kept, _ = fold(rows, np.zeros(rows.num_rows, bool), key_codes(keys), ranks, payload)
+        return Changes(kept, payload.is_delete(kept))
+    order = np.argsort(ranks, kind="stable")
+    rows = rows.take(pa.array(order))
+    return Changes(*fold(rows, payload.is_delete(rows), key_codes(rows.column(RECORD_KEY)), ranks[order], payload))
 
 
-def last_of_each(codes: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """For each code the position of its highest rank, of equal ranks the last position; in the order of the codes."""
-    order = np.lexsort((np.arange(len(codes)), rank, codes))
-    sorted_codes = codes[order]
-    is_last = np.ones(len(codes), bool)
-    is_last[:-1] = sorted_codes[1:] != sorted_codes[:-1]
-    return order[is_last]
+def key_codes(keys: pa.ChunkedArray) -> I64:
+    """A number for each key, in the order in which they come first."""
+    return np.asarray(keys.combine_chunks().dictionary_encode().indices).astype(np.int64)
 
 
-def _codes(keys: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    encoded = keys.combine_chunks().dictionary_encode()
-    return np.asarray(encoded.indices).astype(np.int64)
-
-
-def _rank(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """A dense rank of the values, ascending: equal values share one."""
+def dense_ranks(column: pa.ChunkedArray) -> I64:
+    """A dense rank of the values from 1 on, ascending: equal values share one."""
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
     return np.asarray(pc.rank(column, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)

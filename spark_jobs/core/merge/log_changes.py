@@ -7,22 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.files.log_reader import LogData, LogDeletes
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import with_keys
-from spark_jobs.core.merge.changes import Changes, last_of_each
+from spark_jobs.core.merge.changes import Changes, dense_ranks
+from spark_jobs.core.merge.fold import I64, fold
+from spark_jobs.core.merge.payload import OVERWRITE
+from spark_jobs.core.merge.protocol import Payload
 from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 
 _FOLD_ROWS = 1 << 18
 """So many events are held, or as many as there are keys, before they are folded."""
-
-_I64 = npt.NDArray[np.int64]
-_Mask = npt.NDArray[np.bool_]
 
 
 def fold_log(
@@ -30,11 +29,14 @@ def fold_log(
     schema: pa.Schema,
     ordering: str | None,
     virtual_keys: KeySpec | None = None,
+    payload: Payload = OVERWRITE,
 ) -> Changes:
     """What the logs say of each key, newest word last; the keys are computed where there are ``virtual_keys``.
 
-    A record yields only to a record or delete of equal or greater ordering value; a delete without one (the integer 0),
-    or with one of another type, always wins over what came before; any record wins over an earlier delete.
+    Records are combined by the payload: mostly one yields only to a record of equal or greater ordering value. A delete
+    without an ordering value (the integer 0), or with one of another type, always wins over what came before, others
+    if the record's is not greater; any record wins over an earlier delete. Records that the payload takes for deletes
+    are deletes in the end.
 
     A few blocks and one event for each key are in memory at a time: an earlier fold is as good as the events that it
     was made of, because of a deleted key only that it is deleted matters.
@@ -46,8 +48,10 @@ def fold_log(
         held.append(entry)
         count += _count(entry)
         if count >= max(_FOLD_ROWS, len(folded.deleted)):
-            folded, held, count = _fold(folded, held, schema, ordering), [], 0
-    return _fold(folded, held, schema, ordering) if held else folded
+            folded, held, count = _fold(folded, held, schema, ordering, payload), [], 0
+    if held:
+        folded = _fold(folded, held, schema, ordering, payload)
+    return Changes(folded.rows, folded.deleted | payload.is_delete(folded.rows)) if folded.rows.num_rows else folded
 
 
 def _keyed(
@@ -61,7 +65,13 @@ def _keyed(
     )
 
 
-def _fold(before: Changes, entries: list[LogData | LogDeletes], schema: pa.Schema, ordering: str | None) -> Changes:
+def _fold(
+    before: Changes,
+    entries: list[LogData | LogDeletes],
+    schema: pa.Schema,
+    ordering: str | None,
+    payload: Payload,
+) -> Changes:
     rows = pa.concat_tables(
         [
             before.rows,
@@ -74,13 +84,12 @@ def _fold(before: Changes, entries: list[LogData | LogDeletes], schema: pa.Schem
         return Changes(rows, deleted)
     codes = np.asarray(encoded.indices).astype(np.int64)
     if ordering is None:
-        winners = last_of_each(codes, np.zeros(len(codes), np.int64))
+        ranks = np.zeros(len(codes), np.int64)
     else:
         kind = schema.field(ordering).type
         values = [before.rows.column(ordering), *(_orderings(one, schema, ordering, kind) for one in entries)]
-        winners = _winners(codes, deleted, _ranks(values, deleted, kind))
-    order = np.sort(winners)
-    return Changes(rows.take(pa.array(order)), deleted[order])
+        ranks = _ranks(values, kind)
+    return Changes(*fold(rows, deleted, codes, ranks, payload, wins=deleted & (ranks == 0)))
 
 
 def _count(entry: LogData | LogDeletes) -> int:
@@ -103,7 +112,7 @@ def _orderings(entry: LogData | LogDeletes, schema: pa.Schema, ordering: str, ki
     return stored
 
 
-def _ranks(values: list[Any], deleted: _Mask, kind: pa.DataType) -> _I64:
+def _ranks(values: list[Any], kind: pa.DataType) -> I64:
     """A dense rank of all ordering values from 1 on; 0 where there is none."""
     if pa.types.is_decimal(kind):
         scales = [each.type.scale for each in values if pa.types.is_decimal(each.type)]
@@ -111,7 +120,7 @@ def _ranks(values: list[Any], deleted: _Mask, kind: pa.DataType) -> _I64:
         values = [each.cast(wide) for each in values]
     chunks = [chunk for each in values for chunk in (each.chunks if isinstance(each, pa.ChunkedArray) else [each])]
     column = pa.chunked_array(chunks, chunks[0].type if chunks else kind)
-    ranks: _I64 = np.asarray(pc.rank(column, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)
+    ranks = dense_ranks(column)
     ranks[np.asarray(pc.is_null(column))] = 0
     return ranks
 
@@ -127,30 +136,3 @@ def _delete_rows(event: LogDeletes, schema: pa.Schema) -> pa.Table:
         ],
         schema=schema,
     )
-
-
-def _winners(codes: _I64, deleted: _Mask, ranks: _I64) -> _I64:
-    """Positions of the events that stay, one for each key."""
-    winners = last_of_each(codes, ranks)
-    # of keys with a delete among several events the whole story is told: the first events of all keys, the second, ...
-    mixed = np.zeros(int(codes.max()) + 1, bool)
-    mixed[codes[deleted]] = True
-    story = np.flatnonzero(mixed[codes])
-    if not len(story):
-        return winners
-    order = story[np.argsort(codes[story], kind="stable")]
-    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    ends = np.append(begins[1:], len(order))
-    state = order[begins]
-    following, keys = begins + 1, np.arange(len(begins))
-    while True:
-        more = following < ends[keys]
-        following, keys = following[more], keys[more]
-        if not len(keys):
-            break
-        event, before = order[following], state[keys]
-        older = ranks[before] > ranks[event]
-        stays = ~deleted[before] & older & ~(deleted[event] & (ranks[event] == 0))
-        state[keys[~stays]] = event[~stays]
-        following = following + 1
-    return np.concatenate([winners[~mixed[codes[winners]]], state])

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.merge.changes import Changes
-from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.merge.fold import I64
+from spark_jobs.core.merge.protocol import Mask, Payload, Verdict
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 
 
@@ -26,8 +27,8 @@ class MergedBatch:
 class BaseMerge:
     """Merges one base file's batches with its changes, then hands out what was new.
 
-    :param event_time_deletes: whether a delete yields to a stored row of greater ordering value (an upsert into a base
-        file does, a delete block does not).
+    :param event_time_deletes: whether deletes are for the payload to judge (those of an upsert into a base file), or go
+        through unasked (of a delete block, of the operation delete).
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class BaseMerge:
         self._keys = changes.keys.combine_chunks()
         self._rows = changes.rows.combine_chunks()
         self._deleted = changes.deleted
-        self._ordering = ordering if payload is Payload.EVENT_TIME else None
-        self._event_time_deletes = event_time_deletes
+        self._payload = payload
+        self._ordering = ordering
+        everywhere = np.full(len(changes.deleted), not event_time_deletes)
+        self._deletes_win = everywhere if changes.unasked is None else everywhere | changes.unasked
         self._seen = np.zeros(len(changes.deleted), bool)
         self._columns = [
             column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in self._rows.columns
@@ -51,11 +54,15 @@ class BaseMerge:
         hit = np.asarray(pc.is_valid(found))
         position = np.asarray(pc.fill_null(found, 0))
         self._seen[position[hit]] = True
-        hit &= ~self._stored_is_newer(batch, hit, position)
-        drop = hit & self._deleted[position]
-        change = hit & ~drop
+        drop = hit & self._deleted[position] & self._deletes_win[position]
+        pairs = np.flatnonzero(hit & ~drop)
+        verdict = self._combine(batch, pairs, position[pairs])
+        drop[pairs[verdict.heard & verdict.deleted]] = True
+        stays = verdict.heard & ~verdict.deleted
+        change = np.zeros(len(hit), bool)
+        change[pairs[stays]] = True
         updated, dropped = int(change.sum()), int(drop.sum())
-        rows = self._replace(batch, change, position) if updated else batch
+        rows = _replace(batch, change, self._fresh(verdict, stays, position[change])) if updated else batch
         if dropped:
             rows = rows.filter(pa.array(~drop))
         return MergedBatch(rows, updated, dropped)
@@ -64,32 +71,43 @@ class BaseMerge:
         """Records whose keys no base row had: inserts."""
         return self._rows.filter(pa.array(~self._seen & ~self._deleted))
 
-    def _replace(
-        self, batch: pa.RecordBatch, change: npt.NDArray[np.bool_], position: npt.NDArray[np.int32]
-    ) -> pa.RecordBatch:
-        mask, wanted = pa.array(change), pa.array(position[change])
-        arrays = []
-        for stored, incoming in zip(batch.columns, self._columns, strict=True):
-            fresh = incoming.take(wanted)
-            if pa.types.is_nested(stored.type) or pa.types.is_dictionary(stored.type):
-                both = pa.concat_arrays([stored, fresh])
-                index = np.arange(len(stored))
-                index[change] = len(stored) + np.arange(len(fresh))
-                arrays.append(both.take(pa.array(index)))
-            else:
-                arrays.append(pc.replace_with_mask(stored, mask, fresh))
-        return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+    def _combine(self, batch: pa.RecordBatch, pairs: I64, position: npt.NDArray[np.int32]) -> Verdict:
+        """What the payload says of the rows at ``pairs`` and the changes at ``position``."""
+        names = batch.schema.names
+        if not self._payload.makes_records:
+            own = self._payload.columns(names)
+            names = [name for name in names if name == self._ordering or name in own]
+        return self._payload.combine(
+            pa.Table.from_batches([batch.select(names)]).take(pa.array(pairs)),
+            self._changed(names, position),
+            self._deleted[position],
+            self._ordering,
+        )
 
-    def _stored_is_newer(
-        self, batch: pa.RecordBatch, hit: npt.NDArray[np.bool_], position: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.bool_]:
-        newer = np.zeros(len(hit), bool)
-        if self._ordering is None:
-            return newer
-        index = batch.schema.get_field_index(self._ordering)
-        stored = batch.column(index).filter(pa.array(hit))
-        incoming = self._columns[index].take(pa.array(position[hit]))
-        newer[hit] = np.asarray(pc.fill_null(pc.greater(stored, incoming), False))
-        if not self._event_time_deletes:
-            newer &= ~self._deleted[position]
-        return newer
+    def _fresh(self, verdict: Verdict, stays: Mask, position: npt.NDArray[np.int32]) -> pa.Table:
+        """The records of the changes at ``position`` that stay, as the payload made them or as they are."""
+        if verdict.rows is not None:
+            return verdict.rows if stays.all() else verdict.rows.filter(pa.array(stays))
+        return self._changed(self._rows.schema.names, position)
+
+    def _changed(self, names: list[str], position: npt.NDArray[np.int32]) -> pa.Table:
+        wanted, schema = pa.array(position), self._rows.schema
+        fields = [schema.field(name) for name in names]
+        columns = [self._columns[schema.get_field_index(name)].take(wanted) for name in names]
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _replace(batch: pa.RecordBatch, change: Mask, fresh: pa.Table) -> pa.RecordBatch:
+    """``batch`` with the rows of ``fresh`` in the places of ``change``."""
+    mask = pa.array(change)
+    arrays = []
+    for stored, column in zip(batch.columns, fresh.combine_chunks().columns, strict=True):
+        new = column.chunk(0)
+        if pa.types.is_nested(stored.type) or pa.types.is_dictionary(stored.type):
+            both = pa.concat_arrays([stored, new])
+            index = np.arange(len(stored))
+            index[change] = len(stored) + np.arange(len(new))
+            arrays.append(both.take(pa.array(index)))
+        else:
+            arrays.append(pc.replace_with_mask(stored, mask, new))
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)

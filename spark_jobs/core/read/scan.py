@@ -90,7 +90,7 @@ class Scan:
             base_path=self.base_path,
             schema=self.full_schema,
             visibility=self.view.visibility,
-            payload=payload_of(self.config.payload_class),
+            payload=payload_of(self.config.payload_class, avro_schema=self.avro_schema),
             ordering_field=self.config.precombine_field or None,
             evolution=self.evolution,
             virtual_keys=virtual_keys_of(self.config),

@@ -60,13 +60,14 @@ class SliceReader:
             yield from self._read_base(file_slice, schema)
             return
         helpers = [RECORD_KEY, COMMIT_TIME] + ([self.ordering_field] if self.ordering_field else [])
+        helpers += self.payload.columns(self.schema.names)
         if self.virtual_keys is not None:
             helpers += [name.split(".")[0] for name in self.virtual_keys.record_key_fields]
         inner = pa.schema(
             [self.schema.field(name) for name in [*wanted, *dict.fromkeys(one for one in helpers if one not in wanted)]]
         )
         entries = self.survey_logs(file_slice).read(inner, self.evolution)
-        changes = fold_log(entries, inner, self.ordering_field, self.virtual_keys)
+        changes = fold_log(entries, inner, self.ordering_field, self.virtual_keys, self.payload)
         merge = BaseMerge(changes, self.payload, self.ordering_field, event_time_deletes=False)
         for batch in self._read_base(file_slice, inner):
             merged = merge.merge(with_keys(batch, self.virtual_keys)).rows

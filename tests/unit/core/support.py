@@ -14,7 +14,7 @@ from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.handles.context import TaskScope, WriteContext
-from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.merge.payload import OVERWRITE, Payload
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import LocalStorage
@@ -105,7 +105,7 @@ def new_table(path: str, *, merge_on_read: bool = True, clock: Any = None, **opt
     )
 
 
-def context_of(table: HudiTable, instant: str, payload: Payload = Payload.OVERWRITE, **changes: Any) -> WriteContext:
+def context_of(table: HudiTable, instant: str, payload: Payload = OVERWRITE, **changes: Any) -> WriteContext:
     values: dict[str, Any] = {
         "storage": table.storage,
         "base_path": table.base_path,

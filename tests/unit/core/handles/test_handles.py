@@ -18,7 +18,7 @@ from spark_jobs.core.handles.context import WriteContext, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import concatenate_base_file, merge_base_file
 from spark_jobs.core.merge.changes import Changes
-from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.merge.payload import EVENT_TIME
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
@@ -137,9 +137,9 @@ def test_a_merge_lays_changes_over_the_old_rows(context: WriteContext, tmp_path:
 
 def test_a_merge_by_event_time_keeps_newer_rows(tmp_path: Path) -> None:
     table = new_table(str(tmp_path / "t"))
-    context = context_of(table, "100", Payload.EVENT_TIME)
+    context = context_of(table, "100", EVENT_TIME)
     (old,) = create(context, rows(("a", 5, "old"), ("b", 1, "old"), ("c", 5, "old")))
-    later = context_of(table, "200", Payload.EVENT_TIME)
+    later = context_of(table, "200", EVENT_TIME)
     news = changes(later, rows(("a", 4, "late"), ("b", 2, "new"), ("c", 4, "")), [False, False, True])
     assert own(read(later, merge_base_file(later, scope(), base_of(old), news))) == [
         ("a", 5, "old"),

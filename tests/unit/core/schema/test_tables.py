@@ -21,7 +21,7 @@ from spark_jobs.core.handles.context import WriteContext, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
 from spark_jobs.core.merge.changes import Changes
-from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.read.table_schema import add_to_history, schema_metadata
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, without_meta_fields
 from spark_jobs.core.schema.changes import add_column, drop_column, move_column, rename_column, widen_column
@@ -85,7 +85,7 @@ def write(table: HudiTable, rows: pa.Table, rules: SchemaRules | None = None) ->
         base_path=table.base_path,
         instant=time,
         file_format=base_file_format({}, arrow_schema_of(schema.avro), schema.avro),
-        payload=Payload.OVERWRITE,
+        payload=OVERWRITE,
         ordering_field="ts",
         max_file_size=1 << 30,
         evolution=of_files,

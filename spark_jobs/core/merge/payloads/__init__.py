@@ -1,0 +1,1 @@
+"""Hudi's payload classes, one in each file, and one's own as a function."""
