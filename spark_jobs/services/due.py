@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -29,14 +29,14 @@ def pending_plans(timeline: ActiveTimeline, action: Action) -> list[Instant]:
     return [one for one in timeline.instants if one.action is action and one.state is not State.COMPLETED]
 
 
-def under_way(timeline: ActiveTimeline, clock: Clock) -> dict[GroupKey, str]:
-    """(partition, file id) -> instant, of the writes that are inflight and say what they change.
+def under_way(timeline: ActiveTimeline, clock: Clock, is_alive: Callable[[Instant], bool]) -> dict[GroupKey, str]:
+    """(partition, file id) -> instant, of the living writes that are inflight and say what they change.
 
     What such a write appends would come to the slice that a new plan replaces: one of the two would have to fail.
     """
     found: dict[GroupKey, str] = {}
     for one in timeline.pending({Action.DELTA_COMMIT, Action.COMMIT}):
-        if one.state is State.INFLIGHT:
+        if one.state is State.INFLIGHT and is_alive(one):
             touched = timeline.commit_metadata(one, clock).touched_file_groups()
             found.update(dict.fromkeys(touched, one.timestamp))
     return found

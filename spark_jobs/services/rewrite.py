@@ -21,6 +21,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.completion import CompletionRecords
+from spark_jobs.services.due import under_way
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
 
@@ -73,6 +74,12 @@ def slice_reader(table: HudiTable, context: WriteContext, properties: Mapping[st
         evolution=context.evolution,
         optimized_scan=OPTIMIZED_LOG_SCAN.of(properties),
     )
+
+
+def busy_with_writes(table: HudiTable, properties: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    """(partition, file id) -> instant of the living write that changes it just now."""
+    settings = table.transaction_settings(properties)
+    return under_way(table.timeline, table.clock, lambda one: is_alive(settings, one))
 
 
 def choose_plan(timeline: ActiveTimeline, plans: list[Instant], wanted: str | None, service: str) -> Instant | None:

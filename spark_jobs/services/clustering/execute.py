@@ -46,7 +46,7 @@ class Clusterer:
         schema, columns = context.file_format.schema, self.sort_columns
         if self.layout is not LayoutStrategy.LINEAR:
             batches = (with_position(batch, self.sort_columns, self.layout) for batch in batches)
-            schema, columns = schema.append(pa.field(POSITION, pa.binary())), (POSITION,)
+            schema, columns = schema.append(pa.field(POSITION, pa.binary(8 * len(columns)))), (POSITION,)
         with ordered_rows(batches, schema, columns, self.run_bytes) as rows:
             share = max(1, math.ceil(rows.count / group.output_groups))
             tables = (table.select(context.file_format.schema.names) for table in rows.tables)

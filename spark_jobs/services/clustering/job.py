@@ -25,9 +25,9 @@ from spark_jobs.options.service import ClusteringOptions
 from spark_jobs.services.clustering.execute import Clusterer
 from spark_jobs.services.clustering.partitions import PartitionFilter
 from spark_jobs.services.clustering.plan import ClusteringGroup, ClusteringLimits, ClusteringPlan, plan_clustering
-from spark_jobs.services.due import commits_since, kinds_of, pending_plans, under_way, what_blocks
+from spark_jobs.services.due import commits_since, kinds_of, pending_plans, what_blocks
 from spark_jobs.services.planned import run_service
-from spark_jobs.services.rewrite import rewrite_context, schema_of_rewrite, slice_reader
+from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
 
 
 def run_clustering(engine: Engine, options: ClusteringOptions, progress: Progress) -> JobResult:
@@ -76,7 +76,7 @@ class ClusteringService:
                 f"sort column {unknown[0]} is not in table {table.config.name}",
                 todo="its columns are " + ", ".join(table.schema.names),
             )
-        busy = {**under_way(table.timeline, table.clock), **table.pending.compaction, **table.pending.clustering}
+        busy = {**busy_with_writes(table, self.properties), **table.pending.compaction, **table.pending.clustering}
         slices, limits = table.file_slices(), self._limits()
         partitions = PartitionFilter.of(self.properties, table.clock.now().astimezone().hour)
         plan = plan_clustering(slices, busy, limits, columns, partitions, self._layout(columns))

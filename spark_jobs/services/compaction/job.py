@@ -24,10 +24,16 @@ from spark_jobs.services.compaction.execute import Compactor
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
 from spark_jobs.services.compaction.read_plan import read_plan
 from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due
-from spark_jobs.services.due import kinds_of, pending_plans, under_way, what_blocks
+from spark_jobs.services.due import kinds_of, pending_plans, what_blocks
 from spark_jobs.services.log_compaction.job import LogCompactionService
 from spark_jobs.services.planned import run_service
-from spark_jobs.services.rewrite import refuse_on_other_type, rewrite_context, schema_of_rewrite, slice_reader
+from spark_jobs.services.rewrite import (
+    busy_with_writes,
+    refuse_on_other_type,
+    rewrite_context,
+    schema_of_rewrite,
+    slice_reader,
+)
 
 
 def run_compaction(engine: Engine, options: CompactionOptions, progress: Progress) -> JobResult:
@@ -65,7 +71,7 @@ class CompactionService:
         reason = why_not_due(table.timeline, self._trigger(), self._next_instant(table))
         if reason is not None:
             return reason
-        busy = {**under_way(table.timeline, table.clock), **table.pending.compaction, **table.pending.clustering}
+        busy = {**busy_with_writes(table, self.properties), **table.pending.compaction, **table.pending.clustering}
         slices, limits = table.file_slices(), self._limits(table)
         plan = plan_compaction(slices, busy, limits)
         if plan.slices:

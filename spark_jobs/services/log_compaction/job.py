@@ -20,9 +20,15 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.pending import compaction_groups
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from spark_jobs.services.compaction.read_plan import read_plan
-from spark_jobs.services.due import kinds_of, pending_plans, under_way, what_blocks
+from spark_jobs.services.due import kinds_of, pending_plans, what_blocks
 from spark_jobs.services.log_compaction.execute import LogCompactor, log_reader
-from spark_jobs.services.rewrite import refuse_on_other_type, rewrite_context, schema_of_rewrite, slice_reader
+from spark_jobs.services.rewrite import (
+    busy_with_writes,
+    refuse_on_other_type,
+    rewrite_context,
+    schema_of_rewrite,
+    slice_reader,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class LogCompactionService:
         """All slices with enough blocks that count; each log file of a slice is in the plan."""
         needed = service_keys.LOG_COMPACT_BLOCKS.of(self.properties)
         busy = {**self._pending_groups(table), **table.pending.compaction, **table.pending.clustering}
-        busy = {**under_way(table.timeline, table.clock), **busy}
+        busy = {**busy_with_writes(table, self.properties), **busy}
         slices = [one for one in table.file_slices() if one.log_files]
         free = [one for one in slices if (one.partition, one.file_id) not in busy]
         if not free:

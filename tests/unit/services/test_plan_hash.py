@@ -45,7 +45,7 @@ def test_a_refusal_says_what_changed(tmp_path: Path) -> None:
     other = replace(PLAN, content={}, files=3, bytes=40)
     with pytest.raises(WriteConflictError, match="had 2 file\\(s\\) of 30 bytes and would have 3 of 40 bytes"):
         refuse_other_plan(asked, other, same)
-    with pytest.raises(WriteConflictError, match="as many files and bytes, .*no instant came since"):
+    with pytest.raises(WriteConflictError, match=r"as many files and bytes, .*no instant came since"):
         refuse_other_plan(asked, replace(PLAN, content={}), same)
     later = timeline(tmp_path, *(f"2026010200000000{number}.commit" for number in range(4)))
     expected = (

@@ -71,15 +71,15 @@ def insert(table: HudiTable, *keys: str) -> None:
     complete(table, work, handle.close())
 
 
-def change(table: HudiTable, changes: list[Change], ordering: int) -> None:
-    """A delta commit of one log on the first file group; a change that is true is a delete."""
+def change(table: HudiTable, changes: list[Change], ordering: int, group: str | None = None) -> None:
+    """A delta commit of one log on a file group, the first if none is named; a change that is true is a delete."""
     if not changes:
         return
     time = next_time(table)
     work = start(table, time)
     table = table.refreshed()
     view = table.view()
-    one = view.latest_slices()[0]
+    one = next(one for one in view.latest_slices() if group in (None, one.file_id))
     target = append_target(view, one, table.pending.compaction.get((one.partition, one.file_id)))
     context = context_of(table, time)
     stamped = stamp(rows(*((key, ordering, time) for key, _ in changes), partition="p"), context, scope(), "p", "")
