@@ -66,6 +66,7 @@ class Execution(Generic[P]):
             if transaction.instant.state is State.REQUESTED:
                 transaction.to_inflight()
             table = table.refreshed()
+            transaction.refuse_conflict(service.contended(plan))
             engine = self._work(table, time, plan, finished, records)
             if len(finished) < len(plan.piece_bytes):
                 transaction.abandon()

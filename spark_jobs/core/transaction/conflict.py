@@ -39,11 +39,16 @@ class Baseline:
         return replace(self, last_completed=max(before, default=""))
 
 
-def candidates(timeline: ActiveTimeline, own: Instant, baseline: Baseline) -> tuple[Instant, ...]:
+def candidates(
+    timeline: ActiveTimeline, own: Instant, baseline: Baseline, *, yields_to_clusterings: bool = True
+) -> tuple[Instant, ...]:
     """Instants whose file groups must differ from the writer's own, oldest first.
 
     Commits completed since it began, compactions planned after it, and replacements planned at any time: what a write
     puts into a file group that a pending clustering rewrites is lost when that completes.
+
+    :param yields_to_clusterings: False leaves pending replacements out: such a clustering is refused itself when it
+        wants to be published, since a write that completed after its plan changed what it rewrites.
     """
 
     def concerns(other: Instant) -> bool:
@@ -53,7 +58,7 @@ def candidates(timeline: ActiveTimeline, own: Instant, baseline: Baseline) -> tu
             return other.action in COMMITS and (
                 other.timestamp > baseline.last_completed or other.timestamp in baseline.pending
             )
-        return other.action is Action.REPLACE_COMMIT or (
+        return (yields_to_clusterings and other.action is Action.REPLACE_COMMIT) or (
             other.action is Action.COMPACTION and other.timestamp > own.timestamp
         )
 

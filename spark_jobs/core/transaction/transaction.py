@@ -35,6 +35,8 @@ class TransactionSettings:
     lock: LockSettings
     heartbeat: HeartbeatSettings
     metadata_writer: MetadataWriter
+    yields_to_clusterings: bool = True
+    """Whether a write that changes file groups of a pending clustering is the one that is refused."""
 
     @property
     def timeline_folder(self) -> str:
@@ -141,6 +143,14 @@ class Transaction:
                 return done  # the file was made, only the answer was lost
             raise self._lost("another process completed it") from error
 
+    def refuse_conflict(self, touched: frozenset[FileGroupKey]) -> None:
+        """What :meth:`publish` would refuse, told before the work is done.
+
+        :raises WriteConflictError: another writer has a touched file group.
+        """
+        if touched:
+            self._check_conflicts(self.settings.load_timeline(), touched)
+
     def abandon(self) -> None:
         """Stop beating; the pending files stay for the next writer to roll back."""
         self._heartbeat.stop()
@@ -180,8 +190,9 @@ class Transaction:
         )
 
     def _check_conflicts(self, timeline: ActiveTimeline, touched: frozenset[FileGroupKey]) -> None:
+        yields = self.settings.yields_to_clusterings or self.instant.action is Action.REPLACE_COMMIT
         found = find_conflict(
-            candidates(timeline, self.instant, self._baseline),
+            candidates(timeline, self.instant, self._baseline, yields_to_clusterings=yields),
             self.instant,
             touched,
             lambda other: touched_groups(timeline, other, self.settings.clock),
@@ -194,7 +205,7 @@ class Transaction:
             raise WriteConflictError(
                 f"instant {self.time} and {other} both changed {len(common)} file group(s), "
                 f"such as {file_id} in partition {partition!r}",
-                todo="take the plan off with Hudi (`hudi-cli commit rollback`), it is out of date"
+                todo=f"take the plan back (`--mode cancel --instant-time {self.time}`), it is out of date"
                 if outdated
                 else "run it again" + ("" if other.is_completed else f" when {other.timestamp} is completed"),
                 instant=self.time,

@@ -1,0 +1,62 @@
+"""Compaction and clustering inside a writer, after its commit, where the configuration asks for it (Hudi:
+BaseHoodieTableServiceClient.runTableServicesInline). By default they are jobs of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from spark_jobs.core.config import service_keys as keys
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.options.choices import ServiceMode
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.service import ClusteringOptions, CompactionOptions
+from spark_jobs.services.clustering.job import run_clustering
+from spark_jobs.services.compaction.job import run_compaction
+
+
+def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[str, str], progress: Progress) -> None:
+    """Plan, or plan and execute, what is due; the caller holds no lock.
+
+    The commit before it stands already: what fails here is told, and left to the next one.
+    """
+    for name, run in _wanted(engine, table, properties, progress):
+        try:
+            result = run()
+        except HudiError as error:
+            progress.note(f"{name} after the commit failed ({error}); the next commit tries again")
+            continue
+        if result.state is JobState.NOTHING_TO_DO:
+            progress.note(f"no {name} after the commit: {result.reason}")
+        else:
+            progress.note(f"{name} {result.instant} after the commit: {result.state.value}")
+
+
+def _wanted(
+    engine: Engine, table: HudiTable, properties: Mapping[str, str], progress: Progress
+) -> list[tuple[str, Callable[[], JobResult]]]:
+    conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet."))}
+    found: list[tuple[str, Callable[[], JobResult]]] = []
+    if table.config.is_merge_on_read:
+        mode = _mode(runs=keys.COMPACT_INLINE.of(properties), plans=keys.COMPACT_SCHEDULE_INLINE.of(properties))
+        if mode is not None:
+            compaction = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, mode=mode)
+            found.append(("compaction", partial(run_compaction, engine, compaction, progress)))
+        if keys.LOG_COMPACT_INLINE.of(properties):
+            logs = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, log_compaction=True)
+            found.append(("log compaction", partial(run_compaction, engine, logs, progress)))
+    mode = _mode(runs=keys.CLUSTER_INLINE.of(properties), plans=keys.CLUSTER_SCHEDULE_INLINE.of(properties))
+    if mode is not None:
+        clustering = ClusteringOptions(base_path=table.base_path, hoodie_conf=conf, mode=mode)
+        found.append(("clustering", partial(run_clustering, engine, clustering, progress)))
+    return found
+
+
+def _mode(*, runs: bool, plans: bool) -> ServiceMode | None:
+    if runs:
+        return ServiceMode.SCHEDULE_AND_EXECUTE
+    return ServiceMode.SCHEDULE if plans else None
