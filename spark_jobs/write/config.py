@@ -9,11 +9,13 @@ from typing import Any
 from spark_jobs.core.config import operation_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.index_keys import INDEX_CLASS, INDEX_TYPE, IndexType
 from spark_jobs.core.config.operation_keys import DuplicatePolicy, OverwriteMode
 from spark_jobs.core.config.table_keys import HIVE_STYLE, URL_ENCODE
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import bloom_settings
+from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload, payload_for_write
 from spark_jobs.core.storage import locate
@@ -79,6 +81,17 @@ class WriteConfig:
         return operation_keys.DUPLICATE_POLICY.of(self.properties)
 
     @property
+    def index_type(self) -> IndexType:
+        """
+        :raises ConfigError: an index, or settings of the bucket index, that this release does not have.
+        """
+        INDEX_CLASS.of(self.properties)
+        kind = INDEX_TYPE.of(self.properties)
+        if kind is IndexType.BUCKET:
+            BucketSettings.of(self.properties, self.key_spec.record_key_fields)
+        return kind
+
+    @property
     def looks_up(self) -> bool:
         """Whether the write has to know which of its records the table has."""
         return self.operation in (Operation.UPSERT, Operation.DELETE) or self.duplicates is not DuplicatePolicy.NONE
@@ -86,6 +99,8 @@ class WriteConfig:
     @property
     def concatenates(self) -> bool:
         """Whether records go into a base file without a look at the keys in it."""
+        if self.operation is Operation.BULK_INSERT:
+            return True
         return self.operation is Operation.INSERT and operation_keys.ALLOW_DUPLICATES_ON_INSERT.of(self.properties)
 
     @property
@@ -175,7 +190,7 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         ),
     )
     config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
-    keys.INDEX_TYPE.of(properties)
+    config.index_type  # noqa: B018  (refuses an index that this release does not have)
     operation_keys.SORT_MODE.of(properties)
     operation_keys.DUPLICATE_POLICY.of(properties)
     log_format(properties)

@@ -31,6 +31,15 @@ class InsertShare:
     records: int
 
 
+@dataclass(frozen=True, slots=True)
+class NewGroup:
+    """A file group that an index asks for, under the whole id that it has to have, and its records."""
+
+    partition: str
+    file_id: str
+    records: int
+
+
 def average_record_size(
     commits: Iterable[tuple[Instant, CommitMetadata]], settings: SizeSettings, threshold: float
 ) -> int:
@@ -79,6 +88,14 @@ def pack_inserts(inserts: int, small: Sequence[FileSlice], settings: SizeSetting
     for number in range(groups):
         shares.append(InsertShare(None, per_group if number < groups - 1 else left - per_group * (groups - 1)))
     return shares
+
+
+def shares_of_groups(groups: Mapping[int, NewGroup]) -> dict[str, list[InsertShare]]:
+    """The same for file groups that an index begins, which hold what they hold, whatever their size."""
+    found: dict[str, list[InsertShare]] = {}
+    for group in groups.values():
+        found.setdefault(group.partition, []).append(InsertShare(None, group.records))
+    return found
 
 
 def by_partition(slices: Iterable[FileSlice]) -> Mapping[str, list[FileSlice]]:

@@ -27,10 +27,11 @@ class AppendRoute:
 
 @dataclass(frozen=True, slots=True)
 class CreateRoute:
-    """Into new file groups ``<prefix>-<n>``."""
+    """Into new file groups ``<prefix>-<n>``; with ``whole_id`` into the one group of that id, whatever its size."""
 
     partition: str
     file_id_prefix: str
+    whole_id: bool = False
 
 
 Route = MergeRoute | AppendRoute | CreateRoute

@@ -9,7 +9,6 @@ from itertools import pairwise
 from uuid import UUID, uuid5
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,12 +18,15 @@ from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import concatenate_base_file, merge_base_file
 from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
 from spark_jobs.core.merge.fold import last_of_each
+from spark_jobs.core.merge.protocol import Mask
 from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.meta_fields import META_FIELDS, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write.routes import AppendRoute, CreateRoute, Route
 
 BUCKET = "_pyhudi_bucket"
+MOVED = "_pyhudi_moved"
+"""True for the removal of a record that goes to another partition; a column of writes with a global index."""
 STAT_SCHEMA = "stat string"
 MAX_OPEN_FILES = 64
 """Of one task: each holds buffers of a row group."""
@@ -74,7 +76,7 @@ def _cut(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
 def _write_bucket(
     held: list[pa.RecordBatch], context: WriteContext, scope: TaskScope, route: Route, rules: RecordRules
 ) -> list[WriteStat]:
-    rows = _records(pa.Table.from_batches(held), context)
+    rows, gone = _without_moved(pa.Table.from_batches(held), context)
     if rules.combine and not rules.all_deleted:
         combined = precombine(rows, context.ordering_field, context.payload)
         rows, deleted = combined.rows, combined.deleted
@@ -82,9 +84,13 @@ def _write_bucket(
         if rules.combine:  # a delete operation may come with keys alone
             rows = precombine(rows, None).rows
         deleted = deleted_mask(rows, context.payload, all_deleted=rules.all_deleted)
+    unasked = None
+    if gone.num_rows:
+        unasked = np.concatenate([np.zeros(rows.num_rows, bool), np.ones(gone.num_rows, bool)])
+        rows, deleted = pa.concat_tables([rows, gone]), np.concatenate([deleted, np.ones(gone.num_rows, bool)])
     if isinstance(route, CreateRoute):
         kept = rows.filter(pa.array(~deleted)) if deleted.any() else rows
-        handle = CreateHandle(context, scope, route.partition, route.file_id_prefix)
+        handle = CreateHandle(context, scope, route.partition, route.file_id_prefix, whole_id=route.whole_id)
         try:
             handle.write(kept)
             return handle.close()
@@ -93,28 +99,36 @@ def _write_bucket(
             raise
     if isinstance(route, AppendRoute):
         target = route.target
-        changes = Changes(stamp(rows, context, scope, target.partition, target.file_id), deleted)
+        changes = Changes(stamp(rows, context, scope, target.partition, target.file_id), deleted, unasked)
         return append_changes(context, scope, target, changes, hard_deletes=rules.all_deleted)
     if not route.concatenate and not rules.combine:
-        rows, deleted = _last_of_each_key(rows, deleted)
+        rows, deleted, unasked = _last_of_each_key(rows, deleted, unasked)
     stamped = stamp(rows, context, scope, route.base.partition, "")
     if route.concatenate:
         kept = stamped.filter(pa.array(~deleted)) if deleted.any() else stamped
         return [concatenate_base_file(context, scope, route.base, kept)]
     # a delete operation removes whatever is stored, it has no ordering value to compare
-    return [
-        merge_base_file(context, scope, route.base, Changes(stamped, deleted), event_time_deletes=not rules.all_deleted)
-    ]
+    changes = Changes(stamped, deleted, unasked)
+    return [merge_base_file(context, scope, route.base, changes, event_time_deletes=not rules.all_deleted)]
 
 
-def _last_of_each_key(rows: pa.Table, deleted: npt.NDArray[np.bool_]) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
+def _last_of_each_key(rows: pa.Table, deleted: Mask, unasked: Mask | None) -> tuple[pa.Table, Mask, Mask | None]:
     """A base file holds one row of a key even where the input was not combined: the last."""
     codes = np.asarray(rows.column(RECORD_KEY).combine_chunks().dictionary_encode().indices).astype(np.int64)
     kept = np.sort(last_of_each(codes, np.zeros(len(codes), np.int64)))
-    return rows.take(pa.array(kept)), deleted[kept]
+    return rows.take(pa.array(kept)), deleted[kept], None if unasked is None else unasked[kept]
 
 
-def _records(rows: pa.Table, context: WriteContext) -> pa.Table:
+def _without_moved(rows: pa.Table, context: WriteContext) -> tuple[pa.Table, pa.Table]:
+    """The records, and the removals of records that went to another partition."""
+    records = as_records(rows, context)
+    if MOVED not in rows.column_names:
+        return records, records.slice(0, 0)
+    moved = rows.column(MOVED)
+    return records.filter(pc.invert(moved)), records.filter(moved)
+
+
+def as_records(rows: pa.Table, context: WriteContext) -> pa.Table:
     """Key and partition path, then the table's own columns, in their types."""
     own = [field for field in context.file_format.schema if field.name not in META_FIELDS]
     return conform(rows, pa.schema([pa.field(RECORD_KEY, pa.string()), pa.field(PARTITION_PATH, pa.string()), *own]))
@@ -141,7 +155,7 @@ def bulk_insert_batches(
     suffixes: dict[str, int] = {}
     try:
         for gathered in _gathered(batches, most):
-            rows = _records(gathered, context)
+            rows = as_records(gathered, context)
             deleted = deleted_mask(rows, context.payload, all_deleted=rules.all_deleted)
             if deleted.any():
                 rows = rows.filter(pa.array(~deleted))

@@ -5,7 +5,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-from spark_jobs.core.config import keygen_keys, operation_keys, payload_keys, schema_keys, table_keys, write_keys
+from spark_jobs.core.config import (
+    history_keys,
+    index_keys,
+    keygen_keys,
+    metadata_keys,
+    operation_keys,
+    payload_keys,
+    schema_keys,
+    service_keys,
+    table_keys,
+    write_keys,
+)
 from spark_jobs.core.config.key import Key
 
 OTHERS_PREFIXES = (
@@ -20,7 +31,18 @@ def declared() -> tuple[Key[object], ...]:
     """All declared keys, those of the table first."""
     return tuple(
         value
-        for module in (table_keys, write_keys, operation_keys, payload_keys, keygen_keys, schema_keys)
+        for module in (
+            table_keys,
+            write_keys,
+            operation_keys,
+            index_keys,
+            payload_keys,
+            service_keys,
+            metadata_keys,
+            keygen_keys,
+            schema_keys,
+            history_keys,
+        )
         for value in vars(module).values()
         if isinstance(value, Key)
     )

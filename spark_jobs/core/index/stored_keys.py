@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.files.base_file import MAX_KEY_FOOTER, MIN_KEY_FOOTER, footer_index, open_base_file
 from spark_jobs.core.files.bloom import BloomFilter
-from spark_jobs.core.files.names import join
 from spark_jobs.core.keygen.keys import record_keys
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from spark_jobs.core.storage import Storage
-from spark_jobs.core.view.file_slice import BaseFile, FileSlice
+from spark_jobs.core.view.file_slice import FileSlice
 
 
 def slice_keys(reader: SliceReader, one: FileSlice) -> Iterator[pa.Array[Any]]:
@@ -38,9 +37,9 @@ def found_in_base(reader: SliceReader, one: FileSlice, keys: pa.Array[Any]) -> p
     return pa.concat_arrays([part.cast(pa.string()) for part in found]) if found else pa.array([], pa.string())
 
 
-def footer_filter(reader: SliceReader, base: BaseFile) -> BloomFilter | None:
+def footer_filter(storage: Storage, path: str) -> BloomFilter | None:
     """The bloom filter in the footer of a base file; None where it has none."""
-    return footer_index(open_base_file(reader.storage, join(reader.base_path, base.relative_path))).bloom
+    return footer_index(open_base_file(storage, path)).bloom
 
 
 def possible(bloom: BloomFilter | None, keys: pa.Array[Any]) -> pa.Array[Any]:
