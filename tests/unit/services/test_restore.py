@@ -1,0 +1,204 @@
+"""``restore.py``: a table taken back to a savepoint or a commit, over rewrites, plans, dead writers and breaks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import (
+    CleanOptions,
+    CompactionOptions,
+    JobResult,
+    JobState,
+    OptionsError,
+    RestoreOptions,
+    SavepointOptions,
+    ServiceMode,
+)
+from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.restore import execute
+from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.savepoint.job import run_savepoint
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+from tests.unit.core.metadata_table.agreement import disagreements
+
+pytestmark = pytest.mark.unit
+
+QUIET = Progress.silent("test")
+FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(15, 10, "three", 3)
+TYPES = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+
+
+def restore(path: Path, **options: Any) -> JobResult:
+    return run_restore(RestoreOptions(**{"base_path": str(path), "verify": "rows", **options}), QUIET)
+
+
+def table_of(path: Path, table_type: str) -> list[str]:
+    local.create(path, table_type)
+    return [local.write(path, rows, str(place)) for place, rows in enumerate((FIRST, SECOND))]
+
+
+def rewrite(path: Path) -> None:
+    service = local.compact if HudiTable.open(str(path)).config.is_merge_on_read else local.cluster
+    service(path)
+
+
+def save(path: Path, instant: str) -> None:
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=instant), QUIET)
+
+
+def is_sound(path: Path) -> bool:
+    assert local.problems_of(path) == []
+    assert validate(str(path), deep=True) == []
+    assert disagreements(path) == []
+    return True
+
+
+@TYPES
+def test_back_to_a_savepoint_over_rewrites_and_cleans(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, table_type)
+    save(path, times[1])
+    later = [local.write(path, THIRD, "third"), local.write(path, local.batch(40, 6, "four", 4), "fourth")]
+    rewrite(path)
+    later.append(local.write(path, local.batch(0, 46, "five", 5), "fifth"))
+    rewrite(path)
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), QUIET)
+    undone = [
+        one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits() if one.timestamp > times[1]
+    ]
+    look = restore(path, savepoint=times[1], dry_run=True)
+    planned = (look.plan or {})["undone"]
+    assert [one["instant"] for one in planned] == undone[::-1]
+    doomed = {name: size for one in planned for name, size in one["deletions"].items()}
+    assert doomed == {name: (path / name).stat().st_size for name in doomed}
+    done = restore(path, savepoint=times[1], plan_hash=look.extra["plan_hash"])
+    assert (done.state, done.extra["goal"], done.bytes_in) == (JobState.COMPLETED, times[1], sum(doomed.values()))
+    assert set(later) <= set(done.extra["undone"])
+    assert not any((path / name).exists() for name in doomed)
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
+    table = HudiTable.open(str(path))
+    assert table.timeline.completed_commits()[-1].timestamp == times[1]
+    assert table.config.metadata_partitions == ("files",)
+    assert is_sound(path)
+    raw = table.timeline.payload(table.timeline.completed(Action.RESTORE)[0], SYSTEM_CLOCK)
+    assert raw["instantsToRollback"] == undone[::-1] == list(raw["hoodieRestoreMetadata"])
+    assert restore(path, savepoint=times[1]).reason == f"no write or plan is later than {times[1]}"
+    local.write(path, THIRD, "third")
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND, THIRD)
+    assert is_sound(path)
+
+
+@TYPES
+def test_back_to_a_commit_over_a_dead_writer_and_a_plan(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, table_type)
+    if table_type == "MERGE_ON_READ":
+        plan = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
+        run_compaction(LocalEngine(SYSTEM_CLOCK), plan, QUIET)
+        local.write(path, THIRD, "on top of the plan")
+    child = os.fork()
+    if child == 0:
+        local.begin_and_leave(path, THIRD)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert restore(path, instant_time=times[0]).state is JobState.COMPLETED
+    assert local.rows_of(path) == local.expected_rows(FIRST)
+    timeline = HudiTable.open(str(path)).timeline
+    assert [one.action for one in timeline.instants if one.timestamp > times[0]] == [Action.RESTORE]
+    assert is_sound(path)
+
+
+def test_where_a_table_can_not_go_back_to(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, "COPY_ON_WRITE")
+    with pytest.raises(ConfigError, match=f"--savepoint {times[0]} is none: savepoints of the table: none"):
+        restore(path, savepoint=times[0])
+    with pytest.raises(ConfigError, match="123 is no completed commit of the active timeline"):
+        restore(path, instant_time="123")
+    save(path, times[1])
+    with pytest.raises(ConfigError, match=f"savepoint {times[1]} is later than {times[0]}"):
+        restore(path, instant_time=times[0])
+    local.write(path, FIRST, "again")
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), QUIET)
+    (path / ".hoodie" / f"{times[1]}.savepoint").unlink()
+    (path / ".hoodie" / f"{times[1]}.savepoint.inflight").unlink()
+    with pytest.raises(ConfigError, match=f"can't be read as of {times[0]}: cleaning removed"):
+        restore(path, instant_time=times[0])
+    with pytest.raises(OptionsError, match="give one of the two"):
+        RestoreOptions(base_path=str(path))
+
+
+def test_a_living_writer_is_not_undone(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, "COPY_ON_WRITE")
+    local.begin_and_leave(path, THIRD)  # the heartbeat thread of this process goes on
+    with pytest.raises(WriteConflictError, match="has a live heartbeat"):
+        restore(path, instant_time=times[0])
+
+
+def test_a_savepoint_with_a_missing_file_is_refused_before_anything_is_undone(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, "COPY_ON_WRITE")
+    save(path, times[0])
+    victim = next((path / "a").glob(f"*_{times[0]}.parquet"))
+    victim.rename(path / "kept")
+    with pytest.raises(CorruptTableError, match=f"savepoint {times[0]} names a/.* which is gone"):
+        restore(path, savepoint=times[0])
+    assert len(HudiTable.open(str(path)).timeline.completed_commits()) == 2
+
+
+class Broken(Exception):
+    """Stands for the end of the process."""
+
+
+@TYPES
+@pytest.mark.parametrize("undone_before", [0, 1, 2])
+def test_one_that_broke_off_keeps_writers_out_and_is_finished_by_the_next(
+    tmp_path: Path, table_type: str, undone_before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, table_type)
+    local.write(path, THIRD, "third")
+    rewrite(path)
+    count = [0]
+    original = execute.reopen
+
+    def breaks(*given: Any) -> Any:
+        """The instant is pending again, and nothing of it is deleted yet."""
+        count[0] += 1
+        done = original(*given)
+        if count[0] > undone_before:
+            raise Broken
+        return done
+
+    monkeypatch.setattr(execute, "reopen", breaks)
+    with pytest.raises(Broken):
+        restore(path, instant_time=times[0])
+    monkeypatch.undo()
+    settings = HudiTable.open(str(path)).transaction_settings({})
+    assert settings.load_timeline().pending({Action.RESTORE})
+    assert roll_back_failed_writes(settings) == []
+    with pytest.raises(WriteConflictError, match="the table is half undone"):
+        local.write(path, THIRD, "in between")
+    assert "no write or plan is later" in str(restore(path, instant_time=times[0]).reason)
+    assert local.rows_of(path) == local.expected_rows(FIRST)
+    (done,) = settings.load_timeline().completed(Action.RESTORE)
+    raw = settings.load_timeline().payload(done, SYSTEM_CLOCK)
+    assert len(raw["instantsToRollback"]) == 3
+    assert not [one for one in settings.load_timeline().instants if one.state is not State.COMPLETED]
+    local.write(path, SECOND, "second again")
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
+    assert is_sound(path)

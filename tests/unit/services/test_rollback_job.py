@@ -1,0 +1,194 @@
+"""``rollback.py``: one write, pending or completed, or all that dead writers left."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import CleanOptions, CompactionOptions, JobResult, JobState, RollbackOptions, ServiceMode
+from spark_jobs.options.savepoint import SavepointOptions
+from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.rollback.execute import reopen
+from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.savepoint.job import run_savepoint
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+from tests.unit.core.metadata_table.agreement import disagreements
+
+pytestmark = pytest.mark.unit
+
+QUIET = Progress.silent("test")
+FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(15, 10, "three", 3)
+
+
+def roll_back(path: Path, instant: str | None = None, **more: Any) -> JobResult:
+    return run_rollback(RollbackOptions(base_path=str(path), instant_time=instant, **more), QUIET)
+
+
+def table_of(path: Path, table_type: str) -> list[str]:
+    local.create(path, table_type)
+    return [local.write(path, rows, str(place)) for place, rows in enumerate((FIRST, SECOND))]
+
+
+def die_writing(path: Path) -> str:
+    """A write that another process, dead by now, left behind; its instant."""
+    child = os.fork()
+    if child == 0:
+        local.begin_and_leave(path, THIRD)
+        os._exit(0)
+    os.waitpid(child, 0)
+    (pending,) = HudiTable.open(str(path)).timeline.pending_writes()
+    return pending.timestamp
+
+
+def is_sound(path: Path) -> bool:
+    assert validate(str(path), deep=True) == []
+    assert disagreements(path) == []
+    return True
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_the_last_completed_write_is_undone_and_those_before_it_after(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, table_type)
+    third = local.write(path, THIRD, "third")
+    with pytest.raises(ConfigError, match=f"1 commit.s. came after {times[1]}, the last is {third}"):
+        roll_back(path, times[1])
+    look = roll_back(path, third, dry_run=True)
+    (undone,) = (look.plan or {})["rollbacks"]
+    named = [*undone["deletions"], *undone["cancelled_logs"]]
+    assert named
+    assert all((path / one).is_file() for one in named)
+    assert (
+        sum(undone["deletions"].values())
+        == look.bytes_in
+        == sum((path / one).stat().st_size for one in undone["deletions"])
+    )
+    done = roll_back(path, third, plan_hash=look.extra["plan_hash"])
+    assert (done.state, list(done.extra["rolled_back"])) == (JobState.COMPLETED, [third])
+    assert not any((path / one).exists() for one in undone["deletions"])
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
+    assert is_sound(path)
+    assert f"{third} was undone already, by {done.instant} rollback" in str(roll_back(path, third).reason)
+    assert roll_back(path, times[1]).state is JobState.COMPLETED
+    assert local.rows_of(path) == local.expected_rows(FIRST)
+    local.write(path, THIRD, "third")  # its idempotency key is free again
+    assert local.rows_of(path) == local.expected_rows(FIRST, THIRD)
+    assert is_sound(path)
+
+
+def test_a_completed_compaction_vanishes_with_its_plan(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table_of(path, "MERGE_ON_READ")
+    local.compact(path)
+    compaction = HudiTable.open(str(path)).timeline.completed_commits()[-1]
+    assert compaction.action is Action.COMMIT
+    assert roll_back(path, compaction.timestamp).state is JobState.COMPLETED
+    assert HudiTable.open(str(path)).timeline.find(compaction.timestamp) == ()
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
+    assert is_sound(path)
+
+
+@pytest.mark.parametrize("service", [local.compact, local.cluster])
+def test_one_that_broke_off_when_it_was_reopened_ends_the_same_way(tmp_path: Path, service: Any) -> None:
+    path = tmp_path / "t"
+    table_of(path, "MERGE_ON_READ" if service is local.compact else "COPY_ON_WRITE")
+    service(path)
+    settings = HudiTable.open(str(path)).transaction_settings({})
+    last = settings.load_timeline().completed_commits()[-1]
+    look = roll_back(path, last.timestamp, dry_run=True)
+
+    class Broken(Exception):
+        pass
+
+    def breaks(*_: Any, **__: Any) -> Any:
+        raise Broken
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr("spark_jobs.services.rollback.execute._execute", breaks)
+    with pytest.raises(Broken):
+        roll_back(path, last.timestamp)
+    patch.undo()
+    assert settings.load_timeline().find(last.timestamp)[0].state is State.INFLIGHT
+    done = roll_back(path)
+    assert list(done.extra["rolled_back"]) == [last.timestamp]
+    assert settings.load_timeline().find(last.timestamp) == ()
+    assert not any((path / one).exists() for one in (look.plan or {})["rollbacks"][0]["deletions"])
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
+    assert is_sound(path)
+
+
+def test_what_may_not_be_undone(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, "COPY_ON_WRITE")
+    run_savepoint(SavepointOptions(base_path=str(path)), QUIET)
+    with pytest.raises(ConfigError, match=r"is saved and can't be rolled back: savepoint\.py --mode delete"):
+        roll_back(path, times[1])
+    with pytest.raises(ConfigError, match="123 is no write of the active timeline"):
+        roll_back(path, "123")
+    third = local.write(path, THIRD, "third")
+    clean = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
+    fourth = local.write(path, local.batch(0, 20, "four", 4), "fourth")
+    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=clean), QUIET).state is JobState.COMPLETED
+    with pytest.raises(ConfigError, match=f"can't be read as of {third}: cleaning removed"):
+        roll_back(path, fourth)
+
+
+def test_a_plan_built_on_a_write_keeps_it(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, "MERGE_ON_READ")
+    options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
+    plan = run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).instant
+    with pytest.raises(WriteConflictError, match=f"{plan} compaction .requested. came after {times[1]}"):
+        roll_back(path, times[1])
+    assert "is a plan that nobody began to execute: --mode cancel" in str(roll_back(path, plan).reason)
+    assert f"1 is a plan that stays ({plan})" in str(roll_back(path).reason)
+
+
+@pytest.mark.parametrize("by_markers", ["true", "false"])
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_what_a_dead_writer_left(tmp_path: Path, table_type: str, by_markers: str) -> None:
+    path = tmp_path / "t"
+    table_of(path, table_type)
+    dead = die_writing(path)
+    conf = {"hoodie.rollback.using.markers": by_markers}
+    look = roll_back(path, dry_run=True, hoodie_conf=conf)
+    assert [one["instant"] for one in (look.plan or {})["rollbacks"]] == [dead]
+    done = roll_back(path, hoodie_conf=conf, plan_hash=look.extra["plan_hash"])
+    assert list(done.extra["rolled_back"]) == [dead]
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
+    assert local.problems_of(path) == []
+    assert is_sound(path)
+    assert roll_back(path).reason == "no write is pending without a live heartbeat"
+
+
+def test_a_living_writer_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table_of(path, "COPY_ON_WRITE")
+    local.begin_and_leave(path, THIRD)  # the heartbeat thread of this process goes on
+    (pending,) = HudiTable.open(str(path)).timeline.pending_writes()
+    with pytest.raises(WriteConflictError, match="has a live heartbeat"):
+        roll_back(path, pending.timestamp)
+    assert f"1 is under way ({pending.timestamp})" in str(roll_back(path).reason)
+
+
+def test_a_completed_instant_whose_pending_files_are_missing_gets_them(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table_of(path, "COPY_ON_WRITE")
+    timeline = HudiTable.open(str(path)).timeline
+    last = timeline.completed_commits()[-1]
+    for state in (State.REQUESTED, State.INFLIGHT):
+        Path(timeline.path(last.at(state))).unlink()
+    pending = reopen(timeline, last)
+    assert timeline.reload().find(last.timestamp) == (pending,)
+    assert Path(timeline.path(last.at(State.REQUESTED))).read_bytes() == b""

@@ -1,0 +1,130 @@
+"""``savepoint.py``: the files of a commit, kept from cleaning until the savepoint is deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import open_savepoint, request
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
+from spark_jobs.core.timeline.instant import Action, State, next_instant_time
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import CleanOptions, JobResult, JobState, SavepointMode, SavepointOptions
+from spark_jobs.services.cleaning.job import plan_clean, run_cleaning
+from spark_jobs.services.savepoint.job import run_savepoint
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+
+QUIET = Progress.silent("test")
+FIRST = local.batch(0, 20, "one", 1)
+
+
+def savepoint(path: Path, mode: str = "create", instant: str | None = None, **more: Any) -> JobResult:
+    options = SavepointOptions(base_path=str(path), mode=SavepointMode(mode), instant_time=instant, **more)
+    return run_savepoint(options, QUIET)
+
+
+def clean(path: Path) -> JobResult:
+    conf = {"hoodie.cleaner.commits.retained": "1"}
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf), QUIET)
+
+
+@pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    local.create(tmp_path / "t", request.param)
+    local.write(tmp_path / "t", FIRST, "first")
+    local.write(tmp_path / "t", local.batch(0, 10, "two", 2), "second")
+    return tmp_path / "t"
+
+
+def commits(path: Path) -> list[str]:
+    return [one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits()]
+
+
+def test_what_is_saved_outlives_cleaning_until_it_is_deleted(path: Path) -> None:
+    saved = commits(path)[1]
+    as_of = HudiTable.open(str(path)).scan(as_of=saved).to_arrow().sort_by("id")
+    look = savepoint(path, dry_run=True, user="me", comments="before the migration")
+    assert (look.state, look.instant) == (JobState.DRY_RUN, saved)
+    assert savepoint(path, "list").extra["savepoints"] == []
+    made = savepoint(path, user="me", comments="before the migration")
+    files = [f"{place}/{name}" for place, names in (look.plan or {})["files_by_partition"].items() for name in names]
+    assert (made.state, made.files_in) == (JobState.COMPLETED, len(files))
+    (listed,) = savepoint(path, "list").extra["savepoints"]
+    assert {name: listed[name] for name in ("instant", "user", "comments", "files")} == {
+        "instant": saved,
+        "user": "me",
+        "comments": "before the migration",
+        "files": len(files),
+    }
+    for number in range(3, 6):
+        local.write(path, local.batch(0, 20, "more", number), str(number))
+        if HudiTable.open(str(path)).config.is_merge_on_read:
+            local.compact(path)
+    assert clean(path).extra["held_files"] >= len(files)  # and the logs that its slices got since
+    assert all((path / one).is_file() for one in files)
+    assert HudiTable.open(str(path)).scan(as_of=saved).to_arrow().sort_by("id").equals(as_of)
+    assert validate(str(path), deep=True) == []
+    assert "is saved already" in str(savepoint(path, instant=saved).reason)
+
+    assert savepoint(path, "delete", saved, dry_run=True).state is JobState.DRY_RUN
+    assert savepoint(path, "delete", saved).state is JobState.COMPLETED
+    assert f"{saved} is not saved; savepoints of the table: none" in str(savepoint(path, "delete", saved).reason)
+    local.write(path, local.batch(0, 1, "last", 9), "last")
+    # the last clean noted what it spared: this one looks at all partitions, also at those that did not change
+    assert clean(path).state is JobState.COMPLETED
+    assert not any((path / one).exists() for one in files)
+
+
+def test_only_a_commit_that_is_whole_can_be_saved(path: Path) -> None:
+    first = commits(path)[0]
+    local.write(path, local.batch(0, 20, "three", 3), "third")
+    if HudiTable.open(str(path)).config.is_merge_on_read:
+        local.compact(path)
+        local.write(path, local.batch(0, 20, "four", 4), "fourth")
+    assert clean(path).state is JobState.COMPLETED
+    with pytest.raises(ConfigError, match=f"can't be read as of {first}: cleaning removed"):
+        savepoint(path, instant=first)
+    with pytest.raises(ConfigError, match="--instant-time 123 is no completed commit of the active timeline"):
+        savepoint(path, instant="123")
+    with pytest.raises(ConfigError, match="--mode delete needs --instant-time"):
+        savepoint(path, "delete")
+
+
+def test_an_empty_table_has_nothing_to_save(tmp_path: Path) -> None:
+    local.create(tmp_path / "t", "COPY_ON_WRITE")
+    with pytest.raises(ConfigError, match="no completed commit to save: write to it first"):
+        savepoint(tmp_path / "t")
+
+
+def test_a_clean_that_is_pending_is_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    for number in range(3):
+        local.write(path, FIRST, str(number))
+    table = HudiTable.open(str(path))
+    plan = plan_clean(table, {"hoodie.cleaner.commits.retained": "1"})
+    assert plan.files
+    time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
+    request(table.timeline, time, Action.CLEAN, encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path)))
+    with pytest.raises(WriteConflictError, match=f"clean {time}, which is pending, deletes"):
+        savepoint(path, instant=commits(path)[0])
+    assert savepoint(path).state is JobState.COMPLETED
+
+
+def test_one_that_broke_off_is_ended_or_deleted(path: Path) -> None:
+    first, second = commits(path)
+    for instant in (first, second):
+        open_savepoint(HudiTable.open(str(path)).timeline, instant)
+    assert savepoint(path, instant=first).state is JobState.COMPLETED
+    assert savepoint(path, "delete", second).state is JobState.COMPLETED
+    found = [one for one in HudiTable.open(str(path)).timeline.instants if one.action is Action.SAVEPOINT]
+    assert [(one.timestamp, one.state) for one in found] == [(first, State.COMPLETED)]
