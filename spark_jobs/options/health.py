@@ -1,0 +1,39 @@
+"""Options of ``health.py``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from spark_jobs.options.base import JobOptions
+from spark_jobs.options.errors import OptionsError
+from spark_jobs.options.flags import Kind, flag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthOptions(JobOptions):
+    """Measure how a table is kept; nothing is changed. When services are due is told by the ``hoodie.*`` properties."""
+
+    job: ClassVar[str] = "health"
+
+    json: Annotated[bool, flag("--json", kind=Kind.SWITCH, help="The result alone, without the report in text.")] = (
+        False
+    )
+    picture: Annotated[str | None, flag("--picture", help="Path or URL of an SVG file that gets a picture.")] = None
+    footers: Annotated[
+        bool, flag("--footers", kind=Kind.SWITCH, help="Read the footers of the base files, to count rows.")
+    ] = False
+    list_storage: Annotated[
+        bool,
+        flag("--list-storage", kind=Kind.SWITCH, help="List the storage also where a metadata table lists the files."),
+    ] = False
+    overdue_hours: Annotated[
+        int,
+        flag("--overdue-hours", kind=Kind.INTEGER, help="Hours that an instant may be pending without a heartbeat."),
+    ] = 24
+
+    def __post_init__(self) -> None:
+        # named with its class, because slots=True makes another class of this one
+        JobOptions.__post_init__(self)
+        if self.overdue_hours < 0:
+            raise OptionsError(f"--overdue-hours={self.overdue_hours} is not valid: give 0 or more")

@@ -1,0 +1,1 @@
+"""How a table is kept: numbers, and the service that would help."""

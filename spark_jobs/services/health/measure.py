@@ -1,0 +1,276 @@
+"""Health from the timeline and a listing: no data file is opened unless footers are asked for."""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from spark_jobs.core.config import history_keys, write_keys
+from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.files.names import MARKER_FOLDER, join, parse_base_file_name
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
+from spark_jobs.core.view.file_slice import BaseFile, FileSlice
+from spark_jobs.core.view.file_system_view import FileSystemView
+from spark_jobs.engine.progress import Progress
+from spark_jobs.services.archival.bounds import last_retained
+from spark_jobs.services.cleaning.job import plan_clean
+from spark_jobs.services.due import commits_since, delta_commits_since_compaction
+from spark_jobs.services.health.facts import (
+    GroupLoad,
+    Health,
+    Leftovers,
+    Limits,
+    MetadataDepth,
+    PartitionLoad,
+    PendingInstant,
+    SizeClass,
+    size_bounds,
+)
+
+_TOP = 10
+_FOOTERS_AT_ONCE = 16
+
+
+def measure(
+    table: HudiTable, properties: Mapping[str, str], overdue_hours: int, progress: Progress, *, footers: bool = False
+) -> Health:
+    """
+    :param table: opened with ``lists_storage`` where leftovers are to be looked for among the data files.
+    :param properties: ``hoodie.*`` values that say when services are due.
+    :param footers: read the footer of every live base file, for the number of rows.
+    """
+    limits = limits_of(properties, overdue_hours)
+    with progress.phase("listing"):
+        view = table.view()
+        latest = view.latest_slices()
+    bases = [one.base_file for one in latest if one.base_file is not None]
+    with progress.phase("history"):
+        plan = plan_clean(table, properties)
+    line = table.timeline
+    loads = _partitions(latest, limits.small_file)
+    all_bytes = sum(one.size for group in view.all_groups() for one in group.slices)
+    all_files = sum(len(one.paths) for group in view.all_groups() for one in group.slices)
+    cleans = line.completed(Action.CLEAN)
+    last_clean = cleans[-1].timestamp if cleans else ""
+    kept, clean_due = _clean_lag(table, properties, last_clean)
+    small = [one for one in bases if one.size < limits.small_file]
+    mergeable = [one for one in loads if one.small > 1]
+    sizes = [load.bytes for load in loads]
+    return Health(
+        base_path=table.base_path,
+        table=table.config.name,
+        table_type=table.config.table_type.value,
+        version=table.config.capabilities.version,
+        listed_by="storage" if _lists_storage(table) else "metadata table",
+        partitions=len(loads),
+        groups=len(latest),
+        base_files=len(bases),
+        base_bytes=sum(one.size for one in bases),
+        logs=sum(len(one.log_files) for one in latest),
+        log_bytes=sum(one.log_size for one in latest),
+        rows=_rows(table, bases, progress) if footers else None,
+        history_files=all_files - sum(len(one.paths) for one in latest),
+        history_bytes=all_bytes - sum(one.size for one in latest),
+        cleanable_files=plan.files,
+        cleanable_bytes=plan.bytes,
+        sizes=_classes(bases, limits.small_file),
+        small_files=len(small),
+        small_bytes=sum(one.size for one in small),
+        mergeable_files=sum(one.small for one in mergeable),
+        mergeable_partitions=len(mergeable),
+        largest_logs=_largest_logs(latest),
+        largest_partitions=tuple(sorted(loads, key=lambda one: (-one.bytes, one.partition))[:_TOP]),
+        median_partition_bytes=int(statistics.median(sizes)) if sizes else 0,
+        commits_since_compaction=len(delta_commits_since_compaction(line)) if table.config.is_merge_on_read else None,
+        commits_since_clean=len(commits_since(line, last_clean)),
+        commits_kept=kept,
+        clean_due=clean_due,
+        last_clean=last_clean,
+        active_commits=len(line.completed_commits()),
+        archivable=max(0, len(line.completed_commits()) - limits.keep_commits),
+        timeline_files=len(table.storage.list(line.folder)),
+        pending=_pending(table, overdue_hours),
+        leftovers=_leftovers(table, view),
+        metadata=_metadata(table),
+        limits=limits,
+    )
+
+
+def limits_of(properties: Mapping[str, str], overdue_hours: int) -> Limits:
+    policy = write_keys.CLEAN_POLICY.of(properties)
+    retained = {
+        "KEEP_LATEST_FILE_VERSIONS": write_keys.CLEAN_FILE_VERSIONS_RETAINED,
+        "KEEP_LATEST_BY_HOURS": history_keys.CLEAN_HOURS_RETAINED,
+    }.get(policy.value, write_keys.CLEAN_COMMITS_RETAINED)
+    return Limits(
+        small_file=write_keys.SMALL_FILE_LIMIT.of(properties),
+        max_file=write_keys.MAX_FILE_SIZE.of(properties),
+        compact_after=write_keys.COMPACT_MAX_DELTA_COMMITS.of(properties),
+        clean_after=write_keys.CLEAN_MAX_COMMITS.of(properties),
+        retained=f"{policy.value} {retained.of(properties)}",
+        keep_commits=history_keys.KEEP_MAX_COMMITS.of(properties),
+        metadata_compact_after=write_keys.METADATA_COMPACT_AFTER.of(properties),
+        overdue_hours=overdue_hours,
+    )
+
+
+def _clean_lag(table: HudiTable, properties: Mapping[str, str], last_clean: str) -> tuple[int, int]:
+    """Commits from the one on that the last clean retained, and how many make a clean due: by commits it leaves the
+    retained ones and counts those since it, by other policies all since it count.
+    """
+    after = write_keys.CLEAN_MAX_COMMITS.of(properties)
+    if write_keys.CLEAN_POLICY.of(properties) is not write_keys.CleaningPolicy.KEEP_LATEST_COMMITS:
+        return len(commits_since(table.timeline, last_clean)), after
+    retained, _ = last_retained(table)
+    kept = sum(one.timestamp >= retained for one in table.timeline.completed_commits())
+    return kept, write_keys.CLEAN_COMMITS_RETAINED.of(properties) + after
+
+
+def _lists_storage(table: HudiTable) -> bool:
+    listed = MetadataPartition.FILES.path in table.config.metadata_partitions
+    return table.lists_storage or not listed or not table.config.capabilities.trusts_metadata_table
+
+
+def _partitions(latest: Sequence[FileSlice], small_file: int) -> list[PartitionLoad]:
+    found: dict[str, list[int]] = {}
+    for one in latest:
+        counts = found.setdefault(one.partition, [0, 0, 0, 0])
+        base = one.base_file.size if one.base_file else 0
+        counts[0] += 1
+        counts[1] += base
+        counts[2] += one.log_size
+        counts[3] += one.base_file is not None and base < small_file
+    return [
+        PartitionLoad(partition=partition, groups=groups, base_bytes=base, log_bytes=logs, small=small)
+        for partition, (groups, base, logs, small) in found.items()
+    ]
+
+
+def _classes(bases: Sequence[BaseFile], small_file: int) -> tuple[SizeClass, ...]:
+    bounds = size_bounds(small_file)
+    counts = [[0, 0] for _ in range(len(bounds) + 1)]
+    for base in bases:
+        place = bisect_right(bounds, base.size)
+        counts[place][0] += 1
+        counts[place][1] += base.size
+    return tuple(
+        SizeClass(below=bound, files=files, bytes=size)
+        for bound, (files, size) in zip((*bounds, None), counts, strict=True)
+    )
+
+
+def _largest_logs(latest: Sequence[FileSlice]) -> tuple[GroupLoad, ...]:
+    with_logs = sorted((one for one in latest if one.log_files), key=lambda one: (-one.log_size, one.file_id))
+    return tuple(
+        GroupLoad(
+            partition=one.partition,
+            file_id=one.file_id,
+            base_bytes=one.base_file.size if one.base_file else 0,
+            log_bytes=one.log_size,
+            logs=len(one.log_files),
+        )
+        for one in with_logs[:_TOP]
+    )
+
+
+def _rows(table: HudiTable, bases: Sequence[BaseFile], progress: Progress) -> int | None:
+    """Rows of the base files by their footers; None for formats without one."""
+    if BASE_FILE_FORMAT.of(table.config.properties) is not BaseFileFormat.PARQUET:
+        return None
+
+    def count(base: BaseFile) -> int:
+        with open_base_file(table.storage, join(table.base_path, base.relative_path)) as file:
+            return int(file.metadata.num_rows)
+
+    total = 0
+    with progress.phase("footers", len(bases)) as phase, ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        for rows in pool.map(count, bases):
+            total += rows
+            phase.advance()
+    return total
+
+
+def _pending(table: HudiTable, overdue_hours: int) -> tuple[PendingInstant, ...]:
+    settings = table.transaction_settings({}).heartbeat
+    now_ms = table.clock.now().timestamp() * 1000
+    found = []
+    for one in table.timeline.filter(lambda one: not one.is_completed and one.action is not Action.SAVEPOINT):
+        alive = read_pulse(table.storage, table.base_path, one.timestamp, settings, table.clock).alive
+        hours = max(0.0, (now_ms - table.timeline.moved_ms[one]) / 3_600_000)
+        found.append(
+            PendingInstant(
+                instant=one.timestamp,
+                action=one.action.value,
+                state=one.state.value,
+                hours=round(hours, 2),
+                alive=alive,
+                overdue=not alive and hours >= overdue_hours,
+            )
+        )
+    return tuple(found)
+
+
+def _leftovers(table: HudiTable, view: FileSystemView) -> Leftovers:
+    known = {one.timestamp for one in table.timeline.instants}
+    debris = {
+        folder: [
+            f"{folder}/{one.name}"
+            for one in table.storage.list(f"{table.base_path}/{folder}")
+            if one.name.isdigit() and one.name not in _pending_times(table)
+        ]
+        for folder in (MARKER_FOLDER, HEARTBEAT_FOLDER)
+    }
+    files: list[tuple[str, FileStatus]] = []
+    if _lists_storage(table):
+        files = [
+            (join(partition, status.name), status)
+            for partition, status in table.listing.files(table.partitions())
+            if _is_of_nobody(status.name, known, view)
+        ]
+    paths = [path for path, _ in files] + debris[MARKER_FOLDER] + debris[HEARTBEAT_FOLDER]
+    return Leftovers(
+        files=len(files) if _lists_storage(table) else None,
+        bytes=sum(status.size for _, status in files),
+        marker_folders=len(debris[MARKER_FOLDER]),
+        heartbeats=len(debris[HEARTBEAT_FOLDER]),
+        paths=tuple(sorted(paths)[:_TOP]),
+    )
+
+
+def _pending_times(table: HudiTable) -> frozenset[str]:
+    return frozenset(one.timestamp for one in table.timeline.instants if not one.is_completed)
+
+
+def _is_of_nobody(name: str, known: set[str], view: FileSystemView) -> bool:
+    """A base file of an instant that the timeline does not have, unless it may be an archived one's."""
+    base = parse_base_file_name(name)
+    return base is not None and base.instant not in known and not view.visibility.is_completed(base.instant)
+
+
+def _metadata(table: HudiTable) -> MetadataDepth | None:
+    partitions = table.config.metadata_partitions
+    if not partitions:
+        return None
+    try:
+        metadata = MetadataTable.open(table.storage, table.base_path, table.timeline, table.clock)
+        slices = [
+            one for each in MetadataPartition if each.path in partitions for one in metadata.view(each).latest_slices()
+        ]
+    except HudiError as failure:
+        return MetadataDepth(partitions=partitions, commits=0, logs=0, log_bytes=0, base_bytes=0, fault=failure.what)
+    return MetadataDepth(
+        partitions=partitions,
+        commits=len(delta_commits_since_compaction(metadata.timeline)),
+        logs=sum(len(one.log_files) for one in slices),
+        log_bytes=sum(one.log_size for one in slices),
+        base_bytes=sum(one.base_file.size for one in slices if one.base_file is not None),
+    )
