@@ -1,0 +1,123 @@
+"""Inserts: beside, over or without what the table has; how they are sized, and what a dry run says of that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.core.errors import BadRecordError, ConfigError
+from spark_jobs.options.result import JobState
+from tests.spark.tables import COW, MOR, SMALL, Jobs, digests, row, rows, shown
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+ALLOW = "hoodie.merge.allow.duplicate.on.inserts"
+DROP = "hoodie.datasource.write.insert.drop.duplicates"
+POLICY = "hoodie.datasource.insert.dup.policy"
+
+
+@pytest.fixture(params=[COW, MOR])
+def jobs(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Jobs:
+    made = Jobs(spark=spark, path=tmp_path / "t", table_type=request.param)
+    made.write("insert", [row(1, "a"), row(2, "b")])
+    return made
+
+
+def given(**conf: str) -> tuple[tuple[str, str], ...]:
+    return tuple({**SMALL, **conf}.items())
+
+
+def test_an_insert_may_write_a_key_twice(jobs: Jobs) -> None:
+    jobs.write("insert", [row(1, "a", "again", 2)])
+    assert jobs.rows() == shown([row(1, "a"), row(1, "a", "again", 2), row(2, "b")])
+    assert len(jobs.table().file_slices()) == 2
+
+
+def test_an_insert_updates_the_file_that_it_fills_up_where_that_is_asked_for(jobs: Jobs) -> None:
+    jobs.write("insert", [row(1, "a", "again", 2), row(3, "a")], hoodie_conf=given(**{ALLOW: "false"}))
+    assert jobs.rows() == shown([row(1, "a", "again", 2), row(2, "b"), row(3, "a")])
+
+
+@pytest.mark.parametrize("key", [DROP, POLICY])
+def test_an_insert_leaves_out_what_the_table_has(jobs: Jobs, key: str) -> None:
+    conf = given(**{key: "true" if key == DROP else "drop"})
+    result = jobs.write("insert", [row(1, "a", "again", 2), row(1, "b"), row(3, "a")], hoodie_conf=conf)
+    assert jobs.rows() == shown([row(1, "a"), row(2, "b"), row(1, "b"), row(3, "a")])
+    assert (result.inserts, result.extra["dropped_duplicates"]) == (2, 1)
+    if key == DROP:
+        jobs.write("upsert", [row(1, "a", "again", 2)], hoodie_conf=conf)
+        assert jobs.rows() == shown([row(1, "a"), row(2, "b"), row(1, "b"), row(3, "a")])
+        with pytest.raises(ConfigError, match="can't be used with bulk_insert"):
+            jobs.write("bulk_insert", [row(1, "a")], hoodie_conf=conf)
+
+
+def test_an_insert_is_refused_where_the_table_has_a_key(jobs: Jobs) -> None:
+    before = jobs.rows_with_meta()
+    conf = given(**{POLICY: "fail"})
+    with pytest.raises(BadRecordError, match="the table has the keys of 1 records of this insert"):
+        jobs.write("insert", [row(1, "a"), row(3, "a")], hoodie_conf=conf)
+    assert jobs.rows_with_meta() == before
+    jobs.write("insert", [row(3, "a")], hoodie_conf=conf)
+    assert jobs.rows() == shown([row(1, "a"), row(2, "b"), row(3, "a")])
+
+
+def test_a_dry_run_tells_which_files_are_filled_and_begun(spark: SparkSession, tmp_path: Path) -> None:
+    """Records count as 100 kB, a file has room for 1 MB: partition a gets no more than fits into its small file."""
+    sizes = given(
+        **{
+            "hoodie.copyonwrite.record.size.estimate": "100000",
+            "hoodie.parquet.max.file.size": "1000000",
+            "hoodie.parquet.small.file.limit": "900000",
+        }
+    )
+    jobs = Jobs(spark=spark, path=tmp_path / "t")
+    batch = [*rows(range(10, 35), partitions="a"), row(1, "a", "updated", 2), row(50, "c")]
+    planned = jobs.write("upsert", batch, hoodie_conf=sizes, dry_run=True)
+    assert planned.plan is not None
+    assert planned.plan["creates_table"]
+    assert planned.plan["sizing"]["partitions"]["a"]["new_file_groups"] == [
+        {"records": 10, "bytes": 1_000_000},
+        {"records": 10, "bytes": 1_000_000},
+        {"records": 6, "bytes": 600_000},
+    ]
+    jobs.write("insert", [row(1, "a"), row(2, "b")])
+    base = {one.partition: one.base_file for one in jobs.table().file_slices()}["a"]
+    assert base is not None
+    files = digests(jobs.path)
+    planned = jobs.write("upsert", batch, hoodie_conf=sizes, dry_run=True)
+    assert (planned.state, planned.records_in) == (JobState.DRY_RUN, 27)
+    assert planned.plan is not None
+    room = (1_000_000 - base.size) // 100_000
+    assert planned.plan["sizing"] == {
+        "record_size": 100_000,
+        "max_file_size": 1_000_000,
+        "small_file_limit": 900_000,
+        "partitions": {
+            "a": {
+                "updates": {base.name.file_id: 1},
+                "small_files": [
+                    {
+                        "file_id": base.name.file_id,
+                        "bytes": base.size,
+                        "records": room,
+                        "bytes_after": base.size + room * 100_000,
+                    }
+                ],
+                "new_file_groups": [
+                    {"records": 10, "bytes": 1_000_000},
+                    {"records": 15 - room, "bytes": (15 - room) * 100_000},
+                ],
+            },
+            "c": {"updates": {}, "small_files": [], "new_file_groups": [{"records": 1, "bytes": 100_000}]},
+        },
+    }
+    assert digests(jobs.path) == files
+    off = (*sizes, ("hoodie.parquet.small.file.limit", "0"))
+    without = jobs.write("upsert", batch, hoodie_conf=off, dry_run=True)
+    assert without.plan is not None
+    assert without.plan["sizing"]["partitions"]["a"]["small_files"] == []
+    planned = jobs.write("bulk_insert", batch, hoodie_conf=sizes, dry_run=True)
+    assert planned.plan is not None
+    assert (planned.plan["sort_mode"], "sizing" in planned.plan) == ("NONE", False)
