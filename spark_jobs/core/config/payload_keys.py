@@ -10,12 +10,6 @@ ORDERING_FIELD = Key(
     default="",
     doc="Column by which stored records are compared with incoming ones; the precombine field if not given.",
 )
-EVENT_TIME_FIELD = Key(
-    name="hoodie.payload.event.time.field",
-    parse=text,
-    default="",
-    doc="Column whose least and greatest values DefaultHoodieRecordPayload notes in the write stats.",
-)
 DELETE_FIELD = Key(
     name="hoodie.payload.delete.field",
     parse=text,

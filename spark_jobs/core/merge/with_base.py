@@ -73,6 +73,8 @@ class BaseMerge:
 
     def _combine(self, batch: pa.RecordBatch, pairs: I64, position: npt.NDArray[np.int32]) -> Verdict:
         """What the payload says of the rows at ``pairs`` and the changes at ``position``."""
+        if self._payload.replaces_whole_records:
+            return Verdict(heard=np.ones(len(pairs), bool), deleted=self._deleted[position])
         names = batch.schema.names
         if not self._payload.makes_records:
             own = self._payload.columns(names)
