@@ -1,4 +1,4 @@
-"""Keys of the metadata table's record index."""
+"""Keys of the metadata table's record index, and of the indexing job."""
 
 from __future__ import annotations
 
@@ -33,4 +33,10 @@ RECORD_INDEX_GROUP_BYTES = Key(
     parse=integer(1),
     default=1 << 30,
     doc="Bytes of a file group that a new record index reckons with, 48 for each record.",
+)
+ASYNC_INDEX = Key(
+    name="hoodie.metadata.index.async",
+    parse=boolean,
+    default=False,
+    doc="Leave the making of new indexes to the indexing job; writers keep those that it made.",
 )

@@ -49,7 +49,7 @@ def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> 
         operation_type=OperationType.UPSERT_PREPPED,
     )
     inflight = transition(table.timeline, requested, State.INFLIGHT, profile.encode())
-    contents = encoded(targets, lambda target: _blocks(time, target.partition, target.changes))
+    contents = encoded(targets, lambda target: blocks_of(time, target.partition, target.changes))
     stats = tuple(target.append(table, content) for target, content in contents)
     transition(table.timeline, inflight, State.COMPLETED, delta_commit_metadata(stats, OperationType.UPSERT_PREPPED))
 
@@ -186,7 +186,7 @@ def commits_at(table: MetadataTable, time: str) -> list[Instant]:
     return [one for one in table.timeline.find(time) if one.comparable_action in COMMITS]
 
 
-def _blocks(time: str, partition: MetadataPartition, changes: PartitionChanges) -> bytes:
+def blocks_of(time: str, partition: MetadataPartition, changes: PartitionChanges) -> bytes:
     """A data block, then a delete block, of those that have something in them."""
     headers = {HeaderKey.SCHEMA: STORED_TEXT, HeaderKey.INSTANT_TIME: time}
     blocks = []

@@ -12,18 +12,25 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.names import join, parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import StoredBloomFilter, bloom_tombstone, read_footer_filter
-from spark_jobs.core.metadata_table.changes import FileChanges
+from spark_jobs.core.metadata_table.changes import FileChanges, changes_of
+from spark_jobs.core.metadata_table.codecs import CODECS
 from spark_jobs.core.metadata_table.column_stats import ColumnStats, tombstone
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
+from spark_jobs.core.metadata_table.initialize import records_by_group
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
 from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
+from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS
+from spark_jobs.core.metadata_table.scan import read_file_records
+from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Instant
 
 R = TypeVar("R")
 _File = tuple[str, str]
@@ -99,6 +106,35 @@ class BloomFilterIndex:
 
     def _footer(self, file: _File) -> StoredBloomFilter | None:
         return read_footer_filter(self.storage, f"{self.base_path}/{join(*file)}", self.instant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexOfFiles:
+    """What the partition of an index holds, from the files that ``table`` lists."""
+
+    table: MetadataTable
+    index: Index
+
+    def content(self) -> tuple[int, Callable[[int, str], Cells]]:
+        """The number of file groups, and the cells of each one's base file, by its number and the file's name."""
+        live = {
+            key: {name: entry for name, entry in entries.items() if not entry.is_deleted}
+            for key, entries in read_file_records(self.table).items()
+        }
+        codec, groups = CODECS[self.index.partition], self.index.groups
+        return groups, records_by_group(self.index.changes(live), codec, groups)
+
+    def changes(self, instant: Instant, data: bytes) -> PartitionChanges:
+        """What an action changes.
+
+        :param data: the content of its completed file.
+        :raises UnsupportedTableError: one that the metadata table can't follow.
+        """
+        files = changes_of(instant, data)
+        if files is None:
+            raise UnsupportedTableError(f"the metadata table can't follow {instant}", todo="run the job again")
+        codec = CODECS[self.index.partition]
+        return PartitionChanges.of({key: codec.encode(key, one) for key, one in self.index.changes(files).items()})
 
 
 def _files_of(changes: FileChanges) -> tuple[list[_File], list[_File]]:

@@ -1,12 +1,11 @@
-"""The record index of one table, made and kept up to date; what it holds is decided in ``record_index``."""
+"""What the record index of one table holds, from the table as of a timeline; decided in ``record_index``."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from spark_jobs.core.metadata_table.initialize import add_partition
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges, split_by_group
 from spark_jobs.core.metadata_table.record_index import (
@@ -32,21 +31,14 @@ class RecordIndexer:
 
     table: MetadataTable
     source: KeySource
+    settings: RecordIndexSettings
 
-    def make(self, settings: RecordIndexSettings) -> None:
-        """Make the partition from all records that the table has, and list it."""
+    def content(self) -> tuple[int, Callable[[int, str], Cells]]:
+        """All records that the table has: the number of file groups, and the cells of each one's base file."""
         records = all_records(self._view(None).latest_slices(), self.source)
-        groups = settings.groups_for(len(records.keys))
+        groups = self.settings.groups_for(len(records.keys))
         shares = split_by_group(records.keys, groups)
-        add_partition(
-            self.table.storage,
-            self.table.base_path,
-            self.table.data_timeline,
-            self.table.clock,
-            MetadataPartition.RECORD_INDEX,
-            lambda group, name: cells_of_group(records, shares.get(group), name),
-            groups=groups,
-        )
+        return groups, lambda group, name: cells_of_group(records, shares.get(group), name)
 
     def changes(self, instant: Instant, data: bytes) -> PartitionChanges:
         """What an action that is about to complete changes.

@@ -49,8 +49,11 @@ class KeySource:
         file = open_base_file(self.storage, join(self.base_path, relative_path))
         if RECORD_KEY not in file.schema_arrow.names:
             raise CorruptTableError(f"base file {relative_path} has no column {RECORD_KEY}", path=relative_path)
-        batches = read_batches(file, [RECORD_KEY], name=relative_path)
-        return _together(batch.column(0) for batch in batches)
+        try:
+            batches = read_batches(file, [RECORD_KEY], name=relative_path)
+            return _together(batch.column(0) for batch in batches)
+        finally:
+            file.close(force=True)
 
     def of_slice(self, file_slice: FileSlice, *, also: str | None = None) -> pa.Array[Any]:
         """The keys of the rows that a query finds there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,22 +12,29 @@ from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.table_config import TableConfig, read_table_config, update_table_config
 from spark_jobs.core.errors import ConfigError, CorruptTableError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of, encode_changes
-from spark_jobs.core.metadata_table.codecs import CODECS
-from spark_jobs.core.metadata_table.commit import commit_changes, commits_at, finish_undo, undo_commit
-from spark_jobs.core.metadata_table.indexes import BloomFilterIndex, ColumnStatsIndex, Index, newest_schema, top_columns
-from spark_jobs.core.metadata_table.initialize import add_partition, initialize, is_quiet, records_by_group
+from spark_jobs.core.metadata_table.commit import commit_changes, commits_at, undo_commit
+from spark_jobs.core.metadata_table.index_build import PartitionSource
+from spark_jobs.core.metadata_table.indexes import (
+    BloomFilterIndex,
+    ColumnStatsIndex,
+    Index,
+    IndexOfFiles,
+    newest_schema,
+    top_columns,
+)
+from spark_jobs.core.metadata_table.initialize import add_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
 from spark_jobs.core.metadata_table.record_indexer import RecordIndexer
 from spark_jobs.core.metadata_table.record_keys import KeySource, MergedKeys
-from spark_jobs.core.metadata_table.scan import read_file_records
+from spark_jobs.core.metadata_table.recovery import is_compacted, misses_commits, recover
 from spark_jobs.core.metadata_table.table import ROLLBACK_SUFFIX, MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, next_instant_time
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +85,8 @@ class IndexSettings:
     columns: tuple[str, ...] = ()
     bloom_filter_groups: int = 0
     record_index: RecordIndexSettings | None = None
+    made_by_jobs: bool = False
+    """Whether new ones are left to the indexing job."""
 
     @property
     def kept_partitions(self) -> frozenset[str]:
@@ -146,35 +155,53 @@ class UpdatingMetadataWriter:
     ) -> None:
         """:param listed: the partitions that the table has already, by ``hoodie.properties``."""
         encoded = {MetadataPartition.FILES: PartitionChanges.of(encode_changes(changes))}
-        may_make = is_quiet(publication.timeline, publication.instant.timestamp)
-        for index in _indexes(publication, self.indexes):
-            if index.partition.path not in listed:
-                if not may_make:
+        quiet = is_quiet(publication.timeline, publication.instant.timestamp)
+        building = _being_built(publication) if quiet else frozenset()
+        for partition, source in self._sources(publication, table):
+            if partition.path not in listed:
+                if not quiet or self.indexes.made_by_jobs or partition.path in building:
                     continue
-                _make_index(table, index)
-            codec = CODECS[index.partition]
-            values = {key: codec.encode(key, one) for key, one in index.changes(changes).items()}
-            encoded[index.partition] = PartitionChanges.of(values)
-        if self.indexes.record_index and (may_make or MetadataPartition.RECORD_INDEX.path in listed):
-            records = self._records(publication, table)
-            if MetadataPartition.RECORD_INDEX.path not in listed:
-                records.make(self.indexes.record_index)
-            encoded[MetadataPartition.RECORD_INDEX] = records.changes(publication.instant, publication.data)
+                _make_partition(table, partition, source)
+            encoded[partition] = source.changes(publication.instant, publication.data)
         commit_changes(table.reloaded(), publication.instant.timestamp, encoded)
 
-    def _records(self, publication: Publication, table: MetadataTable) -> RecordIndexer:
-        if self.merged_keys is None:
-            raise TypeError("a record index needs to know how slices are merged")
-        source = KeySource(
-            storage=publication.storage,
-            base_path=publication.base_path,
-            timeline=publication.timeline,
-            merged=self.merged_keys,
+    def _sources(
+        self, publication: Publication, table: MetadataTable
+    ) -> Iterator[tuple[MetadataPartition, PartitionSource]]:
+        for index in _indexes(publication, self.indexes):
+            yield index.partition, IndexOfFiles(table=table, index=index)
+        if self.indexes.record_index is not None:
+            if self.merged_keys is None:
+                raise TypeError("a record index needs to know how slices are merged")
+            source = KeySource(
+                storage=publication.storage,
+                base_path=publication.base_path,
+                timeline=publication.timeline,
+                merged=self.merged_keys,
+            )
+            yield (
+                MetadataPartition.RECORD_INDEX,
+                RecordIndexer(table=table, source=source, settings=self.indexes.record_index),
+            )
+
+    def source_of(self, partition: MetadataPartition, table: MetadataTable) -> PartitionSource:
+        """What a partition that this writer keeps holds, as of the data timeline of ``table``.
+
+        :raises KeyError: it keeps no such partition.
+        """
+        last = table.data_timeline.instants[-1]
+        seen = Publication(
+            storage=table.storage,
+            base_path=table.base_path,
+            clock=table.clock,
+            timeline=table.data_timeline,
+            instant=Instant(last.timestamp, Action.INDEXING, State.INFLIGHT),
+            data=b"",
         )
-        return RecordIndexer(table=table, source=source)
+        return dict(self._sources(seen, table))[partition]
 
     def _undo(self, table: MetadataTable, target: str, rollback: str) -> bool:
-        if _is_compacted(table, target):
+        if is_compacted(table, target):
             return False
         for one in commits_at(table, target):
             undo_commit(table, one, f"{rollback}{ROLLBACK_SUFFIX}")
@@ -196,21 +223,19 @@ class UpdatingMetadataWriter:
         return config
 
 
-def _make_index(table: MetadataTable, index: Index) -> None:
-    """Make the partition of an index from all files that are listed."""
-    live = {
-        key: {name: entry for name, entry in entries.items() if not entry.is_deleted}
-        for key, entries in read_file_records(table).items()
-    }
-    add_partition(
-        table.storage,
-        table.base_path,
-        table.data_timeline,
-        table.clock,
-        index.partition,
-        records_by_group(index.changes(live), CODECS[index.partition], index.groups),
-        groups=index.groups,
-    )
+def _make_partition(table: MetadataTable, partition: MetadataPartition, source: PartitionSource) -> None:
+    """Make a partition from the table as it is listed."""
+    groups, cells = source.content()
+    storage, base_path, clock = table.storage, table.base_path, table.clock
+    add_partition(storage, base_path, table.data_timeline, clock, partition, cells, groups=groups)
+
+
+def _being_built(publication: Publication) -> frozenset[str]:
+    """The partitions that an indexing action makes just now."""
+    if not publication.timeline.pending({Action.INDEXING}):
+        return frozenset()
+    config = read_table_config(publication.storage, publication.base_path, publication.clock)
+    return frozenset(keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties))
 
 
 def _indexes(publication: Publication, settings: IndexSettings) -> list[Index]:
@@ -275,43 +300,5 @@ def index_settings_of(properties: Mapping[str, str]) -> IndexSettings:
         columns=write_keys.METADATA_COLUMN_STATS_COLUMNS.of(properties),
         bloom_filter_groups=write_keys.METADATA_BLOOM_FILTER_GROUPS.of(properties) if filters else 0,
         record_index=records if metadata_keys.RECORD_INDEX.of(properties) else None,
+        made_by_jobs=metadata_keys.ASYNC_INDEX.of(properties),
     )
-
-
-def recover(table: MetadataTable, own: str) -> MetadataTable:
-    """Bring a metadata table that a crash left in between to a state that can be written to.
-
-    Pending rollbacks are finished, pending delta commits rolled back, and so is a delta commit of ``own``: an earlier
-    attempt of the action got as far as here. Pending compactions stay: logs go on top of them.
-    """
-    for pending in table.timeline.pending({Action.ROLLBACK}):
-        plan = table.timeline.payload(pending.at(State.REQUESTED), table.clock)["instantToRollback"]
-        found = commits_at(table, plan["commitTime"])
-        target = found[0] if found else Instant(plan["commitTime"], Action(plan["action"]), State.INFLIGHT)
-        finish_undo(table, pending, target)
-        table = table.reloaded()
-    for left in table.timeline.instants:
-        if left.action is Action.DELTA_COMMIT and (not left.is_completed or left.timestamp == own):
-            time = next_instant_time(table.clock.now(), table.config.timezone, table.timeline.last_time)
-            undo_commit(table, left, time)
-            table = table.reloaded()
-    return table
-
-
-def misses_commits(table: MetadataTable, own: str) -> bool:
-    """Whether the data table has a completed write that the metadata table does not know, later than its first
-    instant: somebody wrote without telling it.
-    """
-    known = {one.timestamp for one in table.timeline.completed_commits()}
-    first = min(one.timestamp for one in table.timeline.completed_commits())
-    return any(
-        one.timestamp > first and one.timestamp not in known and one.timestamp != own
-        for one in table.data_timeline.instants
-        if one.is_completed and one.action in COMMITS
-    )
-
-
-def _is_compacted(table: MetadataTable, instant: str) -> bool:
-    """Whether a compaction has merged the delta commit of an instant, so that it can't be taken back any more."""
-    compactions = table.timeline.completed(Action.COMMIT)
-    return any(one.timestamp > instant for one in compactions) and bool(commits_at(table, instant))

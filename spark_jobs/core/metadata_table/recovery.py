@@ -1,0 +1,46 @@
+"""A metadata table that a crash left in between, or that somebody wrote past."""
+
+from __future__ import annotations
+
+from spark_jobs.core.metadata_table.commit import commits_at, finish_undo, undo_commit
+from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, next_instant_time
+
+
+def recover(table: MetadataTable, own: str) -> MetadataTable:
+    """Bring a metadata table that a crash left in between to a state that can be written to.
+
+    Pending rollbacks are finished, pending delta commits rolled back, and so is a delta commit of ``own``: an earlier
+    attempt of the action got as far as here. Pending compactions stay: logs go on top of them.
+    """
+    for pending in table.timeline.pending({Action.ROLLBACK}):
+        plan = table.timeline.payload(pending.at(State.REQUESTED), table.clock)["instantToRollback"]
+        found = commits_at(table, plan["commitTime"])
+        target = found[0] if found else Instant(plan["commitTime"], Action(plan["action"]), State.INFLIGHT)
+        finish_undo(table, pending, target)
+        table = table.reloaded()
+    for left in table.timeline.instants:
+        if left.action is Action.DELTA_COMMIT and (not left.is_completed or left.timestamp == own):
+            time = next_instant_time(table.clock.now(), table.config.timezone, table.timeline.last_time)
+            undo_commit(table, left, time)
+            table = table.reloaded()
+    return table
+
+
+def misses_commits(table: MetadataTable, own: str) -> bool:
+    """Whether the data table has a completed write that the metadata table does not know, later than its first
+    instant: somebody wrote without telling it.
+    """
+    known = {one.timestamp for one in table.timeline.completed_commits()}
+    first = min(one.timestamp for one in table.timeline.completed_commits())
+    return any(
+        one.timestamp > first and one.timestamp not in known and one.timestamp != own
+        for one in table.data_timeline.instants
+        if one.is_completed and one.action in COMMITS
+    )
+
+
+def is_compacted(table: MetadataTable, instant: str) -> bool:
+    """Whether a compaction has merged the delta commit of an instant, so that it can't be taken back any more."""
+    compactions = table.timeline.completed(Action.COMMIT)
+    return any(one.timestamp > instant for one in compactions) and bool(commits_at(table, instant))

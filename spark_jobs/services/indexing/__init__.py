@@ -1,0 +1,1 @@
+"""Indexes of the metadata table, made beside running writers (Hudi: HoodieIndexer)."""

@@ -1,0 +1,169 @@
+"""Indexing as ``index.py`` runs it, in this process (Hudi: HoodieIndexer)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+
+from spark_jobs.core.config import metadata_keys, table_keys
+from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import INDEX_PLAN
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.indexing import IndexingMode, IndexingOptions
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.indexing.execute import carry_out_plan, claim_plan, give_up, read_plan, remove_plan, unlist
+from spark_jobs.services.indexing.plan import IndexPlan, plan_indexing
+from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.rewrite import choose_plan
+
+ACTION = "indexing"
+_ENABLED_BY = {
+    MetadataPartition.COLUMN_STATS: keys.METADATA_COLUMN_STATS,
+    MetadataPartition.BLOOM_FILTERS: keys.METADATA_BLOOM_FILTERS,
+    MetadataPartition.RECORD_INDEX: metadata_keys.RECORD_INDEX,
+}
+
+
+def run_indexing(options: IndexingOptions, progress: Progress) -> JobResult:
+    """Plan, make or drop indexes.
+
+    :raises ConfigError: the table has no metadata table, or the plan that was named is none.
+    :raises WriteConflictError: what was indexed was undone meanwhile; nothing of it is visible.
+    """
+    properties = options.effective().hoodie_properties()
+    for line in unknown_key_warnings(properties):
+        progress.note(f"warning: {line}")
+    asked = [MetadataPartition[one.value] for one in options.types]
+    table = HudiTable.open(options.base_path, lists_storage=True)
+    refuse_unwritable(table.config)
+    if MetadataPartition.FILES.path not in table.config.metadata_partitions:
+        raise ConfigError(
+            f"table {table.config.name} has no metadata table",
+            todo=f"write once with {keys.METADATA_ENABLED.name}=true",
+            table=table.config.name,
+        )
+    settings = table.transaction_settings(properties)
+    if options.mode is IndexingMode.DROP_INDEX:
+        return _drop(table, settings, asked, dry_run=options.dry_run)
+    scheduled = None
+    if options.mode is not IndexingMode.EXECUTE:
+        with progress.phase("schedule"):
+            scheduled = _schedule(table, settings, asked, dry_run=options.dry_run)
+        if options.mode is IndexingMode.SCHEDULE or options.dry_run or scheduled.state is JobState.NOTHING_TO_DO:
+            return scheduled
+    wanted = options.instant_time if scheduled is None else scheduled.instant
+    return _execute(table.refreshed(), properties, wanted, progress, dry_run=options.dry_run)
+
+
+def _schedule(
+    table: HudiTable, settings: TransactionSettings, asked: Sequence[MetadataPartition], *, dry_run: bool
+) -> JobResult:
+    with nullcontext() if dry_run else settings.new_lock():
+        table = table.refreshed()
+        plan = plan_indexing(asked, table.config, table.timeline, _planned(table, settings))
+        if isinstance(plan, str):
+            return nothing_to_do(ACTION, table, plan)
+        if dry_run:
+            return _result(table, JobState.DRY_RUN, None, plan)
+        data = encode_payload(INDEX_PLAN, plan.to_avro())
+        instant = schedule(settings, Action.INDEXING, table.timeline, data)
+        return _result(table, JobState.SCHEDULED, instant.timestamp, plan)
+
+
+def _planned(table: HudiTable, settings: TransactionSettings) -> frozenset[str]:
+    pending = table.timeline.pending({Action.INDEXING})
+    plans = [read_plan(table.timeline, one, settings) for one in pending]
+    return frozenset(partition.path for plan in plans for partition in plan.partitions)
+
+
+def _execute(
+    table: HudiTable, properties: Mapping[str, str], asked: str | None, progress: Progress, *, dry_run: bool
+) -> JobResult:
+    pending = list(table.timeline.pending({Action.INDEXING}))
+    instant = choose_plan(table.timeline, pending, asked, "pending indexing")
+    if instant is None:
+        return nothing_to_do(ACTION, table, f"indexing {asked} is completed already" if asked else "none is planned")
+    plan = read_plan(table.timeline, instant, table.transaction_settings(properties))
+    if dry_run:
+        return _result(table, JobState.DRY_RUN, instant.timestamp, plan)
+    settings = table.transaction_settings(_with_indexes(table, properties, plan))
+    writer = settings.metadata_writer
+    if not isinstance(writer, UpdatingMetadataWriter):
+        raise ConfigError(f"{keys.METADATA_ENABLED.name} is false", todo="leave it on where indexes are to be made")
+    with settings.new_lock():
+        heartbeat = claim_plan(settings, instant)
+    if heartbeat is None:
+        return nothing_to_do(ACTION, table, f"another process executes or executed indexing {instant.timestamp}")
+    inflight = Instant(instant.timestamp, Action.INDEXING, State.INFLIGHT)
+    try:
+        with progress.phase("index"):
+            done = carry_out_plan(settings, inflight, plan, writer.source_of, heartbeat)
+    except BaseException:
+        give_up(settings, inflight, plan, heartbeat)
+        raise
+    extra = {"indexed_up_to": done.up_to, "actions_caught_up": done.caught_up}
+    return _result(table, JobState.COMPLETED, instant.timestamp, plan, records=done.records, extra=extra)
+
+
+def _with_indexes(table: HudiTable, properties: Mapping[str, str], plan: IndexPlan) -> dict[str, str]:
+    """The properties with every index switched on that the plan makes."""
+    on = {_ENABLED_BY[one].name: "true" for one in plan.partitions if one in _ENABLED_BY}
+    if len(on) < len(plan.partitions):
+        raise ConfigError(
+            f"a plan of table {table.config.name} makes the partition files, which the next write makes",
+            todo=f"write once with {keys.METADATA_ENABLED.name}=true",
+        )
+    return {**properties, **on}
+
+
+def _drop(
+    table: HudiTable, settings: TransactionSettings, asked: Sequence[MetadataPartition], *, dry_run: bool
+) -> JobResult:
+    """Take indexes off, finished or not, and the pending plans that hold one of them."""
+    with nullcontext() if dry_run else settings.new_lock():
+        table = table.refreshed()
+        building = table_keys.METADATA_PARTITIONS_INFLIGHT.of(table.config.properties)
+        there = {*table.config.metadata_partitions, *building, *_planned(table, settings)}
+        gone = tuple(one for one in asked if one.path in there)
+        if not gone:
+            return nothing_to_do(ACTION, table, f"the table has no {', '.join(one.name for one in asked)}")
+        dropped = IndexPlan(partitions=gone, base_instant="")
+        if dry_run:
+            return _result(table, JobState.DRY_RUN, None, dropped)
+        for pending in table.timeline.pending({Action.INDEXING}):
+            plan = read_plan(table.timeline, pending, settings)
+            if set(plan.partitions) & set(gone):
+                unlist(settings, plan.partitions, finished=False)
+                remove_plan(table.timeline, pending)
+        unlist(settings, gone, finished=True)
+        return _result(table, JobState.COMPLETED, None, dropped)
+
+
+def _result(
+    table: HudiTable,
+    state: JobState,
+    instant: str | None,
+    plan: IndexPlan,
+    *,
+    records: int = 0,
+    extra: Mapping[str, object] | None = None,
+) -> JobResult:
+    return JobResult(
+        action=ACTION,
+        state=state,
+        instant=instant,
+        base_path=table.base_path,
+        table=table.config.name,
+        records_out=records,
+        plan=plan.to_json() if state is JobState.DRY_RUN else None,
+        extra={"indexes": [one.name for one in plan.partitions], **(extra or {})},
+    )

@@ -1,0 +1,78 @@
+"""Which indexes an indexing action makes, and from which instant on (Hudi: ScheduleIndexActionExecutor)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.config import table_keys
+from spark_jobs.core.config.table_config import TableConfig
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.timeline.active import ActiveTimeline
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexPlan:
+    """``base_instant``: the last completed write before the first pending one."""
+
+    partitions: tuple[MetadataPartition, ...]
+    base_instant: str
+
+    def to_avro(self, base_instant: str | None = None) -> dict[str, Any]:
+        """HoodieIndexPlan, and HoodieIndexCommitMetadata alike.
+
+        :param base_instant: the instant that the indexes are up to, where it is another one by now.
+        """
+        infos = [
+            {
+                "version": _VERSION,
+                "metadataPartitionPath": one.path,
+                "indexUptoInstant": base_instant or self.base_instant,
+            }
+            for one in self.partitions
+        ]
+        return {"version": _VERSION, "indexPartitionInfos": infos}
+
+    @staticmethod
+    def from_avro(raw: Mapping[str, Any], where: str) -> IndexPlan:
+        """
+        :raises CorruptTableError: it names no partition, or one that there is not.
+        """
+        infos = raw.get("indexPartitionInfos") or []
+        known = {one.path: one for one in MetadataPartition}
+        paths = [str(info["metadataPartitionPath"]) for info in infos]
+        if not paths or any(path not in known for path in paths):
+            raise CorruptTableError(f"{where} plans the indexes {', '.join(paths) or 'of nothing'}", where=where)
+        return IndexPlan(
+            partitions=tuple(known[path] for path in paths),
+            base_instant=str(infos[0]["indexUptoInstant"] or ""),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For a person."""
+        return {"indexes": [one.name for one in self.partitions], "base_instant": self.base_instant}
+
+
+def plan_indexing(
+    asked: Iterable[MetadataPartition], config: TableConfig, timeline: ActiveTimeline, planned: frozenset[str]
+) -> IndexPlan | str:
+    """A plan for those that are not there yet, or why there is none.
+
+    :param planned: the paths of partitions that pending plans hold.
+    """
+    finished = set(config.metadata_partitions)
+    busy = planned | set(table_keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties))
+    wanted = tuple(one for one in asked if one.path not in finished | busy)
+    if not wanted:
+        told = [f"{one.name} is {'finished' if one.path in finished else 'being made'}" for one in asked]
+        return f"nothing is left to index: {', '.join(told)}"
+    pending = timeline.pending_writes()
+    writes = timeline.completed_commits()
+    contiguous = [one.timestamp for one in writes if not pending or one.timestamp < pending[0].timestamp]
+    if not contiguous:
+        return f"no write is completed before the first pending one ({len(pending)} pending, {len(writes)} completed)"
+    return IndexPlan(partitions=wanted, base_instant=contiguous[-1])
