@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -49,34 +50,32 @@ def write_buckets(
     routes: Mapping[int, Route],
     rules: RecordRules,
 ) -> Iterator[WriteStat]:
-    """Write the records of one task, which come sorted by bucket; holds the records of one bucket at a time."""
-    held: list[pa.RecordBatch] = []
-    current: int | None = None
-    for batch in batches:
-        for bucket, part in _cut(batch):
-            if bucket != current and current is not None:
-                yield from _write_bucket(held, context, scope, routes[current], rules)
-                held = []
-            current = bucket
-            held.append(part)
-    if current is not None:
-        yield from _write_bucket(held, context, scope, routes[current], rules)
+    """Write the records of one task, which come sorted by bucket.
+
+    Holds the records of one bucket at a time; of one that begins a file group with all its records as they come, a
+    batch.
+    """
+    for bucket, parts in groupby(_cut(batches), itemgetter(0)):
+        yield from _write_bucket((part for _, part in parts), context, scope, routes[bucket], rules)
 
 
-def _cut(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+def _cut(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Slices of equal bucket; nothing is copied."""
-    buckets = np.asarray(batch.column(BUCKET))
-    if not len(buckets):
-        return
-    starts = [0, *(np.flatnonzero(np.diff(buckets)) + 1).tolist(), len(buckets)]
-    for start, end in pairwise(starts):
-        yield int(buckets[start]), batch.slice(start, end - start)
+    for batch in batches:
+        buckets = np.asarray(batch.column(BUCKET))
+        if not len(buckets):
+            continue
+        starts = [0, *(np.flatnonzero(np.diff(buckets)) + 1).tolist(), len(buckets)]
+        for start, end in pairwise(starts):
+            yield int(buckets[start]), batch.slice(start, end - start)
 
 
 def _write_bucket(
-    held: list[pa.RecordBatch], context: WriteContext, scope: TaskScope, route: Route, rules: RecordRules
+    parts: Iterator[pa.RecordBatch], context: WriteContext, scope: TaskScope, route: Route, rules: RecordRules
 ) -> list[WriteStat]:
-    rows, gone = _without_moved(pa.Table.from_batches(held), context)
+    if isinstance(route, CreateRoute) and not rules.combine:
+        return _begin_group((_new_rows(part, context, rules) for part in parts), context, scope, route)
+    rows, gone = _without_moved(pa.Table.from_batches(list(parts)), context)
     if rules.combine and not rules.all_deleted:
         combined = precombine(rows, context.ordering_field, context.payload)
         rows, deleted = combined.rows, combined.deleted
@@ -90,13 +89,7 @@ def _write_bucket(
         rows, deleted = pa.concat_tables([rows, gone]), np.concatenate([deleted, np.ones(gone.num_rows, bool)])
     if isinstance(route, CreateRoute):
         kept = rows.filter(pa.array(~deleted)) if deleted.any() else rows
-        handle = CreateHandle(context, scope, route.partition, route.file_id_prefix, whole_id=route.whole_id)
-        try:
-            handle.write(kept)
-            return handle.close()
-        except BaseException:
-            handle.abort()
-            raise
+        return _begin_group([kept], context, scope, route)
     if isinstance(route, AppendRoute):
         target = route.target
         changes = Changes(stamp(rows, context, scope, target.partition, target.file_id), deleted, unasked)
@@ -110,6 +103,26 @@ def _write_bucket(
     # a delete operation removes whatever is stored, it has no ordering value to compare
     changes = Changes(stamped, deleted, unasked)
     return [merge_base_file(context, scope, route.base, changes, event_time_deletes=not rules.all_deleted)]
+
+
+def _begin_group(
+    tables: Iterable[pa.Table], context: WriteContext, scope: TaskScope, route: CreateRoute
+) -> list[WriteStat]:
+    handle = CreateHandle(context, scope, route.partition, route.file_id_prefix, whole_id=route.whole_id)
+    try:
+        for rows in tables:
+            handle.write(rows)
+        return handle.close()
+    except BaseException:
+        handle.abort()
+        raise
+
+
+def _new_rows(part: pa.RecordBatch, context: WriteContext, rules: RecordRules) -> pa.Table:
+    """The records that stay, as they are."""
+    rows, _ = _without_moved(pa.Table.from_batches([part]), context)
+    deleted = deleted_mask(rows, context.payload, all_deleted=rules.all_deleted)
+    return rows.filter(pa.array(~deleted)) if deleted.any() else rows
 
 
 def _last_of_each_key(rows: pa.Table, deleted: Mask, unasked: Mask | None) -> tuple[pa.Table, Mask, Mask | None]:

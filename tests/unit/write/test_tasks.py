@@ -13,7 +13,8 @@ from spark_jobs.core.files.base_file import BaseFileWriter, open_base_file
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write import tasks
-from spark_jobs.write.tasks import RecordRules, bulk_insert_batches
+from spark_jobs.write.routes import CreateRoute
+from spark_jobs.write.tasks import BUCKET, RecordRules, bulk_insert_batches, write_buckets
 from tests.unit.core.support import context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
@@ -114,6 +115,19 @@ def test_batches_of_many_partitions_are_gathered(context: WriteContext, open_fil
         ("z", 3),
     ]
     assert max(open_files) == 2
+
+
+def test_a_file_group_that_is_begun_is_written_as_its_records_come(context: WriteContext) -> None:
+    """Without a look for equal keys nothing is held; the first file is open when the second batch is asked for."""
+    open_when_asked = []
+
+    def routed() -> Iterator[pa.RecordBatch]:
+        for batch in batches("a", "a", "a"):
+            yield batch.append_column(BUCKET, pa.array([4], pa.int32()))
+            open_when_asked.append(len(list(Path(context.base_path, "a").glob("*.parquet"))))
+
+    (stat,) = write_buckets(routed(), context, scope(), {4: CreateRoute("a", SEED)}, RULES)
+    assert (open_when_asked, stat.num_inserts, keys(context, stat)) == ([1, 1, 1], 3, ["k0", "k1", "k2"])
 
 
 def test_an_error_leaves_no_file_open(context: WriteContext) -> None:
