@@ -73,7 +73,7 @@ def reopen(timeline: ActiveTimeline, completed: Instant) -> Instant:
     """
     pending = pending_form(timeline, completed)
     for state in (State.REQUESTED, State.INFLIGHT):
-        with suppress(AlreadyExistsError):
+        if timeline.storage.stat(timeline.path(pending.at(state))) is None:
             timeline.storage.create(timeline.path(pending.at(state)), b"")
     if pending.action is Action.REPLACE_COMMIT:
         timeline.storage.replace(timeline.path(pending.at(State.REQUESTED)), b"")
