@@ -1,0 +1,107 @@
+"""A rewrite that died goes on with what it had finished, and publishes nothing twice: at each changing storage call of
+a first run, of a run that goes on with an earlier one, of a log compaction, and of taking a plan back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.service import ClusteringOptions, CompactionOptions
+from spark_jobs.services.clustering.job import run_clustering
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.completion import FOLDER
+from tests.faults import local_table as local
+from tests.faults.faulty_storage import DIED, Fault
+from tests.faults.test_storage_faults import (
+    COW,
+    FIRST,
+    MOR,
+    SECOND,
+    Case,
+    in_another_process,
+    small_files,
+    two_commits,
+    wrong_after_broken_calls,
+)
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+
+
+class DiesAfter(LocalEngine):
+    """The process is gone when so many pieces are done."""
+
+    def __init__(self, pieces: int) -> None:
+        super().__init__(SYSTEM_CLOCK)
+        self.left = pieces
+
+    def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None) -> Any:
+        def limited(item: Any, scope: Any) -> Any:
+            if not self.left:
+                os._exit(DIED)
+            self.left -= 1
+            return work(item, scope)
+
+        return super().run_each(items, limited, advance)
+
+
+def log_compact(path: Path) -> None:
+    conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "1"}
+    options = CompactionOptions(base_path=str(path), hoodie_conf=conf, log_compaction=True)
+    run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress("test"))
+
+
+def half_done(path: Path, service: Callable[[LocalEngine], object]) -> None:
+    assert in_another_process(lambda: service(DiesAfter(1))) == DIED
+    assert len(list((path / ".hoodie/.temp").glob(f"*/{FOLDER}/*.json"))) == 1
+
+
+def half_compacted(path: Path) -> None:
+    two_commits(path)
+    options = CompactionOptions(base_path=str(path), hoodie_conf=local.AT_ONCE)
+    half_done(path, lambda engine: run_compaction(engine, options, Progress("test")))
+
+
+def half_clustered(path: Path) -> None:
+    small_files(path)
+    options = ClusteringOptions(base_path=str(path), hoodie_conf=local.AT_ONCE)
+    half_done(path, lambda engine: run_clustering(engine, options, Progress("test")))
+
+
+def take_back(path: Path) -> None:
+    """Until no plan is left: a crash in the middle of a rollback may leave the plan for another attempt."""
+    pending = HudiTable.open(str(path)).timeline.pending({Action.REPLACE_COMMIT})
+    for one in pending:
+        options = ClusteringOptions(
+            base_path=str(path), hoodie_conf=local.AT_ONCE, mode="cancel", instant_time=one.timestamp
+        )
+        run_clustering(LocalEngine(SYSTEM_CLOCK), options, Progress("test"))
+
+
+CASES = {
+    "log compaction": Case(table_type=MOR, prepare=two_commits, act=log_compact, expected=(FIRST, SECOND)),
+    "compaction that goes on": Case(
+        table_type=MOR, prepare=half_compacted, act=local.compact, expected=(FIRST, SECOND)
+    ),
+    "clustering that goes on": Case(
+        table_type=COW, prepare=half_clustered, act=local.cluster, expected=(FIRST, local.batch(20, 10, "more", 2))
+    ),
+    "clustering that is taken back": Case(
+        table_type=COW, prepare=half_clustered, act=take_back, expected=(FIRST, local.batch(20, 10, "more", 2))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_after_a_death_at_any_change_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
+    wrong = wrong_after_broken_calls(CASES[name], tmp_path, (Fault.DIE_BEFORE,), only_changes=True)
+    assert not wrong, "\n".join(wrong)
