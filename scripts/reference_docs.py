@@ -13,7 +13,15 @@ from enum import Enum
 from pathlib import Path
 
 from spark_jobs import options
-from spark_jobs.core.config import keygen_keys, payload_keys, schema_keys, table_keys, write_keys
+from spark_jobs.core.config import (
+    history_keys,
+    index_keys,
+    keygen_keys,
+    payload_keys,
+    schema_keys,
+    table_keys,
+    write_keys,
+)
 from spark_jobs.core.config.key import Key
 from spark_jobs.options.flags import flags_of
 
@@ -22,9 +30,11 @@ _SECTION = re.compile(r"(<!-- begin (?P<name>\S+) -->\n).*?(<!-- end (?P=name) -
 _KEYS = {
     "keys:table_keys": table_keys,
     "keys:write_keys": write_keys,
+    "keys:index_keys": index_keys,
     "keys:payload_keys": payload_keys,
     "keys:keygen_keys": keygen_keys,
     "keys:schema_keys": schema_keys,
+    "keys:history_keys": history_keys,
 }
 
 

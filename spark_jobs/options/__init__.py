@@ -1,20 +1,30 @@
 """Options shared by operators and jobs, and the result that a job hands back; standard library only."""
 
+from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.base import JobOptions
-from spark_jobs.options.choices import Operation, ServiceMode, TableType
+from spark_jobs.options.choices import EngineKind, Operation, ServiceMode, TableType
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.create_table import CreateTableOptions
 from spark_jobs.options.errors import OptionsError
+from spark_jobs.options.health import HealthOptions
 from spark_jobs.options.hive_sync import HiveSyncOptions
 from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions, ServiceOptions
+from spark_jobs.options.validate import ValidateOptions
 
 __all__ = [
+    "ArchiveOptions",
     "CleanOptions",
     "ClusteringOptions",
     "CompactionOptions",
     "CreateTableOptions",
+    "EngineKind",
+    "HealthOptions",
     "HiveSyncOptions",
     "IngestOptions",
     "JobOptions",
@@ -22,7 +32,14 @@ __all__ = [
     "JobState",
     "Operation",
     "OptionsError",
+    "PlannedOptions",
+    "RestoreCheck",
+    "RestoreOptions",
+    "RollbackOptions",
+    "SavepointMode",
+    "SavepointOptions",
     "ServiceMode",
     "ServiceOptions",
     "TableType",
+    "ValidateOptions",
 ]
