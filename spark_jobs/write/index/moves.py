@@ -38,7 +38,9 @@ def tag_globally(incoming: Incoming, located: DataFrame | None, kind: IndexType)
     if located is None:
         return Tagged(frame=keyed.withColumn(BUCKET, F.lit(None).cast("int")))
     moves = _moves(incoming, kind)
-    places = incoming.hold(one_place_for_each_key(incoming, located, live_alone=moves))
+    places = located
+    if kind is not IndexType.RECORD_INDEX:  # which knows each key once, and none whose record was removed
+        places = incoming.hold(one_place_for_each_key(incoming, located, live_alone=moves))
     at = places.withColumnRenamed(PARTITION_PATH, _AT)
     joined = keyed.join(incoming.hinted(at), RECORD_KEY, "left")
     if not moves:
