@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -190,12 +190,18 @@ class FooterIndex:
 
 
 def footer_index(file: pq.ParquetFile) -> FooterIndex:
-    """Key range and bloom filter of an open base file."""
-    raw = {
-        key.decode(): value.decode()
-        for key, value in (file.metadata.metadata or {}).items()
-        if b"hoodie" in key or b"hudi" in key
-    }
+    """Key range and bloom filter of an open base file.
+
+    :raises CorruptTableError: they are no text, or no filter.
+    """
+    try:
+        raw = {
+            key.decode(): value.decode()
+            for key, value in (file.metadata.metadata or {}).items()
+            if b"hoodie" in key or b"hudi" in key
+        }
+    except UnicodeDecodeError as error:
+        raise CorruptTableError(f"the footer of a base file is no text ({error})") from error
     text = raw.get(BLOOM_FOOTER) or raw.get(LEGACY_BLOOM_FOOTER)
     bloom = BloomFilter.from_base64(text, raw.get(BLOOM_TYPE_FOOTER, "SIMPLE")) if text else None
     bounds = (raw[MIN_KEY_FOOTER], raw[MAX_KEY_FOOTER]) if MIN_KEY_FOOTER in raw and MAX_KEY_FOOTER in raw else None
@@ -209,7 +215,7 @@ def open_base_file(storage: Storage, path: str, dictionary_columns: Sequence[str
     """
     try:
         return pq.ParquetFile(storage.open_input(path), read_dictionary=list(dictionary_columns), pre_buffer=False)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, OSError) as error:
         raise CorruptTableError(
             f"base file {path} is not readable ({_first_line(error)})",
             todo="restore it from a copy, or roll its commit back with Hudi",
@@ -242,6 +248,27 @@ def read_batches(
         if batch is None:
             return
         yield batch
+
+
+def column_chunks(file: pq.ParquetFile, columns: Collection[str], name: str) -> Iterator[pq.ColumnChunkMetaData]:
+    """The metadata of the chunks of some columns, row group by row group; columns that the file lacks are left out.
+
+    A row of each chunk is read before: asked for the metadata of a damaged one Arrow ends the process, and only in
+    reading it raises.
+
+    :raises CorruptTableError: a chunk that can't be read.
+    """
+    metadata = file.metadata
+    paths = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+    places = [place for place, path in enumerate(paths) if path in columns]
+    for number in range(metadata.num_row_groups if places else 0):
+        try:
+            next(file.iter_batches(1, [number], [paths[place] for place in places], use_threads=False), None)
+        except (pa.ArrowException, OSError) as error:
+            raise CorruptTableError(f"base file {name} is damaged ({_first_line(error)})") from error
+        group = metadata.row_group(number)
+        for place in places:
+            yield group.column(place)
 
 
 def _first_line(error: Exception) -> str:

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.base_file import BLOOM_FOOTER, BLOOM_TYPE_FOOTER, LEGACY_BLOOM_FOOTER
+from spark_jobs.core.files.base_file import BLOOM_FOOTER, BLOOM_TYPE_FOOTER, LEGACY_BLOOM_FOOTER, open_base_file
 from spark_jobs.core.files.bloom import SIMPLE
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.storage import Storage
@@ -40,15 +37,13 @@ def read_footer_filter(storage: Storage, path: str, instant: str) -> StoredBloom
 
     :raises CorruptTableError: the file is no Parquet file.
     """
-    with storage.open_input(path) as file:
-        try:
-            footer: Mapping[bytes, bytes] = pq.ParquetFile(file).metadata.metadata or {}
-        except pa.ArrowInvalid as error:
-            raise CorruptTableError(f"{path} is not a Parquet file ({error})", path=path) from error
+    file = open_base_file(storage, path)
+    footer: Mapping[bytes, bytes] = file.metadata.metadata or {}
+    file.close(force=True)
     text = footer.get(BLOOM_FOOTER.encode()) or footer.get(LEGACY_BLOOM_FOOTER.encode())
     if text is None:
         return None
-    kind = footer.get(BLOOM_TYPE_FOOTER.encode(), SIMPLE.encode()).decode()
+    kind = footer.get(BLOOM_TYPE_FOOTER.encode(), SIMPLE.encode()).decode("utf-8", "replace")
     return StoredBloomFilter(kind=kind, instant=instant, text=text)
 
 

@@ -6,7 +6,6 @@ Hudi: HoodieMetadataPayload, HoodieAvroHFileWriter.
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ import fastavro
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.schema import STORED
+from spark_jobs.core.timeline.avro_codec import parsed_schema
 
 R = TypeVar("R")
 
@@ -66,6 +66,6 @@ def _decode(value: bytes, schema_json: str, where: str) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _parsed(schema_json: str) -> Any:
     try:
-        return fastavro.parse_schema(json.loads(schema_json))
-    except (ValueError, KeyError, TypeError, fastavro.schema.SchemaParseException) as error:
+        return parsed_schema(schema_json)
+    except Exception as error:  # json and fastavro raise whatever the text leads them to
         raise CorruptTableError(f"a file of the metadata table has no Avro schema ({error})") from error

@@ -6,10 +6,7 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.files.base_file import column_chunks, open_base_file
 from spark_jobs.core.metadata_table.column_stats import ColumnStats, Wrapped, merge_stats
 from spark_jobs.core.storage import Storage
 
@@ -30,26 +27,19 @@ def read_footer_stats(storage: Storage, path: str, columns: Collection[str]) -> 
 
     Nested columns, lists and maps have none.
 
-    :raises CorruptTableError: the file is no Parquet file.
+    :raises CorruptTableError: the file is no Parquet file, or a damaged one.
     """
     name = path.rsplit("/", 1)[-1]
-    with storage.open_input(path) as file:
-        try:
-            metadata = pq.ParquetFile(file).metadata
-        except pa.ArrowInvalid as error:
-            raise CorruptTableError(f"{path} is not a Parquet file ({error})", path=path) from error
     found: dict[str, ColumnStats] = {}
-    wanted = frozenset(columns)
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for place in range(metadata.num_columns):
-            chunk = group.column(place)
+    file = open_base_file(storage, path)
+    try:
+        for chunk in column_chunks(file, frozenset(columns), path):
             column = chunk.path_in_schema
-            if column not in wanted:
-                continue
             one = _of_chunk(name, column, chunk)
             known = found.get(column)
             found[column] = one if known is None else _together(known, one)
+    finally:
+        file.close(force=True)
     return list(found.values())
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from operator import itemgetter
 
 from spark_jobs.core.config.table_keys import TimelineZone
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import ConfigError, CorruptTableError
 
 
 class Action(StrEnum):
@@ -139,9 +139,17 @@ def format_instant(moment: datetime, zone: TimelineZone) -> str:
 
 
 def parse_instant_time(timestamp: str) -> datetime:
-    """The wall-clock moment in an instant, without a zone; 14 digits mean the last millisecond of their second."""
+    """The wall-clock moment in an instant, without a zone; 14 digits mean the last millisecond of their second.
+
+    :raises CorruptTableError: the calendar has no such moment.
+    """
     digits = timestamp[:17] if len(timestamp) >= 17 else timestamp[:14] + "999"
-    return datetime.strptime(digits[:14], "%Y%m%d%H%M%S") + timedelta(milliseconds=int(digits[14:17]))
+    try:
+        return datetime.strptime(digits[:14], "%Y%m%d%H%M%S") + timedelta(milliseconds=int(digits[14:17]))
+    except (ValueError, OverflowError) as error:
+        raise CorruptTableError(
+            f"the timeline has the instant {timestamp[:40]}, which is no moment of the calendar", instant=timestamp
+        ) from error
 
 
 def next_instant_time(moment: datetime, zone: TimelineZone, after: str) -> str:

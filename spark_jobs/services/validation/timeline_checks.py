@@ -126,7 +126,7 @@ def _is_moment(time: str) -> bool:
         return True
     try:
         parse_instant_time(time)
-    except ValueError:
+    except CorruptTableError:
         return False
     return True
 
