@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.interop.hudi_keys import key_answers
+from tests.interop.hudi_validation import differences, each_of
 from tests.interop.lines import serve
 
 Answer = Any
@@ -95,6 +96,23 @@ class HudiServer:
         named = {"op": op, "path": path, "order": order, "instants": instant, "options": _joined(options)}
         return self.sql(text=_call("run_clustering", named))
 
+    def plan_service(self, *, path: str, kind: str, options: Mapping[str, str] | None = None) -> str | None:
+        """Schedule a ``Compaction``, ``LogCompaction`` or ``Clustering``; its instant, None where there is no plan."""
+        with closing(self._client(path, options)) as client:
+            nothing = self._jvm.org.apache.hudi.common.util.Option.empty()
+            found = getattr(client, f"schedule{kind}")(nothing)
+            return str(found.get()) if found.isPresent() else None
+
+    def run_plan(self, *, path: str, kind: str, instant: str, options: Mapping[str, str] | None = None) -> None:
+        """Execute and publish a plan of :meth:`plan_service`, or one of ours."""
+        with closing(self._client(path, options)) as client:
+            if kind == "Clustering":
+                client.cluster(instant, True)
+                return
+            done = client.compact(instant) if kind == "Compaction" else client.logCompact(instant)
+            nothing = self._jvm.org.apache.hudi.common.util.Option.empty()
+            getattr(client, f"commit{kind}")(instant, done.getCommitMetadata().get(), nothing)
+
     def clean(self, *, path: str, options: Mapping[str, str] | None = None) -> int:
         """What ``call run_clean`` does, for a path (the procedure takes names alone); the number of deleted files."""
         with closing(self._client(path, options)) as client:
@@ -123,6 +141,28 @@ class HudiServer:
         with closing(self._client(path, options)) as client:
             client.savepoint(instant, "somebody", "for a test")
 
+    def delete_savepoint(self, *, path: str, instant: str) -> None:
+        with closing(self._client(path, None)) as client:
+            client.deleteSavepoint(instant)
+
+    def restore(self, *, path: str, instant: str, options: Mapping[str, str] | None = None) -> None:
+        """Take a table back to a savepoint."""
+        with closing(self._client(path, options)) as client:
+            client.restoreToSavepoint(instant)
+
+    def schedule_index(self, *, path: str, partitions: list[str], options: Mapping[str, str]) -> str:
+        """Plan an indexing action, as HoodieIndexer does; its instant."""
+        types = self._jvm.java.util.ArrayList()
+        for name in partitions:
+            types.add(self._jvm.org.apache.hudi.metadata.MetadataPartitionType.valueOf(name))
+        with closing(self._client(path, options)) as client:
+            return str(client.scheduleIndexing(types).get())
+
+    def index(self, *, path: str, instant: str, options: Mapping[str, str]) -> bool:
+        """Execute an indexing action; whether it did."""
+        with closing(self._client(path, options)) as client:
+            return bool(client.index(instant).isPresent())
+
     def archive(self, *, path: str, options: Mapping[str, str]) -> None:
         """Archive what the options allow, as the end of a write does."""
         with closing(self._client(path, options)) as client:
@@ -136,12 +176,12 @@ class HudiServer:
         timeline = self._meta_client(path).getArchivedTimeline()
         found = [
             {"instant": each.getTimestamp(), "action": each.getAction(), "state": each.getState().name()}
-            for each in _each(timeline.getInstants())
+            for each in each_of(timeline.getInstants())
         ]
         timeline.loadCompletedInstantDetailsInMemory()
         completed = {
             (each.getTimestamp(), each.getAction()): timeline.getInstantDetails(each)
-            for each in _each(timeline.filterCompletedInstants().getInstants())
+            for each in each_of(timeline.filterCompletedInstants().getInstants())
         }
         for one in found:
             details = completed.get((one["instant"], one["action"])) if one["state"] == "COMPLETED" else None
@@ -153,7 +193,7 @@ class HudiServer:
         instants = self._meta_client(path).getActiveTimeline().getInstants()
         return [
             {"instant": each.getTimestamp(), "action": each.getAction(), "state": each.getState().name()}
-            for each in _each(instants)
+            for each in each_of(instants)
         ]
 
     def slices(self, *, path: str, metadata: bool = True) -> dict[str, list[dict[str, Answer]]]:
@@ -165,7 +205,7 @@ class HudiServer:
         try:
             found: dict[str, list[dict[str, Answer]]] = {}
             for partition in self._partitions(path, metadata):
-                slices = [_slice(each) for each in _each(view.getLatestFileSlices(partition))]
+                slices = [_slice(each) for each in each_of(view.getLatestFileSlices(partition))]
                 found[partition] = sorted(slices, key=lambda one: str(one["file_id"]))
             return found
         finally:
@@ -214,12 +254,17 @@ class HudiServer:
                 if not name.startswith("."):
                     pairs.add(self._jvm.org.apache.hudi.common.util.collection.Pair.of(partition, name))
         found: dict[str, list[Answer]] = {}
-        for entry in _each(table.getColumnStats(pairs, column).entrySet()):
+        for entry in each_of(table.getColumnStats(pairs, column).entrySet()):
             stats = entry.getValue()
             bounds = [None if each is None else each.get(0) for each in (stats.getMinValue(), stats.getMaxValue())]
             key = f"{entry.getKey().getLeft()}/{entry.getKey().getRight()}"
             found[key] = [*bounds, stats.getNullCount(), stats.getValueCount()]
         return found
+
+    def validate(self, *, path: str) -> list[str]:
+        """What the metadata table says otherwise than storage and footers do (``hudi_validation``)."""
+        # with a scheme, as listings have it: by the metadata table paths are the base path's
+        return differences(self._jvm, self._engine(), self._meta_client(f"file:{path}"))
 
     def _partitions(self, path: str, metadata: bool) -> list[str]:
         common = self._jvm.org.apache.hudi.common
@@ -260,16 +305,9 @@ class HudiServer:
         frame.coalesce(1).write.mode("overwrite").parquet(output)
 
 
-def _each(stream_or_list: Any) -> Iterator[Any]:
-    """The elements of a Java Stream or collection."""
-    iterator = stream_or_list.iterator()
-    while iterator.hasNext():
-        yield iterator.next()
-
-
 def _slice(each: Any) -> dict[str, Answer]:
     base = each.getBaseFile()
-    logs = [(log.getLogVersion(), log.getFileName()) for log in _each(each.getLogFiles())]
+    logs = [(log.getLogVersion(), log.getFileName()) for log in each_of(each.getLogFiles())]
     return {
         "file_id": each.getFileId(),
         "base_instant": each.getBaseInstantTime(),

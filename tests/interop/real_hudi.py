@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +139,20 @@ class RealHudi(LineClient):
         """[low, high, nulls, values] of a column by ``partition/file``, as the metadata table's index has them."""
         found: dict[str, list[Any]] = self.ask("column_stats", path=str(path), column=column)
         return found
+
+    def validate(self, path: Path) -> list[str]:
+        """What Hudi finds wrong with a table's metadata table: see ``hudi_validation``."""
+        found: list[str] = self.ask("validate", path=str(path))
+        return found
+
+    def schedule_index(self, path: Path, partitions: Sequence[str], options: Mapping[str, str]) -> str:
+        """Plan an indexing action for partitions of the metadata table; its instant."""
+        instant: str = self.ask("schedule_index", path=str(path), partitions=list(partitions), options=dict(options))
+        return instant
+
+    def index(self, path: Path, instant: str, options: Mapping[str, str]) -> None:
+        """Execute an indexing action."""
+        assert self.ask("index", path=str(path), instant=instant, options=dict(options))
 
     def kill(self) -> None:
         super().kill()

@@ -24,6 +24,7 @@ from tests.interop.lines import ServerError
 from tests.interop.our_reader import read
 from tests.interop.ours import Ours
 from tests.interop.real_hudi import ROOT, RealHudi
+from tests.interop.tending import tended_by_hudi
 from tests.unit.core.keygen.questions import CASES, ZONE, table
 
 DAY = 86_400_000
@@ -105,9 +106,9 @@ def test_hudis_answers_are_still_these(
 @pytest.mark.parametrize("first", ["ours", "hudi"])
 @pytest.mark.parametrize("name", GENERATORS)
 def test_tables_in_turn(tmp_path: Path, real_hudi: RealHudi, spark: SparkSession, name: str, first: str) -> None:
-    """Both write the table in turn: keys, paths and rows stay one."""
+    """Both write the table in turn, then Hudi tends it: keys, paths and rows stay one."""
     path = tmp_path / "cities"
-    given = options(path, GENERATORS[name])
+    given = options(path, GENERATORS[name], "MERGE_ON_READ" if first == "ours" else "COPY_ON_WRITE")
     rows, more = cities(), cities(80)
     second = sample(cities(80, 1), 0, 3)
     if first == "ours":
@@ -130,6 +131,9 @@ def test_tables_in_turn(tmp_path: Path, real_hudi: RealHudi, spark: SparkSession
     shown = ("id", "flag", "revision", RECORD_KEY, PARTITION_PATH)
     theirs = rows_of(real_hudi.read(path), meta=True)
     assert [[row[name] for name in shown] for row in theirs] == [[row[name] for name in shown] for row in ours_now]
+    tended_by_hudi(real_hudi, path)
+    assert rows_of(read(path), meta=True) == ours_now
+    assert rows_of(real_hudi.read(path), meta=True) == theirs
 
 
 @pytest.mark.parametrize("name", GENERATORS)
@@ -191,6 +195,8 @@ def test_virtual_keys_in_turn(
         expected |= {row["id"]: row for row in last.to_pylist()}
         for key in sample(last, 0, 2).column("id").to_pylist():
             del expected[key]
+        _check(path, real_hudi, expected)
+        tended_by_hudi(real_hudi, path, compacts=False)
         _check(path, real_hudi, expected)
 
 

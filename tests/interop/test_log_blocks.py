@@ -23,6 +23,7 @@ from tests.interop.our_reader import read
 from tests.interop.ours import COMPACT_AT_ONCE, Ours
 from tests.interop.real_hudi import RealHudi
 from tests.interop.schema_rows import KEY, PARTITION, PRECOMBINE, typed
+from tests.interop.tending import tended_by_hudi
 
 TABLES = Path(__file__).resolve().parents[1] / "fixtures" / "log_tables"
 NAMES = sorted(path.stem for path in TABLES.glob("*.zip"))
@@ -151,3 +152,6 @@ def test_logs_of_each_format_in_turn(
     table.by_hudi(some_rows(range(15, 17), 2), "delete")
     table.by_us(some_rows(range(0, 30, 6), 3), "upsert")
     table.compacted_by_us()
+    table.by_us(some_rows(range(1, 30, 9), 4), "upsert")
+    tended_by_hudi(real_hudi, table.path)
+    table.check("after Hudi's compaction and cleaning")
