@@ -33,9 +33,11 @@ class LocalStorage:
             if not data:  # nothing to tear: markers and empty states need no temporary file
                 _in_folder(_create_empty, path)
                 return
-            _in_folder(lambda path: _publish_new(path, data), path)
+            synced = _is_control_file(path)
+            _in_folder(lambda path: _publish_new(path, data, synced=synced), path)
             _drop_checksum_file(path)
-            _sync_directory(path)
+            if synced:
+                _sync_directory(path)
 
     def replace(self, path: str, data: bytes) -> None:
         with one_line(path, "written"):
@@ -145,7 +147,12 @@ def _create_empty(path: str) -> None:
         raise AlreadyExistsError(f"{path} exists already", path=path) from None
 
 
-def _publish_new(path: str, data: bytes) -> None:
+def _is_control_file(path: str) -> bool:
+    """What tells the state of a table outlives a loss of power; data files, base files too, are left to the system."""
+    return "/.hoodie/" in path
+
+
+def _publish_new(path: str, data: bytes, *, synced: bool) -> None:
     """Link the finished file to its name; where the system has nameless files, a crash before that leaves nothing."""
     directory, name = os.path.split(path)
     os.makedirs(directory, exist_ok=True)
@@ -158,7 +165,8 @@ def _publish_new(path: str, data: bytes) -> None:
         with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(descriptor)
+            if synced:
+                os.fsync(descriptor)
             # the folder's descriptor makes Python follow the link in /proc to the file itself
             os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=folder, follow_symlinks=True)
     except FileExistsError:
