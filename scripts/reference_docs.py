@@ -19,6 +19,7 @@ from spark_jobs.core.config import (
     keygen_keys,
     payload_keys,
     schema_keys,
+    service_keys,
     table_keys,
     write_keys,
 )
@@ -35,6 +36,7 @@ _KEYS = {
     "keys:keygen_keys": keygen_keys,
     "keys:schema_keys": schema_keys,
     "keys:history_keys": history_keys,
+    "keys:service_keys": service_keys,
 }
 
 

@@ -52,7 +52,6 @@ class CompactionPlan:
         :param of_logs: a log compaction.
         """
         strategy = {"compactorClassName": LOG_COMPACTOR, "strategyParams": {}, "version": 1}
-        extra: Mapping[str, str] | None = note or ({} if of_logs else None)
         return {
             "operations": [
                 {
@@ -66,7 +65,7 @@ class CompactionPlan:
                 }
                 for one in self.slices
             ],
-            "extraMetadata": None if extra is None else dict(extra),
+            "extraMetadata": dict(note) if note else None,
             "version": 2,
             "strategy": strategy if of_logs else None,
             "preserveHoodieMetadata": of_logs,
