@@ -16,7 +16,7 @@ from spark_jobs.core.read.table_schema import schema_metadata
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Instant, State
+from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
 from spark_jobs.core.view.visibility import Visibility
@@ -29,7 +29,7 @@ NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 def rewrite_context(
-    table: HudiTable, properties: Mapping[str, str], instant: str, *, max_file_size: int
+    table: HudiTable, properties: Mapping[str, str], instant: str, *, max_file_size: int, action: Action | None = None
 ) -> WriteContext:
     """How a service writes base files: the table's schema and payload, the job's codec and bloom settings.
 
@@ -48,6 +48,7 @@ def rewrite_context(
         max_file_size=max_file_size,
         virtual_keys=virtual_keys,
         evolution=table.evolution_at(instant) if has_history else None,
+        completed_file=action and table.timeline.path(Instant(instant, action, State.INFLIGHT).at(State.COMPLETED)),
     )
 
 

@@ -41,6 +41,8 @@ class WriteContext:
     evolution: SchemaEvolution | None = None
     log_format: LogFormat = DEFAULT_LOG_FORMAT
     marker_service: MarkerService | None = None
+    completed_file: str | None = None
+    """Where the instant's completed file will be, for work that another worker may take over and publish."""
 
     def path(self, partition: str, name: str) -> str:
         return join(self.base_path, join(partition, name))
@@ -55,15 +57,16 @@ class WriteContext:
         return self.path(partition, file_name)
 
     def require_marker(self, partition: str, file_name: str, kind: MarkerType) -> None:
-        """Asked right after the file was made: one whose direct marker is gone by then would never be found again, so
-        the caller takes it away.
+        """Asked right after the file was made: one whose direct marker is gone by then would never be found again, and
+        one of an instant that is completed already would be seen, so the caller takes it away.
 
         :raises WriteConflictError: the write was published or rolled back while this task went on.
         """
         if self.marker_service is not None:
             return
         marker = f"{marker_folder(self.base_path, self.instant)}/{Marker(partition, file_name, kind).relative_path}"
-        if self.storage.stat(marker) is None:
+        is_over = self.completed_file is not None and self.storage.stat(self.completed_file) is not None
+        if is_over or self.storage.stat(marker) is None:
             raise WriteConflictError(
                 f"instant {self.instant} ended while a task of it still wrote {join(partition, file_name)}",
                 todo="nothing of that file is visible",

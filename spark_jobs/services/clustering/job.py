@@ -104,7 +104,7 @@ class ClusteringService:
         self, table: HudiTable, instant: str, plan: ClusteringPlan
     ) -> tuple[Sequence[tuple[int, ClusteringGroup]], Clusterer]:
         max_file_size = keys.CLUSTER_TARGET_FILE.of(self.properties)
-        context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size)
+        context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
         clusterer = Clusterer(
             context=context,
             reader=slice_reader(table, context, self.properties),

@@ -94,7 +94,7 @@ class CompactionService:
 
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
         max_file_size = write_keys.MAX_FILE_SIZE.of(self.properties)
-        context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size)
+        context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
         return plan.slices, Compactor(context, slice_reader(table, context, self.properties))
 
     def commit(

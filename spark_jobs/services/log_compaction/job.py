@@ -96,7 +96,7 @@ class LogCompactionService:
                 todo=f"take it back with --mode cancel --instant-time {instant}",
                 instant=instant,
             )
-        context = rewrite_context(table, self.properties, instant, max_file_size=1)
+        context = rewrite_context(table, self.properties, instant, max_file_size=1, action=self.action)
         context = replace(context, log_format=log_format(self.properties))
         versions = table.view().log_versions
         following = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.completion import FOLDER
+from spark_jobs.services.validation.run import validate
 from tests.unit.core.support import contents, new_table
 from tests.unit.services.test_runs import AT_ONCE, change, everything, insert
 
@@ -265,3 +267,34 @@ def test_rows_are_laid_out_along_a_curve(table: HudiTable) -> None:
     assert everything(table) == before
     found = table.refreshed().scan(columns=["id"]).to_arrow()["id"].to_pylist()
     assert found == sorted(found)
+
+
+@RUNS
+def test_a_worker_that_was_thought_dead_publishes_nothing(table: HudiTable, run: Run) -> None:
+    before = everything(table)
+    other: list[JobResult] = []
+
+    class Sleeps(LocalEngine):
+        def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None) -> Any:
+            first = super().run_each(items[:1], work, advance)
+            (beat,) = Path(table.base_path, ".hoodie/.heartbeat").iterdir()
+            os.utime(beat, (1, 1))
+            other.append(run(table, mode="execute"))
+            return first + super().run_each(items[1:], work, advance)
+
+    with pytest.raises(WriteConflictError, match="ended while a task of it still wrote"):
+        run(table, Sleeps(SYSTEM_CLOCK))
+    assert (other[0].state, other[0].extra["resumed"]) == (JobState.COMPLETED, 1)
+    assert everything(table) == before
+    assert actions(table) == [(done_action(run), State.COMPLETED)]
+    live = {path for one in table.refreshed().file_slices() for path in one.paths}
+    assert not [one for one in validate(table.base_path, deep=True) if one.is_error]
+    on_disk = {f"p/{one.name}" for one in Path(table.base_path, "p").glob(f"*_{other[0].instant}.parquet")}
+    assert on_disk <= live
+
+
+@RUNS
+def test_a_half_done_plan_is_no_fault_of_the_table(table: HudiTable, run: Run) -> None:
+    with pytest.raises(StorageError, match="disk is full"):
+        run(table, StopsAfter(2))
+    assert not [one for one in validate(table.base_path, deep=True) if one.is_error]
