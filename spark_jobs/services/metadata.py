@@ -29,7 +29,7 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN, COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
@@ -183,9 +183,12 @@ def _clean(table: MetadataTable, properties: Mapping[str, str]) -> None:
 
 
 def _archive(table: MetadataTable) -> None:
-    """Move old instants to its archive: none that the data table has on its active timeline, none not yet compacted."""
+    """Move old instants to its archive: none since the first write or pending instant of the data table's active
+    timeline, none not yet compacted. Old cleans and rollbacks, which are archived by counts of their own, hold nothing
+    (TimelineUtils.getEarliestInstantForMetadataArchival).
+    """
     compactions = table.timeline.completed(Action.COMMIT)
-    data = [one.timestamp for one in table.data_timeline.instants]
+    data = [one.timestamp for one in table.data_timeline.instants if one.action in WRITES or not one.is_completed]
     if not compactions or not data:
         return
     limits = ArchiveLimits(

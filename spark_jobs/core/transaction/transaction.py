@@ -301,7 +301,7 @@ def refuse_pending_restore(timeline: ActiveTimeline) -> None:
     if pending:
         raise WriteConflictError(
             f"restore {pending[0].timestamp} is pending, the table is half undone",
-            todo="let it end, or run it again with Hudi",
+            todo="let it end, or run restore.py again, which finishes it",
             instant=pending[0].timestamp,
         )
 
