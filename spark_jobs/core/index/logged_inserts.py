@@ -7,7 +7,7 @@ alone after them would store such a key a second time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.index.buckets import bucket_of
@@ -22,7 +22,7 @@ def slices_with_logged_inserts(
     """Those of the slices whose logs have to be looked into for keys.
 
     They have logs and no base file, or an id of a bucket, or a delta commit says that it inserted into their logs, or
-    is archived and can't say.
+    that of a log is archived and can't say.
     """
     logged = {number: one for number, one in slices.items() if one.log_files}
     sure = {
@@ -31,21 +31,24 @@ def slices_with_logged_inserts(
     left = {number: one for number, one in logged.items() if number not in sure}
     if not left:
         return sure
-    oldest = min(one.base_instant for one in left.values())
-    named = _inserted_into(timeline, clock, oldest)
+    told, inserted = _appended(timeline, clock, min(one.base_instant for one in left.values()))
     for number, one in left.items():
-        if one.base_instant < timeline.start or (one.partition, one.file_id) in named:
+        is_old = one.base_instant < timeline.start and any(log.relative_path not in told for log in one.log_files)
+        if is_old or (one.partition, one.file_id) in inserted:
             sure[number] = one
     return sure
 
 
-def _inserted_into(timeline: ActiveTimeline, clock: Clock, since: str) -> set[tuple[str, str]]:
-    """(partition, file id) of the logs that delta commits from an instant on put inserts into."""
-    stats: Iterable[tuple[str, str]] = (
-        (stat.partition_path, stat.file_id)
+def _appended(timeline: ActiveTimeline, clock: Clock, since: str) -> tuple[set[str], set[tuple[str, str]]]:
+    """The log files that delta commits from an instant on wrote, and (partition, file id) of the logs that they put
+    inserts into.
+    """
+    stats = [
+        stat
         for instant in timeline.completed_commits()
         if instant.action is Action.DELTA_COMMIT and instant.timestamp >= since
         for stat in timeline.commit_metadata(instant, clock).write_stats
-        if stat.is_log_append and stat.num_inserts > 0
-    )
-    return set(stats)
+        if stat.is_log_append
+    ]
+    inserted = {(stat.partition_path, stat.file_id) for stat in stats if stat.num_inserts > 0}
+    return {stat.path or "" for stat in stats}, inserted
