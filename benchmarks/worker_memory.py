@@ -1,7 +1,7 @@
 """Peak memory of a Python worker while it merges a batch into a base file of 120 MB.
 
     python benchmarks/worker_memory.py                       # 10% of the rows change
-    python benchmarks/worker_memory.py --megabytes 60 --changes 0.5
+    python benchmarks/worker_memory.py --megabytes 60 --changes 0.5 --batch 10000
 
 Each case runs in a process of its own, which imports what Spark's Python worker does, is handed the changed records in
 batches as Spark hands them over, and tells the most memory that was ever resident (``VmHWM`` of Linux). The base file
@@ -111,7 +111,7 @@ def with_one_row_group(path: Path) -> None:
     Path(f"{path}.new").replace(path)
 
 
-def work(case: str, folder: Path, rows: int, changes: float) -> dict[str, float]:
+def work(case: str, folder: Path, rows: int, changes: float, size: int = BATCH) -> dict[str, float]:
     """One case, in this process."""
     importlib.import_module("pyspark.worker")
     importlib.import_module("pandas")
@@ -123,7 +123,7 @@ def work(case: str, folder: Path, rows: int, changes: float) -> dict[str, float]
         inserts = case == "insert"
         route: Route = CreateRoute("p", FILE_ID[:-2]) if case == "new file" else MergeRoute(base, concatenate=inserts)
         rules = RecordRules(combine=not inserts, all_deleted=False)
-        stats = list(write_buckets(batches(rows, changes, inserts), context, scope, {0: route}, rules))
+        stats = list(write_buckets(batches(rows, changes, size, inserts=inserts), context, scope, {0: route}, rules))
         assert sum(one.num_writes for one in stats) > 0
     return {
         "peak": peak_mib(),
@@ -138,11 +138,11 @@ def peak_mib() -> float:
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-def batches(rows: int, changes: float, inserts: bool) -> Iterator[pa.RecordBatch]:
+def batches(rows: int, changes: float, size: int, *, inserts: bool) -> Iterator[pa.RecordBatch]:
     """The changed records of one bucket, every so many of the file's keys; of inserts, keys beyond them."""
     keys = np.arange(0, rows, max(1, round(1 / changes))) + (rows if inserts else 0)
-    for start in range(0, len(keys), BATCH):
-        batch = records(keys[start : start + BATCH], start + 1)
+    for start in range(0, len(keys), size):
+        batch = records(keys[start : start + size], start + 1)
         yield batch.append_column(BUCKET, pa.array(np.zeros(batch.num_rows, np.int32)))
 
 
@@ -150,12 +150,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--megabytes", type=int, default=120, help="of the base file (default: 120)")
     parser.add_argument("--changes", type=float, default=0.1, help="part of its rows that changes (default: 0.1)")
+    parser.add_argument("--batch", type=int, default=BATCH, help=f"records that come at once (default: {BATCH})")
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     rows = options.megabytes * 1_000_000 // BYTES_PER_ROW
     if options.case:
-        print(json.dumps(work(options.case, options.folder, rows, options.changes)))
+        print(json.dumps(work(options.case, options.folder, rows, options.changes, options.batch)))
         return 0
     worst = 0.0
     with tempfile.TemporaryDirectory() as scratch:
@@ -171,6 +172,7 @@ def main() -> int:
             transition(line, request(line, NEW, Action.COMMIT, b""), State.INFLIGHT, b"")
             command = [sys.executable, __file__, "--case", case, "--folder", str(folder)]
             command += ["--megabytes", str(options.megabytes), "--changes", str(options.changes)]
+            command += ["--batch", str(options.batch)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             found = json.loads(done.stdout.splitlines()[-1])
             worst = max(worst, found["peak"])

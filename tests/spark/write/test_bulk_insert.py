@@ -32,8 +32,7 @@ def records() -> list[Row]:
 
 def bulk_insert(jobs: Jobs, **conf: str) -> dict[str, list[pa.Table]]:
     """The files by partition, in the order of the tasks that wrote them."""
-    given = {**SMALL, **{name.replace("__", "."): value for name, value in conf.items()}}
-    jobs.write("bulk_insert", records(), hoodie_conf=tuple(given.items()))
+    jobs.write("bulk_insert", records(), hoodie_conf=tuple({**SMALL, **conf}.items()))
     assert jobs.rows() == shown(records())
     table = jobs.table()
     found: dict[str, list[tuple[int, pa.Table]]] = {}
