@@ -71,7 +71,7 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> di
     from spark_jobs.services.clustering.job import run_clustering
     from spark_jobs.services.compaction.job import run_compaction
 
-    conf, progress, engine = tuple(hoodie_conf.items()), Progress(service), LocalEngine(SYSTEM_CLOCK)
+    conf, progress, engine = tuple(hoodie_conf.items()), Progress.silent(service), LocalEngine(SYSTEM_CLOCK)
     mode = ServiceMode.SCHEDULE
     try:
         if service == "compaction":
