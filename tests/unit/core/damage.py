@@ -39,10 +39,15 @@ def damaged(draw: st.DrawFn, whole: bytes) -> bytes:
     return bytes(data)
 
 
+_POOLS: list[pa.MemoryPool] = []
+"""Kept: what outlives its watch gives its memory back to the pool that it came from."""
+
+
 @contextmanager
 def bounded_memory(limit: int) -> Iterator[None]:
     """What Python, numpy and Arrow hold inside at their most, and that it stays below ``limit`` bytes."""
     before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    _POOLS.append(pool)
     pa.set_memory_pool(pool)
     tracemalloc.start()
     try:

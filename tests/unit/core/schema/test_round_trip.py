@@ -1,4 +1,6 @@
-"""Any Arrow table of the supported types comes back equal from base files and from log blocks."""
+"""Any Arrow table of the supported types comes back equal from base files, from log blocks, and from a table with a
+metadata table, whose statistics leave out no row that a query asks for.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +11,43 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.core.files.base_file import BaseFileFormat, BaseFileWriter, open_base_file, read_batches
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.files.base_file import (
+    BaseFileFormat,
+    BaseFileWriter,
+    BloomSettings,
+    open_base_file,
+    read_batches,
+)
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_format import LogFormat
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import data_blocks, schema_text
-from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
+from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.merge.payload import OVERWRITE
+from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
+from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS
+from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
+from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.scan import read_records
+from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields, without_meta_fields
 from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.meta_fields import META_SCHEMA, RECORD_KEY
 from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.timeline.write_stat import written_paths
+from spark_jobs.core.transaction.transaction import begin
+from tests.unit.core.metadata_table.agreement import metadata_table_of
 
 pytestmark = pytest.mark.unit
 
@@ -152,3 +177,85 @@ def test_log_blocks(kind: BlockType, table: pa.Table) -> None:
     found = read_rows(block, expected.schema)
     found.validate(full=True)
     assert found.equals(expected)
+
+
+INDEXED = {
+    "hoodie.metadata.enable": "true",
+    "hoodie.metadata.index.column.stats.enable": "true",
+    "hoodie.metadata.index.bloom.filter.enable": "true",
+}
+PLACES = st.lists(st.sampled_from(["", "a", "p=1/q=x y", "ä"]), min_size=1, max_size=3, unique=True)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(tables(), PLACES)
+def test_metadata_table(tmp_path_factory: pytest.TempPathFactory, table: pa.Table, places: list[str]) -> None:
+    """One commit, a base file in each partition: the records of all three indexes, listings, what queries find."""
+    expected, avro = as_read(table)
+    path = tmp_path_factory.mktemp("tables") / "t"
+    partitions = [""] if "" in places else places
+    stored = write_once(str(path), expected, avro, partitions)
+    found = HudiTable.open(str(path))
+    assert set(found.config.metadata_partitions) == {"files", "column_stats", "bloom_filters"}
+    metadata = metadata_table_of(path)
+    listed = {one.relative_path: one.size for one in found.view().latest_base_files()}
+    assert listed == {name: (path / name).stat().st_size for name in stored}
+    assert found.partitions() == sorted(partitions)
+    statistics = read_records(metadata, MetadataPartition.COLUMN_STATS, COLUMN_STATS)
+    filters = read_records(metadata, MetadataPartition.BLOOM_FILTERS, BLOOM_FILTERS)
+    (instant,) = (one.timestamp for one in found.timeline.completed_commits())
+    for name in stored:
+        partition, _, file = name.rpartition("/")
+        for one in read_footer_stats(LocalStorage(), f"{path}/{name}", expected.schema.names):
+            assert statistics[column_stats_key(one.column, partition, file)] == one
+        footer = read_footer_filter(LocalStorage(), f"{path}/{name}", instant)
+        assert filters[bloom_filter_key(partition, file)] == footer
+    rows = pa.concat_tables([expected] * len(partitions))
+    assert found.scan().to_arrow().select(expected.schema.names).num_rows == rows.num_rows
+    for field in expected.schema:
+        if pa.types.is_nested(field.type) or field.name in META_SCHEMA.names:
+            continue
+        for value in [*expected.column(field.name).unique(), pa.scalar(None, field.type)]:
+            condition = pc.field(field.name) == value if value.is_valid else pc.field(field.name).is_null()
+            wanted = rows.filter(condition).select([field.name])
+            assert found.scan(columns=[field.name], filter=condition).to_arrow().equals(wanted), (field, value)
+
+
+def write_once(path: str, rows: pa.Table, avro: dict[str, Any], partitions: list[str]) -> list[str]:
+    """A table of one commit with the rows in a base file of each partition; the paths of the files."""
+    made = HudiTable.create(
+        path, name="t", record_key_fields=["k"], partition_fields=["p"] if partitions != [""] else []
+    )
+    transaction = begin(made.transaction_settings(INDEXED), Action.COMMIT)
+    assert transaction is not None
+    transaction.to_inflight()
+    context = WriteContext(
+        storage=made.storage,
+        base_path=made.base_path,
+        instant=transaction.time,
+        file_format=BaseFileFormat(
+            schema=rows.schema,
+            avro_schema=schema_text(avro),
+            codec="zstd",
+            codec_level=1,
+            dictionary=True,
+            bloom=BloomSettings(kind="DYNAMIC_V0", entries=10, fpp=0.01, max_entries=100),
+        ),
+        payload=OVERWRITE,
+        ordering_field=None,
+        max_file_size=1 << 30,
+    )
+    stats = []
+    for number, partition in enumerate(partitions):
+        handle = CreateHandle(
+            context, TaskScope(task=number, write_token=f"{number}-0-1"), partition, SYSTEM_CLOCK.new_uuid()
+        )
+        handle.write(rows)
+        stats += handle.close()
+    metadata = CommitMetadata(
+        write_stats=tuple(stats),
+        operation_type=OperationType.INSERT,
+        extra_metadata={SCHEMA_KEY: schema_text(without_meta_fields(avro))},
+    )
+    transaction.publish(metadata.encode(), frozenset(), written=written_paths(stats))
+    return sorted(str(one.path) for one in stats)
