@@ -49,7 +49,7 @@ class Clusterer:
             schema, columns = schema.append(pa.field(POSITION, pa.binary(8 * len(columns)))), (POSITION,)
         with ordered_rows(batches, schema, columns, self.run_bytes) as rows:
             share = max(1, math.ceil(rows.count / group.output_groups))
-            tables = (table.select(context.file_format.schema.names) for table in rows.tables)
+            tables = (table.select(context.file_format.schema.names) for table in _gathered(rows.tables))
             for output, parts in groupby(_cut(tables, share), lambda cut: cut[0]):
                 handle = CreateHandle(context, scope, group.partition, prefix, first=output, keep_meta=True)
                 try:
@@ -60,6 +60,20 @@ class Clusterer:
                     handle.abort()
                     raise
         return stats
+
+
+def _gathered(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of no less than :data:`ROWS_PER_WRITE`, but for the last: each write costs by itself."""
+    held: list[pa.Table] = []
+    count = 0
+    for table in tables:
+        held.append(table)
+        count += table.num_rows
+        if count >= ROWS_PER_WRITE:
+            yield pa.concat_tables(held)
+            held, count = [], 0
+    if held:
+        yield pa.concat_tables(held)
 
 
 def _cut(tables: Iterable[pa.Table], share: int) -> Iterator[tuple[int, pa.Table]]:
