@@ -246,5 +246,16 @@ def _result(
             "retain_from": plan.retain_from.timestamp if plan.retain_from else None,
             "held_files": plan.held,
             "held_by": _held_back_by(table, plan) if plan.settings.retained else None,
+            **({"estimated_seconds": _estimated_seconds(table, plan)} if dry_run else {}),
         },
     )
+
+
+def _estimated_seconds(table: HudiTable, plan: CleanPlan) -> float | None:
+    """By the time that the last clean took for each of its files; None where none says it."""
+    for clean in table.timeline.completed(Action.CLEAN)[-1:]:
+        with suppress(CorruptTableError, StorageError):
+            done = table.timeline.payload(clean, table.clock)
+            if done["totalFilesDeleted"]:
+                return round(done["timeTakenInMillis"] / done["totalFilesDeleted"] * plan.files / 1000, 3)
+    return None

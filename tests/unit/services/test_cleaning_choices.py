@@ -60,6 +60,7 @@ def test_after_the_first_clean_only_what_changed_is_looked_at(path: Path) -> Non
     clean(path)
     local.write(path, ONLY_A, "a once more")
     assert looked_at(path) == ["a"]
+    assert clean(path, dry_run=True).extra["estimated_seconds"] > 0
 
 
 def test_a_savepoint_that_went_makes_it_look_at_all(path: Path) -> None:
@@ -86,6 +87,7 @@ def test_the_plan_of_a_dry_run_or_none(path: Path) -> None:
     with pytest.raises(WriteConflictError, match=r"the plan is not .* any more: it had 2 file"):
         clean(path, plan_hash=look.extra["plan_hash"])
     again = clean(path, dry_run=True)
+    assert again.extra["estimated_seconds"] is None  # nothing was cleaned yet
     done = clean(path, plan_hash=again.extra["plan_hash"])
     assert (done.state, done.files_in, done.bytes_in) == (JobState.COMPLETED, again.files_in, again.bytes_in)
     with pytest.raises(WriteConflictError, match="there is no such plan now: 0 commit"):
