@@ -182,8 +182,7 @@ class RecordIndex:
 def shard_of(table: MetadataTable, one: FileSlice) -> RecordIndexShard:
     """A file slice of the index, the heads of its log blocks read."""
     base = None if one.base_file is None else f"{table.folder}/{one.base_file.relative_path}"
-    with ExitStack() as open_files:
-        logs = tuple(_section(path, block) for path, block in valid_blocks(table, one, open_files))
+    logs = tuple(_section(placed.name, placed.block) for placed in valid_blocks(table, one))
     return RecordIndexShard(storage=table.storage, base_path=base, logs=logs)
 
 

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import TypeVar
+
+import pyarrow as pa
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.delete_records import decode_delete_records
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.hfile.source import source_of
-from spark_jobs.core.files.log_block import BlockType, LogBlock, parse_blocks
+from spark_jobs.core.files.log_block import BlockType
+from spark_jobs.core.files.log_reader import PlacedBlock, survey_log_files
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes
 from spark_jobs.core.metadata_table.records import FILES, FileEntries
@@ -77,52 +81,35 @@ def _read(table: MetadataTable, one: FileSlice, codec: Codec[R], lookup: Lookup)
             schema = schema_of(reader, path)
             found = {key: codec.decode(value, schema, path) for key, value in _cells(reader, lookup)}
     with ExitStack() as open_files:
-        for where, block in valid_blocks(table, one, open_files):
+        opened: dict[str, pa.NativeFile] = {}
+        for placed in valid_blocks(table, one):
+            where, block = placed.name, placed.block
+            if where not in opened:
+                opened[where] = open_files.enter_context(placed.opener())
+            content = source_of(opened[where], where).section(block.content_start, block.content_length)
             if block.type is BlockType.DELETE_BLOCK:
-                for part in decode_delete_records(block.read_content()):
+                for part in decode_delete_records(bytes(content.read(0, content.size))):
                     for key in part.keys.to_pylist():
                         found.pop(key, None)
                 continue
-            content = source_of(block.file, where).section(block.content_start, block.content_length)
             for key, value in _cells(HFileReader(content, where), lookup):
                 record = codec.decode(value, block.schema_json, where)
                 found[key] = codec.merge(found[key], record) if key in found else record
     return found
 
 
-def valid_blocks(table: MetadataTable, one: FileSlice, open_files: ExitStack) -> list[tuple[str, LogBlock]]:
-    """The data and delete blocks of a slice that hold, oldest first, each with where it stands.
+def valid_blocks(table: MetadataTable, one: FileSlice) -> tuple[PlacedBlock, ...]:
+    """The data and delete blocks of a slice that hold, oldest first, their contents unread.
 
-    :param open_files: keeps the log files open for as long as blocks are read.
     :raises UnsupportedTableError: a kind of block that no metadata table of version 6 has.
     """
-    valid: list[tuple[str, LogBlock]] = []
-    for log in one.log_files:
-        path = f"{table.folder}/{log.relative_path}"
-        for block in parse_blocks(open_files.enter_context(table.storage.open_input(path))):
-            if block.is_corrupt:
-                continue
-            if block.is_rollback:
-                valid = [entry for entry in valid if entry[1].instant != block.target_instant]
-            elif block.type not in (BlockType.HFILE_DATA_BLOCK, BlockType.DELETE_BLOCK):
-                raise UnsupportedTableError(f"{path} has a {block.type.name}, which no metadata table has")
-            elif block.instant is not None and table.counts(block.instant):
-                valid.append((path, block))
-    return _by_log_compaction(valid)
-
-
-def _by_log_compaction(blocks: list[tuple[str, LogBlock]]) -> list[tuple[str, LogBlock]]:
-    """Without the blocks that a block of a log compaction stands for; it comes in the place of the newest of them."""
-    covered = {instant for _, block in blocks for instant in block.compacted_instants}
-    places: dict[str | None, int] = {}
-    kept: list[tuple[int, tuple[str, LogBlock]]] = []
-    for number, entry in enumerate(blocks):
-        block = entry[1]
-        place = max((places[one] for one in block.compacted_instants if one in places), default=number)
-        places.setdefault(block.instant, place)
-        if block.instant not in covered:
-            kept.append((place, entry))
-    return [entry for _, entry in sorted(kept, key=lambda one: one[0])]
+    paths = [f"{table.folder}/{log.relative_path}" for log in one.log_files]
+    files = [(path, partial(table.storage.open_input, path)) for path in paths]
+    valid = survey_log_files(files, table.counts, max_instant=None).valid
+    for placed in valid:
+        if placed.block.type not in (BlockType.HFILE_DATA_BLOCK, BlockType.DELETE_BLOCK):
+            raise UnsupportedTableError(f"{placed.name} has a {placed.block.type.name}, which no metadata table has")
+    return valid
 
 
 def schema_of(reader: HFileReader, where: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import metadata_keys, write_keys
+from spark_jobs.core.config import index_keys, metadata_keys, write_keys
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.table_config import TableConfig, read_table_config, update_table_config
 from spark_jobs.core.errors import ConfigError, CorruptTableError, TableNotFoundError, UnsupportedTableError
@@ -275,13 +275,19 @@ def metadata_writer_of(properties: Mapping[str, str], merged_keys: MergedKeys) -
 
 def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -> None:
     """
-    :raises ConfigError: a record index is asked for, and the table stores no record keys.
+    :raises ConfigError: a record index is asked for, and the table stores no record keys; or its writes put new records
+        into logs unlooked, so that the index would miss them.
     """
-    if metadata_keys.RECORD_INDEX.of(properties) and not keys.POPULATE_META_FIELDS.of(config.properties):
+    if not metadata_keys.RECORD_INDEX.of(properties):
+        return
+    why = ""
+    if not keys.POPULATE_META_FIELDS.of(config.properties):
+        why = "has virtual keys, and a record index needs stored ones"
+    elif config.is_merge_on_read and index_keys.INDEX_TYPE.of(properties) is index_keys.IndexType.BUCKET:
+        why = "takes new records into logs by its bucket index, which a record index would miss"
+    if why:
         raise ConfigError(
-            f"table {config.name} has virtual keys, and a record index needs stored ones",
-            todo=f"leave {metadata_keys.RECORD_INDEX.name} off",
-            table=config.name,
+            f"table {config.name} {why}", todo=f"leave {metadata_keys.RECORD_INDEX.name} off", table=config.name
         )
 
 

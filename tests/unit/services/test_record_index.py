@@ -208,3 +208,12 @@ def test_virtual_keys_have_no_index(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match="virtual keys"):
         table.transaction_settings({ENABLE: "true"})
+
+
+def test_buckets_of_logs_have_no_index(tmp_path: Path) -> None:
+    local.create(tmp_path / "mor", "MERGE_ON_READ")
+    local.create(tmp_path / "cow", "COPY_ON_WRITE")
+    wanted = {ENABLE: "true", "hoodie.index.type": "BUCKET"}
+    with pytest.raises(ConfigError, match="bucket index"):
+        HudiTable.open(str(tmp_path / "mor")).transaction_settings(wanted)
+    HudiTable.open(str(tmp_path / "cow")).transaction_settings(wanted)
