@@ -8,6 +8,7 @@ from spark_jobs.options.create_table import CreateTableOptions
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.health import HealthOptions
 from spark_jobs.options.hive_sync import HiveSyncOptions
+from spark_jobs.options.indexing import IndexingMode, IndexingOptions, IndexType
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.planned import PlannedOptions
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
@@ -26,6 +27,9 @@ __all__ = [
     "EngineKind",
     "HealthOptions",
     "HiveSyncOptions",
+    "IndexType",
+    "IndexingMode",
+    "IndexingOptions",
     "IngestOptions",
     "JobOptions",
     "JobResult",
