@@ -16,6 +16,7 @@ class HudiIngestOperator(HudiJobOperator):
 
     The arguments are those of :class:`~spark_jobs.options.IngestOptions`, then those of :class:`HudiJobOperator`.
 
+    :param explain: tell which index fits the table and the source, and write nothing.
     :param idempotency_key: the write's name; ``<dag_id>/<task_id>/<run_id>/<map_index>`` without it, the same on every
         try. Give an empty text to have no name: then a retry after a lost answer may write twice.
     """
@@ -26,11 +27,14 @@ class HudiIngestOperator(HudiJobOperator):
         "source_format",
         "source",
         "source_options",
+        "source_reader",
         "table_type",
         "op",
         "record_key_fields",
         "partition_path_fields",
         "precombine_field",
+        "payload_function",
+        "explain",
         "idempotency_key",
     )
 
@@ -40,11 +44,14 @@ class HudiIngestOperator(HudiJobOperator):
         source_format: str | None = None,
         source: str | Sequence[str] = (),
         source_options: Mapping[str, Any] | None = None,
+        source_reader: str | None = None,
         table_type: str | None = None,
         op: str | None = None,
         record_key_fields: str | Sequence[str] = (),
         partition_path_fields: str | Sequence[str] = (),
         precombine_field: str | None = None,
+        payload_function: str | None = None,
+        explain: bool | str = False,
         idempotency_key: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -52,11 +59,14 @@ class HudiIngestOperator(HudiJobOperator):
         self.source_format = source_format
         self.source = source
         self.source_options = source_options
+        self.source_reader = source_reader
         self.table_type = table_type
         self.op = op
         self.record_key_fields = record_key_fields
         self.partition_path_fields = partition_path_fields
         self.precombine_field = precombine_field
+        self.payload_function = payload_function
+        self.explain = explain
         self.idempotency_key = idempotency_key
 
     def job_values(self, context: Context) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import math
 import pickle
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -13,6 +15,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import TaskScope
 
 Item = TypeVar("Item")
@@ -68,6 +71,23 @@ def task_scope() -> TaskScope:
 def parallelism(spark: SparkSession) -> int:
     """Tasks that the session can run at once, as far as it tells."""
     return max(int(spark.sparkContext.defaultParallelism), 1)
+
+
+def scan_tasks(spark: SparkSession, sizes: Sequence[int]) -> int:
+    """The tasks in which Spark reads files of these sizes in bytes (Spark: FilePartition.maxSplitBytes)."""
+    opening = _bytes(spark.conf.get("spark.sql.files.openCostInBytes"))
+    most = _bytes(spark.conf.get("spark.sql.files.maxPartitionBytes"))
+    least_tasks = int(spark.conf.get("spark.sql.files.minPartitionNum", None) or 0) or parallelism(spark)
+    total = sum(sizes) + opening * len(sizes)
+    return max(1, math.ceil(total / min(most, max(opening, total // least_tasks))))
+
+
+def _bytes(text: str | None) -> int:
+    """A size as Spark's settings have it, such as 128MB or 134217728b."""
+    match = re.fullmatch(r"(\d+)\s*([kmgtp]?)i?b?", (text or "").strip().lower())
+    if match is None:
+        raise ConfigError(f"{text!r} is no size in bytes", todo="correct spark.sql.files.* in the Spark settings")
+    return int(match[1]) << (10 * " kmgtp".index(match[2] or " "))
 
 
 def parquet_files(spark: SparkSession, paths: Sequence[str], schema: StructType | str) -> DataFrame:

@@ -24,6 +24,13 @@ class TableType(StrEnum):
     MERGE_ON_READ = "MERGE_ON_READ"
 
 
+class SourceReader(StrEnum):
+    """Who reads the files of a Parquet source."""
+
+    AUTO = "auto"
+    SPARK = "spark"
+
+
 class ServiceMode(StrEnum):
     """Which half of a table service a job runs (``UtilHelpers.SCHEDULE`` and its neighbours)."""
 

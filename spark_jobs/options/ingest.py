@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
-from spark_jobs.options.choices import Operation, TableType
+from spark_jobs.options.choices import Operation, SourceReader, TableType
 from spark_jobs.options.flags import Kind, Pairs, flag
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 
@@ -29,6 +29,14 @@ class IngestOptions(JobOptions):
     source_options: Annotated[
         Pairs, flag("--source-option", kind=Kind.PAIRS, help="An option of the source's reader.")
     ] = ()
+    source_reader: Annotated[
+        SourceReader,
+        flag(
+            "--source-reader",
+            choices=SourceReader,
+            help="auto: the tasks read Parquet files themselves where they see what Spark would; spark: never.",
+        ),
+    ] = SourceReader.AUTO
     table_type: Annotated[
         TableType | None,
         flag(
@@ -58,6 +66,14 @@ class IngestOptions(JobOptions):
             help="One's own payload, as module:function, for a COPY_ON_WRITE table (docs/payloads.md).",
         ),
     ] = None
+    explain: Annotated[
+        bool,
+        flag(
+            "--explain",
+            kind=Kind.SWITCH,
+            help="Tell which index fits the table and this source, and what each would open; write nothing.",
+        ),
+    ] = False
     idempotency_key: Annotated[
         str | None, flag("--idempotency-key", help="Name of this write: a second one of the name adds nothing.")
     ] = None

@@ -18,18 +18,28 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.engine.spark import task_scope
+from spark_jobs.engine.spark import SparkEngine, scan_tasks, task_scope
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.write import bulk_insert_rows
 from spark_jobs.write.tasks import MAX_OPEN_FILES, STAT_SCHEMA, RecordRules, as_batches, bulk_insert_batches
 
 _RECORD = "_pyhudi_record"
 
 
-def bulk_insert(keyed: DataFrame, config: WriteConfig, context: WriteContext, seed: str) -> list[WriteStat]:
+def bulk_insert(
+    keyed: DataFrame, config: WriteConfig, context: WriteContext, seed: str, direct: KeyedSource | None = None
+) -> list[WriteStat]:
     """
     :param seed: a UUID, from which the tasks derive the ids of their file groups.
+    :param direct: the source of ``keyed`` where the tasks may read it themselves; they do unless rows are to be sorted.
     """
     rules = RecordRules(combine=False, all_deleted=False)
+    if direct is not None and _takes_any_order(config):
+        spark, asked = keyed.sparkSession, write_keys.BULK_INSERT_PARALLELISM.of(config.properties)
+        scans = scan_tasks(spark, [file.size for file in direct.source.files])
+        tasks = min(asked, scans) if asked else scans
+        return bulk_insert_rows(SparkEngine(spark), direct, tasks, context, seed, rules)
     most = 1 if _comes_by_partition(config) else MAX_OPEN_FILES
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -98,6 +108,12 @@ def _comes_by_partition(config: WriteConfig) -> bool:
         SortMode.PARTITION_SORT,
         SortMode.PARTITION_PATH_REPARTITION_AND_SORT,
     )
+
+
+def _takes_any_order(config: WriteConfig) -> bool:
+    mode, columns = operation_keys.SORT_MODE.of(config.properties), operation_keys.SORT_COLUMNS.of(config.properties)
+    is_plain = mode is SortMode.NONE or (mode is SortMode.PARTITION_PATH_REPARTITION and not config.key_spec.parts)
+    return is_plain and not columns and not config.combine
 
 
 def _at_most(rows: DataFrame, tasks: int) -> DataFrame:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.core.config.index_keys import IndexType
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.config.operation_keys import PARTITIONS_TO_DELETE
 from spark_jobs.core.errors import ConfigError
@@ -13,17 +14,22 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
-from spark_jobs.engine.spark import tuned_for_arrow
+from spark_jobs.engine.spark import SparkEngine, tuned_for_arrow
 from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult
+from spark_jobs.services.inline import run_inline_services
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
 from spark_jobs.services.rollback.new_table import take_back_table
+from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.write.bulk import bulk_insert
 from spark_jobs.write.config import REPLACES, WriteConfig, open_if_there, resolve
 from spark_jobs.write.context import write_context
+from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.source import ParquetSource
+from spark_jobs.write.explain import explain
 from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.new_table import create_table
 from spark_jobs.write.once import is_free, settle
@@ -33,7 +39,7 @@ from spark_jobs.write.prepare import PreparedRows, prepare
 from spark_jobs.write.preview import preview
 from spark_jobs.write.publish import Written, publish
 from spark_jobs.write.schema import with_valid_names
-from spark_jobs.write.source import read_source, source_size
+from spark_jobs.write.source import files_for_tasks, keyed_source, read_source, source_size
 from spark_jobs.write.upsert import UpsertJob
 
 
@@ -47,13 +53,20 @@ def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | Non
     if resolved.op is Operation.DELETE_PARTITION and not resolved.source:
         return write_frame(spark, None, options, shown)
     source = read_source(spark, resolved.source_format or "parquet", resolved.source, dict(resolved.source_options))
-    return write_frame(spark, source, options, shown)
+    return write_frame(spark, source, options, shown, files=files_for_tasks(source, resolved))
 
 
-def write_frame(spark: SparkSession, source: DataFrame | None, options: IngestOptions, progress: Progress) -> JobResult:
+def write_frame(
+    spark: SparkSession,
+    source: DataFrame | None,
+    options: IngestOptions,
+    progress: Progress,
+    files: ParquetSource | str | None = None,
+) -> JobResult:
     """Write the rows of a DataFrame by the options of an ingest.
 
     :param source: None for a delete_partition whose options name the partitions.
+    :param files: those that ``source`` consists of where tasks may read them themselves, or why they may not.
     """
     for line in unknown_key_warnings(dict(options.hoodie_properties())):
         progress.note(f"warning: {line}")
@@ -71,6 +84,8 @@ def write_frame(spark: SparkSession, source: DataFrame | None, options: IngestOp
         partitions = _partitions_to_delete(table, rows)
         if not any(replaced_groups(table, config.operation, partitions).values()):
             return nothing_to_delete(config, partitions)
+    if options.explain:
+        return explain(config, table, rows.keyed, progress)
     if options.dry_run:
         return preview(spark, config, table, rows, progress, partitions)
     is_new = table is None
@@ -78,19 +93,27 @@ def write_frame(spark: SparkSession, source: DataFrame | None, options: IngestOp
         table, config, is_new = create_table(config)
     try:
         with tuned_for_arrow(spark):
-            result = _write_once(spark, config, table, source, progress)
+            result = _write_once(spark, config, table, source, files, progress)
     except BaseException:
         if is_new:
             take_back_table(table.transaction_settings(config.properties), progress.note)
         raise
     if source is not None and "repeated" not in result.extra:
-        files, size = source_size(source)
-        result = replace(result, files_in=files, bytes_in=size)
+        count, size = source_size(source)
+        direct = keyed_source(files, config)
+        reader = "tasks" if isinstance(direct, KeyedSource) else direct
+        extra = result.extra if reader is None else {**result.extra, "source_reader": reader}
+        result = replace(result, files_in=count, bytes_in=size, extra=extra)
     return sync_after_write(table.refreshed(), config.properties, result, progress) if synced else result
 
 
 def _write_once(
-    spark: SparkSession, config: WriteConfig, table: HudiTable, source: DataFrame | None, progress: Progress
+    spark: SparkSession,
+    config: WriteConfig,
+    table: HudiTable,
+    source: DataFrame | None,
+    files: ParquetSource | str | None,
+    progress: Progress,
 ) -> JobResult:
     settings = table.transaction_settings(config.properties)
     key = config.options.idempotency_key
@@ -114,7 +137,9 @@ def _write_once(
     try:
         table = table.refreshed()
         rows = prepare(source, config, table)  # again: since the first look another writer may have added a column
-        written = _run(spark, config, table, rows, transaction, progress)
+        direct = keyed_source(files, config)
+        direct = direct if isinstance(direct, KeyedSource) else None
+        written = _run(spark, config, table, rows, direct, transaction, progress)
         with progress.phase("publish"):
             result = publish(config, table, rows, transaction, written, progress)
     except BaseException:
@@ -122,6 +147,8 @@ def _write_once(
         undo(settings, transaction.time, progress.note)
         raise
     maintain_metadata_table(settings, config.properties, progress.note)
+    maintain_table(settings, config.properties, progress.note)
+    run_inline_services(SparkEngine(spark), table, config.properties, progress)
     return result
 
 
@@ -130,6 +157,7 @@ def _run(
     config: WriteConfig,
     table: HudiTable,
     rows: PreparedRows,
+    direct: KeyedSource | None,
     transaction: Transaction,
     progress: Progress,
 ) -> Written:
@@ -139,11 +167,19 @@ def _run(
         return Written(stats=[], replaced=replaced_groups(table, config.operation, partitions))
     with marker_service(spark, table, config.properties, transaction.time, progress.note) as markers:
         context = replace(write_context(config, table, rows, transaction.time), marker_service=markers)
-        if config.operation is Operation.BULK_INSERT:
+        if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
             transaction.to_inflight()
             with progress.phase("write"):
-                return Written(stats=bulk_insert(rows.keyed, config, context, table.clock.new_uuid()))
-        job = UpsertJob(spark=spark, config=config, table=table, keyed=rows.keyed, context=context, progress=progress)
+                return Written(stats=bulk_insert(rows.keyed, config, context, table.clock.new_uuid(), direct))
+        job = UpsertJob(
+            spark=spark,
+            config=config,
+            table=table,
+            keyed=rows.keyed,
+            context=context,
+            progress=progress,
+            direct=direct,
+        )
         return job.run(transaction.to_inflight)
 
 

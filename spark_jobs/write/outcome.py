@@ -65,7 +65,7 @@ def done_before(config: WriteConfig, table: HudiTable | None, progress: Progress
     Waits while another process writes under the key. None where the write is yet to be done.
     """
     key = config.options.idempotency_key
-    if table is None or not key or config.options.dry_run:
+    if table is None or not key or config.options.dry_run or config.options.explain:
         return None
     done = settle(table.transaction_settings(config.properties), key, progress.note)
     return already_done(config, *done) if done is not None else None

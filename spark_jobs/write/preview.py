@@ -20,7 +20,10 @@ from spark_jobs.write.overwrite import ReplacedGroups, replaced_groups
 from spark_jobs.write.pack import InsertShare, SizeSettings, pack_inserts
 from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.profile import WorkloadProfile
-from spark_jobs.write.upsert import UpsertJob, Workload
+from spark_jobs.write.routing import pack
+from spark_jobs.write.routing import sizes as sizes_of
+from spark_jobs.write.upsert import UpsertJob
+from spark_jobs.write.workload import Workload
 
 
 def preview(
@@ -71,7 +74,7 @@ def preview(
 
 
 def _plan_of(job: UpsertJob, work: Workload) -> dict[str, Any]:
-    found: dict[str, Any] = {"sizing": sizing(job.sizes(), work.profile, job.pack(work), work.slices)}
+    found: dict[str, Any] = {"sizing": sizing(sizes_of(job), work.profile, pack(job, work), work.slices)}
     if work.replaced is not None:
         found["replaces"] = _shown_groups(work.replaced)
     if work.dropped:

@@ -4,6 +4,7 @@ file.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,7 +14,8 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.write.pack import InsertShare
+from spark_jobs.write.direct.tagged import NEW, PlacedRows, count_by_bucket
+from spark_jobs.write.pack import InsertShare, NewGroup
 from spark_jobs.write.tasks import BUCKET
 
 
@@ -40,9 +42,34 @@ class WorkloadProfile:
                 partition_of[bucket] = partition
         return WorkloadProfile(updates, inserts, partition_of)
 
+    @staticmethod
+    def of_placed(placed: Mapping[str, PlacedRows]) -> WorkloadProfile:
+        """Of rows with their buckets, by partition path."""
+        updates: dict[int, int] = {}
+        inserts: dict[str, int] = {}
+        partition_of: dict[int, str] = {}
+        for partition, rows in placed.items():
+            for bucket, count in count_by_bucket(rows).items():
+                if bucket == NEW:
+                    inserts[partition] = count
+                else:
+                    updates[bucket], partition_of[bucket] = count, partition
+        return WorkloadProfile(updates, inserts, partition_of)
+
     def inserts_alone(self) -> WorkloadProfile:
         """Without the records that the table has."""
         return WorkloadProfile({}, self.inserts, {})
+
+    def beginning(self, groups: Mapping[int, NewGroup]) -> WorkloadProfile:
+        """With the records of file groups that the index begins, by bucket number, as the inserts that they are."""
+        if not groups:
+            return self
+        inserts = Counter(self.inserts)
+        for group in groups.values():
+            inserts[group.partition] += group.records
+        updates = {bucket: count for bucket, count in self.updates.items() if bucket not in groups}
+        partition_of = {bucket: self.partition_of[bucket] for bucket in updates}
+        return WorkloadProfile(updates, inserts, partition_of)
 
     def partitions(self) -> set[str]:
         return {*self.inserts, *self.partition_of.values()}

@@ -8,9 +8,19 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.core.config.schema_keys import SANITIZE_NAMES
 from spark_jobs.core.errors import ConfigError, HudiError, StorageError
 from spark_jobs.core.storage import locate
 from spark_jobs.engine.failure import failure_of
+from spark_jobs.options.choices import SourceReader
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.direct.choose import parquet_source, same_keys_without_spark
+from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.source import ParquetSource
+from spark_jobs.write.schema import source_schema
+
+_LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
 def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], options: Mapping[str, str]) -> DataFrame:
@@ -37,6 +47,34 @@ def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], o
             ) from error
         why = failure_of(error).message
         raise StorageError(f"source {shown} can't be read ({why})", todo="check --source", source=shown) from error
+
+
+def files_for_tasks(source: DataFrame, options: IngestOptions) -> ParquetSource | str | None:
+    """The files of a source that tasks may read themselves, or why Spark has to; None where nobody would ask.
+
+    :param source: what Spark reads by the options of an ingest, unchanged.
+    """
+    if (options.source_format or "parquet") != "parquet":
+        return None
+    if options.source_reader is SourceReader.SPARK:
+        return "spark, as --source-reader asks"
+    if options.source_options:
+        return "spark, because of --source-option"
+    if any(str(source.sparkSession.conf.get(name, "false")).lower() == "true" for name in _LENIENT):
+        return "spark, because of " + " or ".join(_LENIENT)
+    if SANITIZE_NAMES.of(dict(options.hoodie_properties())):
+        return f"spark, because of {SANITIZE_NAMES.name}"
+    found = parquet_source(source_schema(source), source.inputFiles())
+    return f"spark: {found}" if isinstance(found, str) else found
+
+
+def keyed_source(files: ParquetSource | str | None, config: WriteConfig) -> KeyedSource | str | None:
+    """The same with its keys, or why Spark has to make them."""
+    if not isinstance(files, ParquetSource):
+        return files
+    if not same_keys_without_spark(config.key_spec, files.schema, virtual=not config.populate_meta_fields):
+        return "spark: a key or partition column holds floating-point numbers"
+    return KeyedSource(source=files, spec=config.key_spec)
 
 
 def source_size(source: DataFrame) -> tuple[int, int]:

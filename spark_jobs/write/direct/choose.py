@@ -1,0 +1,88 @@
+"""Whether the tasks of a write may read its source themselves: only where they see exactly what Spark would."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.storage import locate
+from spark_jobs.write.direct.source import ParquetSource, SourceFile
+
+MAX_FILES = 1_000
+"""Their footers are read in the driver; a source of more files goes through Spark, which reads them in tasks."""
+_FOOTERS_AT_ONCE = 8
+_OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_SPARK_VERSION = b"org.apache.spark.version"
+
+
+def parquet_source(schema: pa.Schema, urls: Sequence[str]) -> ParquetSource | str:
+    """The source, or why Spark has to read it.
+
+    :param schema: of the source as Spark has it, in Arrow's types.
+    :param urls: of all its files.
+    """
+    if not 0 < len(urls) <= MAX_FILES:
+        return f"it has {len(urls)} files"
+    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        files = list(pool.map(lambda url: _source_file(url, schema), urls))
+    for file in files:
+        if isinstance(file, str):
+            return file
+    return ParquetSource(files=tuple(file for file in files if not isinstance(file, str)), schema=schema)
+
+
+def _source_file(url: str, schema: pa.Schema) -> SourceFile | str:
+    try:
+        storage, path = locate(url)
+        status = storage.stat(path)
+        if status is None:
+            return f"{url} is gone"
+        with storage.open_input(path) as stream:
+            parquet = pq.ParquetFile(stream, pre_buffer=False)
+            stored, metadata = parquet.schema_arrow, parquet.metadata
+    except (HudiError, pa.ArrowException, OSError) as error:
+        return f"{url} is not readable without Spark ({str(error).splitlines()[0]})"
+    if _has_old_calendar(metadata.metadata or {}):
+        return f"{url} may have dates of the Julian calendar"
+    for field in schema:
+        index = stored.get_field_index(field.name)
+        if index < 0:
+            return f"{url} has no column {field.name}"
+        if not reads_alike(stored.field(index).type, field.type):
+            return f"column {field.name} of {url} is {stored.field(index).type}"
+    groups = tuple(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups))
+    return SourceFile(storage=storage, path=path, size=status.size, etag=status.etag, groups=groups)
+
+
+def reads_alike(stored: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether pyarrow gives the values that Spark does, once they are brought from the one type to the other.
+
+    :param stored: how pyarrow has the column of the file; ``wanted``: how Spark has it.
+    """
+    if isinstance(stored, pa.DictionaryType):
+        stored = stored.value_type
+    if pa.types.is_large_string(stored) or pa.types.is_string_view(stored):
+        return bool(pa.types.is_string(wanted))
+    if isinstance(stored, pa.TimestampType) and isinstance(wanted, pa.TimestampType):
+        return stored.unit in ("ms", "us") and (stored.tz is None) == (wanted.tz is None)
+    return not pa.types.is_nested(stored) and bool(stored.equals(wanted))
+
+
+def same_keys_without_spark(spec: KeySpec, schema: pa.Schema, *, virtual: bool) -> bool:
+    """Whether keys and paths come out letter by letter as they do through Spark.
+
+    Of floating-point numbers Java's releases write different digits; virtual keys never come from Java.
+    """
+    names = {*spec.partition_fields, *(() if virtual else spec.record_key_fields)}
+    return not any(pa.types.is_floating(schema.field(name).type) for name in names if schema.get_field_index(name) >= 0)
+
+
+def _has_old_calendar(metadata: Mapping[bytes, bytes]) -> bool:
+    """As Spark decides: by its own mark, or by a version before 3.0."""
+    version = metadata.get(_SPARK_VERSION, b"").split(b".")[0]
+    return any(name in metadata for name in _OLD_CALENDAR) or (version.isdigit() and int(version) < 3)

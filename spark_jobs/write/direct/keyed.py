@@ -1,0 +1,51 @@
+"""The rows of a source with their record keys and partition paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from spark_jobs.core.keygen.keys import partition_paths, record_keys
+from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.write.direct.source import ParquetSource, RowRange
+
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedSource:
+    """A source and how keys are made of its rows; pickles."""
+
+    source: ParquetSource
+    spec: KeySpec
+
+    def read(self, share: RowRange) -> Iterator[pa.RecordBatch]:
+        """The rows of a range in batches: key, partition path, then all columns."""
+        return (self._keyed(batch) for batch in self.source.read(share))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> pa.Table:
+        """The same of the rows of these numbers, which ascend and differ."""
+        return self._keyed(self.source.take(rows))
+
+    def keys(self) -> pa.Table:
+        """Record key and partition path, dictionary-encoded, of every row in the order of the rows."""
+        columns = list(dict.fromkeys((*self.spec.record_key_fields, *self.spec.partition_fields)))
+        batches = [
+            pa.RecordBatch.from_arrays(
+                [record_keys(batch, self.spec), partition_paths(batch, self.spec).dictionary_encode()],
+                names=[RECORD_KEY, PARTITION_PATH],
+            )
+            for batch in self.source.read(RowRange(0, self.source.rows), columns, threads=True)
+        ]
+        schema = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.dictionary(pa.int32(), pa.string()))])
+        return pa.Table.from_batches(batches, schema=schema).unify_dictionaries()
+
+    def _keyed(self, rows: Rows) -> Rows:
+        columns = [record_keys(rows, self.spec), partition_paths(rows, self.spec), *rows.columns]
+        return type(rows).from_arrays(columns, names=[RECORD_KEY, PARTITION_PATH, *rows.schema.names])

@@ -1,0 +1,97 @@
+"""Which keys of a source the table has, found without a join: each task looks the keys up in its share of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.core.files.base_file import FooterIndex, footer_index, open_base_file
+from spark_jobs.core.files.names import join
+from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.core.index.ranges import KeyRange, candidates
+from spark_jobs.core.index.stored_keys import slice_keys
+from spark_jobs.core.read.slice_reader import SliceReader
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.write.direct.tagged import Numbers
+
+Keys: TypeAlias = "pa.Array[Any]"
+Found = dict[str, list[tuple[int, Numbers]]]
+"""By partition path: bucket numbers with the places of the keys that they have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySearch:
+    """What every task needs: the incoming keys of each partition, and whether bloom filters are asked before a file's
+    keys are read. Pickles.
+    """
+
+    reader: SliceReader
+    keys: Mapping[str, Keys]
+    by_bloom: bool
+
+    def found(self, one: FileSlice) -> Numbers:
+        """Places, in the keys of its partition, of those that a slice has."""
+        wanted = self.keys[one.partition]
+        possible: Numbers | None = None
+        if self.by_bloom and not one.log_files and one.base_file is not None:
+            path = join(self.reader.base_path, one.base_file.relative_path)
+            possible = possible_places(footer_index(open_base_file(self.reader.storage, path)), wanted)
+            if not len(possible):
+                return possible
+            wanted = wanted.take(pa.array(possible))
+        places = [
+            np.asarray(pc.index_in(stored, value_set=wanted).drop_null()) for stored in slice_keys(self.reader, one)
+        ]
+        found = np.unique(np.concatenate([np.zeros(0, np.int64), *places]))
+        return found if possible is None else possible[found]
+
+
+def possible_places(footer: FooterIndex, keys: Keys) -> Numbers:
+    """Of the keys those that a file can have, by the range and the bloom filter in its footer."""
+    _, places = candidates(keys, [KeyRange(0, *(footer.key_range or (None, None)))])
+    places = np.sort(places)
+    if footer.bloom is not None and len(places):
+        places = places[footer.bloom.contains(keys.take(pa.array(places)))]
+    return places
+
+
+def locate_keys(
+    engine: Engine, tasks: int, search: KeySearch, slices: Mapping[int, FileSlice], logged: Mapping[int, FileSlice]
+) -> Found:
+    """Look the keys up in base files, and in the logs of slices that may have keys there alone.
+
+    :param slices: by bucket number; ``logged`` are those of them whose logs are read.
+    """
+    asked = [
+        (number, one if number in logged else replace(one, log_files=()))
+        for number, one in slices.items()
+        if one.partition in search.keys and (one.base_file is not None or number in logged)
+    ]
+    pieces = [piece for piece in _dealt(asked, tasks) if piece]
+
+    def work(piece: Sequence[tuple[int, FileSlice]], scope: TaskScope) -> list[tuple[int, Numbers]]:
+        return [(number, search.found(one)) for number, one in piece]
+
+    found: Found = {}
+    for outcome in engine.run_each(pieces, work):
+        for number, places in outcome:
+            if len(places):
+                found.setdefault(slices[number].partition, []).append((number, places))
+    return found
+
+
+def _dealt(asked: Sequence[tuple[int, FileSlice]], tasks: int) -> list[list[tuple[int, FileSlice]]]:
+    """Even shares, by bytes."""
+    shares: list[list[tuple[int, FileSlice]]] = [[] for _ in range(max(1, tasks))]
+    sizes = [0] * len(shares)
+    for number, one in sorted(asked, key=lambda each: -each[1].size):
+        least = sizes.index(min(sizes))
+        shares[least].append((number, one))
+        sizes[least] += one.size
+    return shares

@@ -1,0 +1,151 @@
+"""Where the rows of a source go, found in the driver by arrays, the tasks only asked for keys that they find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.index.bucket_settings import BucketSettings
+from spark_jobs.core.index.buckets import bucket_ids, file_id_of
+from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
+from spark_jobs.core.metadata_table.record_locations import LOCATION_SCHEMA, RecordIndex
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.options.choices import Operation
+from spark_jobs.services.rewrite import slice_reader
+from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.direct.locate import Found, KeySearch, locate_keys
+from spark_jobs.write.direct.tagged import NEW, PartitionKeys, PlacedRows, place
+from spark_jobs.write.index.bucket import numbers_by_bucket
+from spark_jobs.write.pack import NewGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Rows with their buckets by partition path; ``begun`` are the file groups that the index begins itself (None: new
+    rows are packed by size), ``dropped`` how many rows an insert leaves out.
+    """
+
+    rows: Mapping[str, PlacedRows]
+    begun: Mapping[int, NewGroup] | None = None
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placing:
+    """One write's way to its places; ``tasks`` is how many look keys up, ``incoming`` the keys by partition path."""
+
+    engine: Engine
+    tasks: int
+    config: WriteConfig
+    table: HudiTable
+    context: WriteContext
+    incoming: Mapping[str, PartitionKeys]
+
+    def recorded(self) -> pa.Table | None:
+        """What the record index says of the keys, in the columns of ``LOCATION_SCHEMA``.
+
+        None where it can't settle them alone: there is none, or a key is in another partition than its record comes
+        for, or the batch itself has it in two.
+        """
+        index = RecordIndex.open(
+            self.table.storage, self.table.base_path, self.table.config, self.table.timeline, self.table.clock
+        )
+        keys = pa.chunked_array([one.keys for one in self.incoming.values()], pa.string()).combine_chunks()
+        if index is None or pc.count_distinct(keys).as_py() < len(keys):
+            return None
+        numbers = index.shard_numbers(keys)
+        asked = [(int(number), keys.filter(pa.array(numbers == number))) for number in np.unique(numbers)]
+        shards = index.shards
+
+        def look_up(item: tuple[int, pa.Array], scope: TaskScope) -> pa.Table:
+            return shards[item[0]].locations(item[1])
+
+        found = pa.concat_tables([LOCATION_SCHEMA.empty_table(), *self.engine.run_each(asked, look_up)])
+        home = pa.array(np.repeat(np.array(list(self.incoming), object), [len(o.keys) for o in self.incoming.values()]))
+        there = home.take(pc.index_in(found.column("key"), value_set=keys))
+        return found if pc.all(pc.equal(there, found.column("partition")), min_count=0).as_py() else None
+
+    def place(self, slices: Mapping[int, FileSlice], recorded: pa.Table | None) -> Placement:
+        """
+        :param slices: by bucket number, of the partitions of the rows.
+        :param recorded: of the record index, where that is the index of the write.
+        """
+        found: Found = {}
+        if self.config.looks_up and (self.config.index_type is not IndexType.BUCKET or self._drops_known):
+            found = self._recorded_places(slices, recorded) if recorded is not None else self._search(slices)
+        rows = {partition: place(keys, found.get(partition, [])) for partition, keys in self.incoming.items()}
+        dropped = 0
+        if self._drops_known:
+            dropped = sum(int((one.buckets != NEW).sum()) for one in rows.values())
+            rows = {partition: _where(one, one.buckets == NEW) for partition, one in rows.items()}
+        if self.config.index_type is IndexType.BUCKET:
+            return replace(self._by_bucket(slices, rows), dropped=dropped)
+        return Placement(rows=rows, dropped=dropped)
+
+    @property
+    def _drops_known(self) -> bool:
+        """Whether keys are looked up for the sake of leaving their rows out."""
+        return self.config.looks_up and self.config.operation is Operation.INSERT
+
+    def _search(self, slices: Mapping[int, FileSlice]) -> Found:
+        search = KeySearch(
+            reader=slice_reader(self.table, self.context, self.config.properties),
+            keys={partition: keys.keys for partition, keys in self.incoming.items()},
+            by_bloom=self.config.index_type is IndexType.BLOOM and self.config.populate_meta_fields,
+        )
+        logged = slices_with_logged_inserts(slices, self.table.timeline, self.table.clock)
+        return locate_keys(self.engine, self.tasks, search, slices, logged)
+
+    def _recorded_places(self, slices: Mapping[int, FileSlice], recorded: pa.Table) -> Found:
+        numbered = list(slices.items())
+        groups = pa.array([f"{one.file_id}/{one.partition}" for _, one in numbered], pa.string())
+        told = pc.binary_join_element_wise(recorded.column("file_id"), recorded.column("partition"), "/")
+        group = np.asarray(pc.fill_null(pc.index_in(told, value_set=groups), -1))
+        order = np.argsort(group, kind="stable")
+        numbers, begins = np.unique(group[order], return_index=True)
+        in_order = recorded.column("key").take(pa.array(order))
+        found: Found = {}
+        for number, begin, end in zip(numbers, begins, [*begins[1:], len(order)], strict=True):
+            if number >= 0:  # else a group that is replaced or rolled back
+                bucket, one = numbered[number]
+                places = pc.index_in(in_order.slice(begin, end - begin), value_set=self.incoming[one.partition].keys)
+                found.setdefault(one.partition, []).append((bucket, np.asarray(places).astype(np.int64)))
+        return found
+
+    def _by_bucket(self, slices: Mapping[int, FileSlice], rows: Mapping[str, PlacedRows]) -> Placement:
+        """
+        :raises CorruptTableError: a group that can't be of a bucket, or two of one bucket.
+        """
+        settings = BucketSettings.of(self.config.properties, self.config.key_spec.record_key_fields)
+        numbers = numbers_by_bucket(slices, settings.buckets)
+        begun: dict[int, NewGroup] = {}
+        placed: dict[str, PlacedRows] = {}
+        next_number = len(slices)
+        for partition, one in rows.items():
+            buckets = bucket_ids(self.incoming[partition].keys, settings.fields, settings.buckets)[one.places]
+            number_of = np.full(settings.buckets, NEW, np.int64)
+            for bucket, count in zip(*np.unique(buckets, return_counts=True), strict=True):
+                number = numbers.get((partition, int(bucket)))
+                if number is None and self.config.operation is Operation.DELETE:
+                    continue  # keys that the table can't have
+                if number is None:
+                    number, next_number = next_number, next_number + 1
+                    file_id = file_id_of(int(bucket), self.table.clock.new_uuid())
+                    begun[number] = NewGroup(partition, file_id, int(count))
+                number_of[bucket] = number
+            there = replace(one, buckets=number_of[buckets])
+            placed[partition] = _where(there, there.buckets != NEW)
+        return Placement(rows=placed, begun=begun)
+
+
+def _where(rows: PlacedRows, mask: object) -> PlacedRows:
+    kept = np.asarray(mask, bool)
+    return PlacedRows(rows=rows.rows[kept], buckets=rows.buckets[kept], places=rows.places[kept])

@@ -1,0 +1,131 @@
+"""Parquet files as a source that any process reads by row numbers, with pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.schema.conform import conform
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage.failure import one_line
+
+ROWS_PER_BATCH = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Rows ``[start, stop)`` of a source."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One Parquet file as it was when the write began; ``groups`` has the number of rows of each row group."""
+
+    storage: Storage
+    path: str
+    size: int
+    etag: str
+    groups: tuple[int, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(self.groups)
+
+    @contextmanager
+    def opened(self) -> Iterator[pq.ParquetFile]:
+        """
+        :raises StorageError: the file is not the one any more that the write began with, or can't be read.
+        """
+        status = self.storage.stat(self.path)
+        if status is None or status.etag != self.etag:
+            raise StorageError(
+                f"source {self.path} was changed while it was read", todo="write new files instead", source=self.path
+            )
+        with one_line(self.path, "read"), self.storage.open_input(self.path) as stream:
+            yield pq.ParquetFile(stream, pre_buffer=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetSource:
+    """The rows of ``files`` one after the other, numbered from 0, in ``schema``: types as Spark has them."""
+
+    files: tuple[SourceFile, ...]
+    schema: pa.Schema
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(file.size for file in self.files)
+
+    def shares(self, count: int) -> list[RowRange]:
+        """The rows cut into ``count`` ranges of equal length, but for one row; fewer where there are fewer rows."""
+        rows = self.rows
+        count = max(1, min(count, rows))
+        return [RowRange(*bounds) for bounds in pairwise(number * rows // count for number in range(count + 1))]
+
+    def read(
+        self, share: RowRange, columns: Sequence[str] | None = None, *, threads: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a range in batches; of the named columns in their order, else of all."""
+        for file, groups in self._groups(lambda start, stop: start < share.stop and stop > share.start):
+            with file.opened() as parquet:
+                for number, start in groups:
+                    for first, batch in self._batches(parquet, number, start, columns, threads=threads):
+                        left, right = max(share.start - first, 0), min(share.stop - first, batch.num_rows)
+                        if left < right:
+                            yield batch.slice(left, right - left)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> pa.Table:
+        """The rows of these numbers, which ascend and differ. Row groups without any of them are not read."""
+        found = []
+        for file, groups in self._groups(lambda start, stop: bool(np.diff(np.searchsorted(rows, (start, stop)))[0])):
+            with file.opened() as parquet:
+                for number, start in groups:
+                    for first, batch in self._batches(parquet, number, start, None, threads=False):
+                        left, right = np.searchsorted(rows, (first, first + batch.num_rows))
+                        if left < right:
+                            found.append(batch.take(pa.array(rows[left:right] - first)))
+        return pa.Table.from_batches(found, schema=self.schema)
+
+    def _groups(self, wanted: Callable[[int, int], bool]) -> Iterator[tuple[SourceFile, list[tuple[int, int]]]]:
+        """Files with their row groups, as (number in the file, first row), that ``wanted`` says to look at, asked with
+        the row range of each.
+        """
+        first = 0
+        for file in self.files:
+            starts = list(accumulate(file.groups, initial=first))
+            chosen = [
+                (number, start)
+                for number, (start, stop) in enumerate(pairwise(starts))
+                if start < stop and wanted(start, stop)
+            ]
+            if chosen:
+                yield file, chosen
+            first = starts[-1]
+
+    def _batches(
+        self, parquet: pq.ParquetFile, group: int, start: int, columns: Sequence[str] | None, *, threads: bool
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The batches of a row group, each with the number of its first row."""
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        number = start
+        for batch in parquet.iter_batches(
+            ROWS_PER_BATCH, row_groups=[group], columns=schema.names, use_threads=threads
+        ):
+            yield number, conform(batch, schema)
+            number += batch.num_rows

@@ -1,0 +1,110 @@
+"""Which bucket each row of a source goes to, as arrays in the driver: pure, the rows themselves stay in their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+
+Numbers = npt.NDArray[np.int64]
+NEW = -1
+"""The bucket of a row whose key the table does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionKeys:
+    """The rows of one partition: their numbers in the source, ascending, and for each the place of its record key in
+    ``keys``, which differ.
+    """
+
+    rows: Numbers
+    places: Numbers
+    keys: pa.Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRows:
+    """Row numbers with their buckets; a row whose key stands in several file groups is there once for each."""
+
+    rows: Numbers
+    buckets: Numbers
+    places: Numbers
+
+
+def by_partition(keys: pa.Table) -> dict[str, PartitionKeys]:
+    """The keys of a source, as ``KeyedSource.keys`` gives them, by partition path."""
+    if not keys.num_rows:
+        return {}
+    encoded = keys.column(PARTITION_PATH).combine_chunks()
+    codes = np.asarray(encoded.indices)
+    order = np.argsort(codes, kind="stable")
+    in_order = keys.column(RECORD_KEY).combine_chunks().take(pa.array(order))
+    names = encoded.dictionary.to_pylist()
+    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    found = {}
+    for number, name in enumerate(names):
+        start, stop = int(bounds[number]), int(bounds[number + 1])
+        distinct = in_order.slice(start, stop - start).dictionary_encode()
+        found[name] = PartitionKeys(
+            rows=order[start:stop], places=np.asarray(distinct.indices).astype(np.int64), keys=distinct.dictionary
+        )
+    return found
+
+
+def place(keys: PartitionKeys, found: Iterable[tuple[int, Numbers]]) -> PlacedRows:
+    """
+    :param found: buckets with the places of the keys that they have.
+    """
+    pairs = list(found)
+    places = np.concatenate([np.zeros(0, np.int64), *(some for _, some in pairs)])
+    buckets = np.concatenate([np.zeros(0, np.int64), *(np.full(len(some), bucket) for bucket, some in pairs)])
+    buckets = buckets[np.argsort(places, kind="stable")]
+    counts = np.bincount(places, minlength=len(keys.keys))
+    first = np.cumsum(counts) - counts
+    times = np.maximum(counts[keys.places], 1)
+    rows, row_places = np.repeat(keys.rows, times), np.repeat(keys.places, times)
+    nth = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+    known = counts[row_places] > 0
+    chosen = np.full(len(rows), NEW, np.int64)
+    chosen[known] = buckets[(first[row_places] + nth)[known]]
+    return PlacedRows(rows=rows, buckets=chosen, places=row_places)
+
+
+def spread_inserts(placed: PlacedRows, shares: Sequence[tuple[int, int]]) -> PlacedRows:
+    """The same with a bucket for every new row; rows of one key stay together.
+
+    :param shares: (bucket, records) of the partition; the last one takes what is beyond their sum.
+    """
+    new = np.flatnonzero(placed.buckets == NEW)
+    if not len(new):
+        return placed
+    by_key = new[np.argsort(placed.places[new], kind="stable")]
+    _, first, key = np.unique(placed.places[by_key], return_index=True, return_inverse=True)
+    bounds = np.cumsum([records for _, records in shares])
+    share = np.minimum(np.searchsorted(bounds, first[key], side="right"), len(shares) - 1)
+    buckets = placed.buckets.copy()
+    buckets[by_key] = np.asarray([bucket for bucket, _ in shares])[share]
+    return PlacedRows(rows=placed.rows, buckets=buckets, places=placed.places)
+
+
+def count_by_bucket(placed: PlacedRows) -> Mapping[int, int]:
+    """Rows by bucket, those that are new under :data:`NEW`."""
+    buckets, counts = np.unique(placed.buckets, return_counts=True)
+    return dict(zip(buckets.tolist(), counts.tolist(), strict=True))
+
+
+def rows_of_tasks(placed: Iterable[PlacedRows], tasks: int) -> list[tuple[Numbers, Numbers]]:
+    """For each task its row numbers and their buckets, sorted by bucket, then by row; those without a bucket go."""
+    some = list(placed)
+    rows = np.concatenate([np.zeros(0, np.int64), *(one.rows for one in some)])
+    buckets = np.concatenate([np.zeros(0, np.int64), *(one.buckets for one in some)])
+    order = np.lexsort((rows, buckets))
+    order = order[buckets[order] != NEW]
+    rows, buckets = rows[order], buckets[order]
+    task = buckets % tasks
+    return [(rows[task == number], buckets[task == number]) for number in range(tasks)]

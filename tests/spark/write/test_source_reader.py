@@ -1,0 +1,103 @@
+"""Sources that the tasks read themselves: the same table as through Spark, and a word on who read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from spark_jobs.core.errors import HudiError
+from spark_jobs.options.choices import SourceReader
+from tests.spark.tables import COW, MOR, SCHEMA, Jobs, row, rows, shown
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+SPARK: dict[str, Any] = {"source_reader": SourceReader.SPARK}
+CHANGES = [
+    row(1, "a", "new", 2),
+    row(1, "a", "newer", 3),
+    row(2, "b", "old", 0),
+    row(3, "c", "moved", 2),
+    {**row(4, "b", "gone", 2), "_hoodie_is_deleted": True},
+    row(100, "a", "n", 1),
+    row(101, "d", "n", 1),
+    row(101, "d", "later", 2),
+]
+INDEXES: dict[str, dict[str, str]] = {
+    "SIMPLE": {},
+    "BLOOM": {},
+    "BUCKET": {"hoodie.bucket.index.num.buckets": "2"},
+    "RECORD_INDEX": {"hoodie.metadata.record.index.enable": "true"},
+}
+
+
+@pytest.mark.parametrize(
+    ("table_type", "index"),
+    [(COW, "SIMPLE"), (COW, "BLOOM"), (COW, "RECORD_INDEX"), (MOR, "SIMPLE"), (MOR, "BUCKET")],
+)
+def test_tasks_write_what_spark_would(spark: SparkSession, tmp_path: Path, table_type: str, index: str) -> None:
+    conf = {"hoodie.index.type": index, **INDEXES[index]}
+    by_tasks = Jobs(spark=spark, path=tmp_path / "tasks", table_type=table_type, conf=conf)
+    by_spark = Jobs(spark=spark, path=tmp_path / "spark", table_type=table_type, conf=conf)
+    changes = CHANGES if index != "RECORD_INDEX" else [one for one in CHANGES if one["v"] != "moved"]
+    for op, batch in (
+        ("insert", rows(range(12))),
+        ("upsert", changes),
+        ("delete", [row(5, "c", "x"), row(999, "a", "x")]),
+    ):
+        one, other = by_tasks.write(op, batch), by_spark.write(op, batch, **SPARK)
+        assert one.extra["source_reader"] == "tasks"
+        assert other.extra["source_reader"] == "spark, as --source-reader asks"
+        assert by_tasks.rows() == by_spark.rows()
+        assert (one.records_in, one.records_out, one.files_out) == (
+            other.records_in,
+            other.records_out,
+            other.files_out,
+        )
+
+
+@pytest.mark.parametrize("op", ["bulk_insert", "insert_overwrite", "insert_overwrite_table"])
+def test_tasks_write_new_file_groups_as_spark_does(spark: SparkSession, tmp_path: Path, op: str) -> None:
+    by_tasks, by_spark = (Jobs(spark=spark, path=tmp_path / name) for name in ("tasks", "spark"))
+    for batch in (rows(range(9)), rows(range(5, 7), "y")):
+        assert by_tasks.write(op, batch).extra["source_reader"] == "tasks"
+        by_spark.write(op, batch, **SPARK)
+        assert by_tasks.rows() == by_spark.rows()
+
+
+def test_a_key_that_moves_partitions_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    conf = {"hoodie.index.type": "RECORD_INDEX", **INDEXES["RECORD_INDEX"]}
+    jobs = Jobs(spark=spark, path=tmp_path / "t", conf=conf)
+    jobs.write("insert", [row(1, "a", "x"), row(2, "a", "x")])
+    jobs.write("upsert", [row(1, "b", "y", 2), row(2, "a", "y", 2)])
+    assert jobs.rows() == shown([row(1, "b", "y", 2), row(2, "a", "y", 2)])
+
+
+def test_an_insert_drops_what_the_table_has(spark: SparkSession, tmp_path: Path) -> None:
+    jobs = Jobs(spark=spark, path=tmp_path / "t", conf={"hoodie.datasource.write.insert.drop.duplicates": "true"})
+    jobs.write("insert", [row(1, "a", "x")])
+    result = jobs.write("insert", [row(1, "a", "y", 2), row(2, "a", "y", 2)])
+    assert result.extra["dropped_duplicates"] == 1
+    assert jobs.rows() == shown([row(1, "a", "x"), row(2, "a", "y", 2)])
+
+
+def test_null_keys_and_bad_partitions_are_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    for op in ("bulk_insert", "upsert"):
+        jobs = Jobs(spark=spark, path=tmp_path / op)
+        with pytest.raises((HudiError, PySparkException), match=r"a record has no value in its key \(id\)"):
+            jobs.write(op, [row(1, "a", "x"), {**row(1, "a", "x"), "id": None}])
+        with pytest.raises((HudiError, PySparkException), match="a value of partition column p"):
+            jobs.write(op, [row(1, "../up", "x")])
+        assert not (tmp_path / op).exists()
+
+
+def test_a_nested_column_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    jobs = Jobs(spark=spark, path=tmp_path / "t")
+    schema = SCHEMA.append(pa.field("tags", pa.list_(pa.string())))
+    table = pa.Table.from_pylist([{**row(1, "a", "x"), "tags": ["t"]}], schema=schema)
+    assert "column tags" in jobs.write("bulk_insert", table).extra["source_reader"]
+    assert jobs.rows() == [{**shown([row(1, "a", "x")])[0], "tags": ["t"]}]

@@ -1,0 +1,143 @@
+"""Parquet sources by row numbers, and which of them may be read without Spark."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.write.direct.choose import parquet_source, reads_alike, same_keys_without_spark
+from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.source import ParquetSource, RowRange
+
+pytestmark = pytest.mark.unit
+
+SCHEMA = pa.schema([("id", pa.string()), ("n", pa.int64())])
+
+
+def written(folder: Path, files: list[int], group: int = 3) -> ParquetSource:
+    """Files of so many rows, numbered through in column ``n``."""
+    urls, first = [], 0
+    for number, rows in enumerate(files):
+        values = range(first, first + rows)
+        table = pa.table({"n": list(values), "id": [f"k{value}" for value in values]}, schema=pa.schema(list(SCHEMA)[::-1]))
+        path = folder / f"{number}.parquet"
+        pq.write_table(table, path, row_group_size=group)
+        urls.append(f"file://{path}")
+        first += rows
+    found = parquet_source(SCHEMA, urls)
+    assert isinstance(found, ParquetSource), found
+    return found
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 40])
+def test_shares_are_even_and_give_every_row_once(tmp_path: Path, count: int) -> None:
+    source = written(tmp_path, [7, 0, 5])
+    shares = source.shares(count)
+    assert max(len_of(one) for one in shares) - min(len_of(one) for one in shares) <= 1
+    assert len(shares) == min(count, 12)
+    rows = [row for share in shares for batch in source.read(share) for row in batch.column("n").to_pylist()]
+    assert rows == list(range(12))
+
+
+def len_of(share: RowRange) -> int:
+    return share.stop - share.start
+
+
+def test_rows_are_taken_by_their_numbers_over_files_and_row_groups(tmp_path: Path) -> None:
+    source = written(tmp_path, [7, 5], group=2)
+    table = source.take(np.array([0, 3, 6, 7, 11]))
+    assert table.schema == SCHEMA
+    assert table.to_pydict() == {"id": ["k0", "k3", "k6", "k7", "k11"], "n": [0, 3, 6, 7, 11]}
+    assert source.take(np.zeros(0, np.int64)).num_rows == 0
+
+
+def test_a_source_that_was_replaced_meanwhile_is_refused(tmp_path: Path) -> None:
+    source = pickle.loads(pickle.dumps(written(tmp_path, [4])))
+    os.unlink(tmp_path / "0.parquet")
+    written(tmp_path, [4])
+    with pytest.raises(StorageError, match="was changed while it was read"):
+        list(source.read(RowRange(0, 4)))
+
+
+def test_keys_come_in_the_order_of_the_rows(tmp_path: Path) -> None:
+    source = written(tmp_path, [3, 2])
+    spec = KeySpec.of(("id",), ("n",), hive_style=True, url_encode=False)
+    keyed = KeyedSource(source=source, spec=spec)
+    assert keyed.keys().to_pydict() == {
+        "_hoodie_record_key": ["k0", "k1", "k2", "k3", "k4"],
+        "_hoodie_partition_path": ["n=0", "n=1", "n=2", "n=3", "n=4"],
+    }
+    assert keyed.take(np.array([1, 4])).to_pydict() == {
+        "_hoodie_record_key": ["k1", "k4"],
+        "_hoodie_partition_path": ["n=1", "n=4"],
+        "id": ["k1", "k4"],
+        "n": [1, 4],
+    }
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted", "alike"),
+    [
+        (pa.int32(), pa.int32(), True),
+        (pa.int32(), pa.int64(), False),
+        (pa.uint32(), pa.int64(), False),
+        (pa.large_string(), pa.string(), True),
+        (pa.dictionary(pa.int32(), pa.string()), pa.string(), True),
+        (pa.binary(), pa.string(), False),
+        (pa.timestamp("ms", "UTC"), pa.timestamp("us", "UTC"), True),
+        (pa.timestamp("us"), pa.timestamp("us"), True),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC"), False),
+        (pa.timestamp("ns"), pa.timestamp("us"), False),  # how pyarrow has the INT96 of older writers
+        (pa.decimal128(9, 2), pa.decimal128(9, 2), True),
+        (pa.decimal128(9, 2), pa.decimal128(10, 2), False),
+        (pa.list_(pa.int32()), pa.list_(pa.int32()), False),
+    ],
+)
+def test_types_that_spark_and_arrow_read_alike(stored: pa.DataType, wanted: pa.DataType, alike: bool) -> None:
+    assert reads_alike(stored, wanted) is alike
+
+
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        ({"org.apache.spark.legacyDateTime": ""}, "Julian"),
+        ({"org.apache.spark.version": "2.4.8"}, "Julian"),
+        ({"org.apache.spark.version": "3.5.1"}, None),
+    ],
+)
+def test_files_of_the_old_calendar_are_left_to_spark(tmp_path: Path, metadata: dict[str, str], why: str | None) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"id": ["a"], "n": [1]}).replace_schema_metadata(metadata), path)
+    found = parquet_source(SCHEMA, [str(path)])
+    assert (why in found) if why else isinstance(found, ParquetSource)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [("s3://b/a.parquet", "no storage"), ("{tmp}/none.parquet", "is gone"), ("{tmp}/text.parquet", "not readable")],
+)
+def test_what_cannot_be_opened_is_left_to_spark(tmp_path: Path, url: str, why: str) -> None:
+    (tmp_path / "text.parquet").write_text("no Parquet")
+    found = parquet_source(SCHEMA, [url.format(tmp=tmp_path)])
+    assert isinstance(found, str)
+    assert why in found
+
+
+def test_a_column_that_a_file_lacks_is_left_to_spark(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ["a"]}), tmp_path / "a.parquet")
+    assert "has no column n" in str(parquet_source(SCHEMA, [str(tmp_path / "a.parquet")]))
+
+
+def test_floating_point_keys_are_left_to_spark() -> None:
+    schema = pa.schema([("id", pa.float64()), ("p", pa.string())])
+    spec = KeySpec.of(("id",), ("p",), hive_style=False, url_encode=False)
+    assert not same_keys_without_spark(spec, schema, virtual=False)
+    assert same_keys_without_spark(spec, schema, virtual=True)
