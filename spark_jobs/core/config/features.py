@@ -13,7 +13,6 @@ def _unreadable(config: TableConfig) -> dict[str, bool]:
     return {
         f"{keys.BASE_FILE_FORMAT.name} other than PARQUET": keys.BASE_FILE_FORMAT.of(values)
         is not keys.BaseFileFormat.PARQUET,
-        f"{keys.DROP_PARTITION_COLUMNS.name}=true": keys.DROP_PARTITION_COLUMNS.of(values),
     }
 
 
@@ -31,6 +30,7 @@ def refuse_unwritable(config: TableConfig) -> None:
     """
     refuse_old_version(config)
     only_read = {
+        f"{keys.DROP_PARTITION_COLUMNS.name}=true": keys.DROP_PARTITION_COLUMNS.of(config.properties),
         f"{keys.CDC_ENABLED.name}=true": keys.CDC_ENABLED.of(config.properties),
         keys.BOOTSTRAP_BASE_PATH.name: keys.BOOTSTRAP_BASE_PATH.of(config.properties) != "",
     }

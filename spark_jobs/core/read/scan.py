@@ -22,6 +22,7 @@ from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
+from spark_jobs.core.read.path_values import PathValues
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.conform import has_form_of
@@ -69,8 +70,8 @@ class Scan:
 
     @property
     def full_schema(self) -> pa.Schema:
-        """Meta columns first, then the table's own."""
-        return with_meta_fields(arrow_schema_of(self.avro_schema))
+        """Meta columns first, then the table's own; at the end those that only partition paths have."""
+        return PathValues.of(self.config).added_to(with_meta_fields(arrow_schema_of(self.avro_schema)))
 
     @property
     def schema(self) -> pa.Schema:
@@ -95,6 +96,7 @@ class Scan:
             evolution=self.evolution,
             virtual_keys=virtual_keys_of(self.config),
             bootstrap=BootstrapReader.of(self.storage, self.base_path, self.config),
+            path_values=PathValues.of(self.config),
         )
 
     def slices(self) -> list[FileSlice]:

@@ -16,6 +16,7 @@ from spark_jobs.core.merge.log_changes import fold_log
 from spark_jobs.core.merge.payload import Payload
 from spark_jobs.core.merge.with_base import BaseMerge
 from spark_jobs.core.read.bootstrap import BootstrapReader
+from spark_jobs.core.read.path_values import NO_PATH_VALUES, PathValues
 from spark_jobs.core.schema.conform import conform, stored_names
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, RECORD_KEY
@@ -38,6 +39,7 @@ class SliceReader:
     evolution: SchemaEvolution | None = None
     bootstrap: BootstrapReader | None = None
     optimized_scan: bool = False
+    path_values: PathValues = NO_PATH_VALUES
 
     def survey_logs(self, file_slice: FileSlice, instants: Callable[[str], bool] | None = None) -> LogSurvey:
         """The blocks of the slice's logs that count, their contents unread, and what was met on the way."""
@@ -54,7 +56,16 @@ class SliceReader:
 
         :param columns: names, all without them; the columns that merging needs are read besides, and dropped.
         """
-        wanted = self.schema.names if columns is None else list(columns)
+        names = self.schema.names if columns is None else list(columns)
+        wanted = self.path_values.stored(names)
+        if len(wanted) == len(names):
+            yield from self._read(file_slice, wanted)
+            return
+        schema = pa.schema([self.schema.field(name) for name in names])
+        for batch in self._read(file_slice, wanted or [RECORD_KEY]):  # of no column a batch does not count its rows
+            yield self.path_values.add(batch, file_slice.partition, schema)
+
+    def _read(self, file_slice: FileSlice, wanted: list[str]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([self.schema.field(name) for name in wanted])
         if not file_slice.log_files:
             yield from self._read_base(file_slice, schema)

@@ -138,9 +138,9 @@ def test_queries_that_can_not_be(table: HudiTable, tmp_path: Path) -> None:
     complete(keyless, start(keyless, T1), [])
     with pytest.raises(ConfigError, match=r"populate\.meta\.fields=false: its rows don't say when they were written"):
         keyless.refreshed().scan(query="incremental", begin="000").to_arrow()
-    narrow = new_table(str(tmp_path / "narrow"), properties={"hoodie.datasource.write.drop.partition.columns": "true"})
+    narrow = new_table(str(tmp_path / "narrow"), properties={"hoodie.table.base.file.format": "ORC"})
     complete(narrow, start(narrow, T1), [])
-    with pytest.raises(UnsupportedTableError, match=r"hoodie\.datasource\.write\.drop\.partition\.columns=true"):
+    with pytest.raises(UnsupportedTableError, match=r"hoodie\.table\.base\.file\.format other than PARQUET"):
         narrow.refreshed().scan().to_arrow()
 
 
