@@ -1,0 +1,49 @@
+"""Which payload a write goes by: what was given, what the table says, and where the two must agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.merge.payload import OVERWRITE, payload_of
+from spark_jobs.core.merge.payloads.fields import OverwriteNonDefaults
+from spark_jobs.core.table import HudiTable
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.write.config import WriteConfig, resolve
+from tests.unit.core.support import new_table
+
+pytestmark = pytest.mark.unit
+
+MODEL = "org.apache.hudi.common.model."
+PARTIAL, NON_DEFAULTS = MODEL + "PartialUpdateAvroPayload", MODEL + "OverwriteNonDefaultsWithLatestAvroPayload"
+
+
+def resolved(path: Path, table: HudiTable, **conf: str) -> WriteConfig:
+    given = {name.replace("_", "."): value for name, value in conf.items()}
+    return resolve(IngestOptions(base_path=str(path), hoodie_conf=tuple(given.items())), table)
+
+
+def test_a_table_with_logs_says_which(tmp_path: Path) -> None:
+    table = new_table(str(tmp_path / "t"), payload_class=PARTIAL)
+    assert resolved(tmp_path / "t", table).payload == payload_of(PARTIAL)
+    assert resolved(tmp_path / "t", table, hoodie_datasource_write_payload_class=PARTIAL).payload == payload_of(PARTIAL)
+    with pytest.raises(ConfigError, match=r"payload\.class.*OverwriteNonDefaults"):
+        resolved(tmp_path / "t", table, hoodie_datasource_write_payload_class=NON_DEFAULTS)
+    with pytest.raises(ConfigError, match="COPY_ON_WRITE tables alone"):
+        resolved(tmp_path / "t", table, pyhudi_payload_function="json:loads")
+
+
+def test_of_a_table_without_logs_every_write_says_its_own(tmp_path: Path) -> None:
+    table = new_table(str(tmp_path / "t"), merge_on_read=False)
+    assert resolved(tmp_path / "t", table).payload is OVERWRITE
+    config = resolved(tmp_path / "t", table, hoodie_datasource_write_payload_class=NON_DEFAULTS)
+    avro = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "int", "default": 7}]}
+    assert config.payload_with(avro) == OverwriteNonDefaults(defaults={"n": 7})
+    with pytest.raises(UnsupportedTableError, match="MySqlDebeziumAvroPayload is not supported"):
+        resolved(
+            tmp_path / "t",
+            table,
+            hoodie_datasource_write_payload_class=MODEL + "debezium.MySqlDebeziumAvroPayload",
+        )
