@@ -222,11 +222,25 @@ def _cells_of(reader: HFileReader, wanted: pa.Array[Any] | None) -> Cells:
     if wanted is None:
         return reader.read_all()
     if len(wanted) < reader.trailer.data_index_count:
-        parts = list(reader.lookup(wanted.to_pylist()))
-    else:
-        parts = [_filtered(cells, wanted) for cells in reader.arrays()]
-    keys, values = [one.keys for one in parts], [one.values for one in parts]
-    return Cells(pa.concat_arrays([*keys, pa.array([], _KIND)]), pa.concat_arrays([*values, pa.array([], _KIND)]))
+        return _joined(list(reader.lookup(wanted.to_pylist())))
+    found: list[Cells] = []
+    held: list[Cells] = []
+    count = 0
+    for cells in reader.arrays():
+        held.append(cells)
+        count += len(cells.keys)
+        if count >= len(wanted):  # a look at all wanted keys pays only for as many cells
+            found.append(_filtered(_joined(held), wanted))
+            held, count = [], 0
+    return _joined([*found, _filtered(_joined(held), wanted)])
+
+
+def _joined(parts: list[Cells]) -> Cells:
+    nothing = pa.array([], _KIND)
+    return Cells(
+        pa.concat_arrays([nothing, *(one.keys for one in parts)]),
+        pa.concat_arrays([nothing, *(one.values for one in parts)]),
+    )
 
 
 def _filtered(cells: Cells, wanted: pa.Array[Any]) -> Cells:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,12 +12,17 @@ import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
+from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.write import tasks
 from spark_jobs.write.tasks import RecordRules
 from tests.faults import local_table as local
 from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
@@ -66,13 +72,13 @@ def upsert(path: Path, first: int, number: int) -> str:
     return local.write(path, local.batch(first, 10, f"v{number}", number), f"k{number}")
 
 
-def delete(path: Path, first: int, count: int, key: str) -> str:
+def delete(path: Path, first: int, count: int, key: str, ts: int = 9) -> str:
     """Delete the records ``first`` to ``first + count``."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
             local, "RecordRules", lambda combine, all_deleted: RecordRules(combine=combine, all_deleted=True)
         )
-        return local.write(path, local.batch(first, count, "", 9), key)
+        return local.write(path, local.batch(first, count, "", ts), key)
 
 
 def maintain(path: Path, after: int) -> None:
@@ -124,6 +130,52 @@ def test_a_deleted_record_is_forgotten(path: Path) -> None:
     index = index_of(path)
     assert index.locations(pa.array(["0", "3"])).num_rows == 0
     assert index.locations(pa.array(["3", "4"])).column("key").to_pylist() == ["4"]
+
+
+def test_a_late_delete_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A delete with an ordering value below that of a record that the logs have."""
+    for key, value in {"hoodie.metadata.enable": "true", ENABLE: "true"}.items():
+        monkeypatch.setitem(local.AT_ONCE, key, value)
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    upsert(path, 0, 1)
+    local.write(path, local.batch(0, 4, "newer", 20), "newer")
+    with monkeypatch.context() as patched:
+        with_ordering = partial(_append_with_ordering, tasks.append_changes)
+        patched.setattr(tasks, "append_changes", with_ordering)
+        delete(path, 2, 4, "late", ts=10)
+    assert [row[2] for row in local.rows_of(path)] == [0, 1, 2, 3, 6, 7, 8, 9]
+    assert agrees(path)
+
+
+def _append_with_ordering(append: Callable[..., list[WriteStat]], *args: object, **_: object) -> list[WriteStat]:
+    return append(*args, hard_deletes=False)
+
+
+def test_replaced_file_groups_take_their_records(path: Path) -> None:
+    """All of them, but for those that the same commit puts elsewhere."""
+    upsert(path, 0, 1)
+    table = HudiTable.open(str(path))
+    writer = table.transaction_settings(local.AT_ONCE).metadata_writer
+    assert isinstance(writer, UpdatingMetadataWriter)
+    source = writer.source_of(MetadataPartition.RECORD_INDEX, metadata_table_of(path))
+    (gone,) = table.file_slices("a")
+    (other,) = table.file_slices("b")
+    instant = Instant("29990101000000000", Action.REPLACE_COMMIT, State.INFLIGHT)
+    replaced = {"a": (gone.file_id, "another one that is long gone")}
+    for stats, deleted in (
+        ((), ["0", "2", "4", "6", "8"]),
+        ((WriteStat(file_id="new", path=gone.paths[0], partition_path="x"),), []),
+        ((WriteStat(file_id="new", path=other.paths[0], partition_path="x"),), ["0", "2", "4", "6", "8"]),
+    ):
+        metadata = CommitMetadata(
+            write_stats=stats, operation_type=OperationType.INSERT_OVERWRITE, replaced_file_ids=replaced
+        )
+        changes = source.changes(instant, metadata.encode())
+        assert sorted(changes.deleted.cast(pa.string()).to_pylist()) == deleted
+        assert len(changes.keys) == 5 * len(stats)
+    compaction = CommitMetadata(operation_type=OperationType.COMPACT, replaced_file_ids=replaced)
+    assert source.changes(instant, compaction.encode()).is_empty
 
 
 def test_updates_leave_the_instant_of_the_insert(path: Path) -> None:
