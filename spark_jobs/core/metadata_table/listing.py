@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.names import join
-from spark_jobs.core.metadata_table.layout import identifier_of, partition_of
-from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries
-from spark_jobs.core.metadata_table.scan import read_file_records
+from spark_jobs.core.metadata_table.layout import MetadataPartition, identifier_of, partition_of
+from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, RAW_FILES, RawEntries
+from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -36,7 +36,7 @@ class MetadataListing:
         records = self._read([ALL_PARTITIONS])
         if records is None or ALL_PARTITIONS not in records:
             return self.fallback.partitions()
-        live = (name for name, entry in records[ALL_PARTITIONS].items() if not entry.is_deleted)
+        live = (name for name, entry in records[ALL_PARTITIONS].items() if not entry["isDeleted"])
         return sorted(partition_of(name) for name in live)
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
@@ -46,17 +46,33 @@ class MetadataListing:
             yield from self.fallback.files(wanted)
             return
         for partition in wanted:
-            for name, entry in sorted(records.get(identifier_of(partition), {}).items()):
-                if not entry.is_deleted:
-                    yield partition, self._status(partition, name, entry.size)
+            for name, entry in sorted(_live(partition, records).items()):
+                yield partition, self._status(partition, name, entry["size"])
 
-    def _read(self, keys: Collection[str]) -> Mapping[str, FileEntries] | None:
+    def names(self, partitions: Iterable[str]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+        wanted = list(partitions)
+        records = self._read([identifier_of(partition) for partition in wanted])
+        if records is None:
+            yield from self.fallback.names(wanted)
+            return
+        for partition in wanted:
+            live = _live(partition, records)
+            yield partition, list(live), [entry["size"] for entry in live.values()]
+
+    def _read(self, keys: Collection[str]) -> Mapping[str, RawEntries] | None:
         try:
             table = MetadataTable.open(self.storage, self.base_path, self.timeline, self.clock)
-            return read_file_records(table, keys)
+            return read_records(table, MetadataPartition.FILES, RAW_FILES, keys)
         except StorageError:
             return None
 
     def _status(self, partition: str, name: str, size: int) -> FileStatus:
         path = f"{self.base_path}/{join(partition, name)}"
         return FileStatus(path=path, size=size, modified_ms=0, is_directory=False, etag="")
+
+
+def _live(partition: str, records: Mapping[str, RawEntries]) -> RawEntries:
+    entries = records.get(identifier_of(partition), {})
+    if True not in [entry["isDeleted"] for entry in entries.values()]:
+        return entries
+    return {name: entry for name, entry in entries.items() if not entry["isDeleted"]}

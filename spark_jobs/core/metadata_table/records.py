@@ -77,10 +77,41 @@ def _to_avro(key: str, entries: FileEntries) -> Mapping[str, Any]:
 
 
 def _from_avro(record: Mapping[str, Any], where: str) -> FileEntries:
-    if record.get("type") not in (PARTITION_LIST_TYPE, FILE_LIST_TYPE):
-        raise CorruptTableError(f"{where} has a record of type {record.get('type')} among files", where=where)
-    entries: Mapping[str, Mapping[str, Any]] = record.get("filesystemMetadata") or {}
+    entries = _raw_from_avro(record, where)
     return {name: FileEntry(int(one["size"]), bool(one["isDeleted"])) for name, one in entries.items()}
 
 
 FILES: Codec[FileEntries] = Codec(_to_avro, _from_avro, merge_entries)
+
+
+RawEntries = Mapping[str, Mapping[str, Any]]
+"""As Avro gives them, ``size`` and ``isDeleted`` by name: for listings, which have no use for 100,000 values more."""
+
+
+def _merge_raw(older: RawEntries, newer: RawEntries) -> RawEntries:
+    """As :func:`merge_entries`."""
+    merged = dict(older)
+    for name, entry in newer.items():
+        known = merged.get(name)
+        if known is None or known["isDeleted"]:
+            merged[name] = entry
+        elif entry["isDeleted"]:
+            del merged[name]
+        elif entry["size"] > known["size"]:
+            merged[name] = entry
+    return merged
+
+
+def _raw_to_avro(key: str, entries: RawEntries) -> Mapping[str, Any]:
+    kind = PARTITION_LIST_TYPE if key == ALL_PARTITIONS else FILE_LIST_TYPE
+    return {"type": kind, "filesystemMetadata": dict(sorted(entries.items()))}
+
+
+def _raw_from_avro(record: Mapping[str, Any], where: str) -> RawEntries:
+    if record.get("type") not in (PARTITION_LIST_TYPE, FILE_LIST_TYPE):
+        raise CorruptTableError(f"{where} has a record of type {record.get('type')} among files", where=where)
+    entries: RawEntries = record.get("filesystemMetadata") or {}
+    return entries
+
+
+RAW_FILES: Codec[RawEntries] = Codec(_raw_to_avro, _raw_from_avro, _merge_raw)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from spark_jobs.core.files.names import BaseFileName, LogFileName, join
 
 
-@dataclass(frozen=True, slots=True)
-class BaseFile:
+class BaseFile(NamedTuple):
     """A base file of a slice; ``size`` in bytes, ``partition`` relative to the base path."""
 
     partition: str
@@ -20,8 +20,7 @@ class BaseFile:
         return join(self.partition, str(self.name))
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(NamedTuple):
     """A log file of a slice; ``size`` in bytes as the storage lists it."""
 
     partition: str

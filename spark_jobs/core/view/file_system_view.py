@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.view.collector import collector_paused
 from spark_jobs.core.view.file_slice import BaseFile, FileGroup, FileSlice, LogFile
+from spark_jobs.core.view.grouping import GroupFiles, Groups, RawBase, RawLog, sort_into_groups
+from spark_jobs.core.view.grouping import GroupKey as GroupKey
+from spark_jobs.core.view.listing import by_partition
 from spark_jobs.core.view.visibility import Visibility
 
-GroupKey = tuple[str, str]
+_new = tuple.__new__
+"""Makes a named tuple without a detour by its arguments, half of the time for the hundred thousand of a large table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,27 +31,37 @@ class PendingServices:
     """By completed replace commits."""
 
 
-@dataclass(frozen=True, slots=True)
 class FileSystemView:
-    """The slices of the partitions that were listed, as one reader sees them."""
+    """The slices of the partitions that were listed, as one reader sees them.
 
-    groups: tuple[FileGroup, ...]
-    visibility: Visibility
-    log_versions: Mapping[tuple[str, str, str], int]
-    """(partition, file id, base instant) -> the highest log version on storage, seen or not."""
+    :param log_versions: (partition, file id, base instant) -> the highest log version on storage, seen or not.
+    """
+
+    def __init__(
+        self,
+        groups: tuple[FileGroup, ...],
+        visibility: Visibility,
+        log_versions: Mapping[tuple[str, str, str], int],
+    ) -> None:
+        self.visibility = visibility
+        self._groups = groups
+        self._log_versions = log_versions
+
+    @property
+    def groups(self) -> tuple[FileGroup, ...]:
+        """With every visible slice, replaced groups included."""
+        return self._groups
+
+    @property
+    def log_versions(self) -> Mapping[tuple[str, str, str], int]:
+        return self._log_versions
 
     def all_groups(self) -> tuple[FileGroup, ...]:
-        """With every visible slice, replaced groups included."""
         return self.groups
 
     def live_groups(self) -> tuple[FileGroup, ...]:
         """Groups not replaced at the reader's moment."""
-        until = self.visibility.until
-        return tuple(
-            group
-            for group in self.groups
-            if group.replaced_at is None or (until is not None and group.replaced_at > until)
-        )
+        return tuple(group for group in self.groups if is_live(group.replaced_at, self.visibility))
 
     def latest_slices(self) -> tuple[FileSlice, ...]:
         """The newest slice of each live group; the logs of a pending compaction come on top of the slice before it."""
@@ -59,18 +76,120 @@ class FileSystemView:
         return tuple(base for base in found if base is not None)
 
 
+def is_live(replaced_at: str | None, visibility: Visibility) -> bool:
+    """Whether a group was not replaced yet at the reader's moment."""
+    return replaced_at is None or (visibility.until is not None and replaced_at > visibility.until)
+
+
 def merged_slice(group: FileGroup) -> FileSlice | None:
     """What a reader merges: below a pending compaction the slice before it, then the logs written since it was
     planned.
     """
-    slices = [one for one in group.slices if not one.is_empty]
-    if not slices:
-        return None
-    newest = slices[0]
-    pending = group.pending_compaction
-    if pending is None or newest.base_instant != pending or newest.base_file is not None or len(slices) < 2:
+    return _merged((one for one in group.slices if not one.is_empty), group.pending_compaction)
+
+
+def _merged(newest_first: Iterator[FileSlice], pending: str | None) -> FileSlice | None:
+    newest = next(newest_first, None)
+    if newest is None or pending is None or newest.base_instant != pending or newest.base_file is not None:
         return newest
-    return replace(slices[1], log_files=slices[1].log_files + newest.log_files)
+    below = next(newest_first, None)
+    return newest if below is None else replace(below, log_files=below.log_files + newest.log_files)
+
+
+class ListedView(FileSystemView):
+    """A view that makes its values when they are asked for: most readers want the latest slices alone."""
+
+    def __init__(self, listed: Groups, visibility: Visibility, services: PendingServices) -> None:
+        self.visibility = visibility
+        self._listed = listed
+        self._services = services
+        self._seen: dict[str, bool] = {}
+
+    @cached_property
+    def groups(self) -> tuple[FileGroup, ...]:
+        with collector_paused():
+            made = (self._group(key, files) for key, files in sorted(self._listed.files.items(), key=itemgetter(0)))
+            return tuple(group for group in made if group.slices)
+
+    @cached_property
+    def log_versions(self) -> Mapping[tuple[str, str, str], int]:
+        found = {}
+        for (partition, file_id), files in self._listed.files.items():
+            for instant, logs in files.logs.items():
+                found[(partition, file_id, instant)] = max(logs)[0]
+        for (group, instant), version in self._listed.change_data.items():
+            key = (*group, instant)
+            found[key] = max(version, found.get(key, 0))
+        return found
+
+    def latest_slices(self) -> tuple[FileSlice, ...]:
+        with collector_paused():
+            return tuple(self._latest())
+
+    def _latest(self) -> Iterator[FileSlice]:
+        compaction, replaced, sees = self._services.compaction, self._services.replaced, self._sees
+        for key, files in sorted(self._listed.files.items(), key=itemgetter(0)):
+            if key in replaced and not is_live(replaced[key], self.visibility):
+                continue
+            if key in compaction:
+                merged = _merged(self._slices(key, files, compaction[key]), compaction[key])
+                if merged is not None:
+                    yield merged
+                continue
+            seen = [instant for instant in {**files.bases, **files.logs} if sees(instant)]
+            if seen:
+                newest = max(seen)
+                yield _file_slice(key, newest, files.bases.get(newest), files.logs.get(newest, ()))
+
+    def _group(self, key: GroupKey, files: GroupFiles) -> FileGroup:
+        pending = self._services.compaction.get(key)
+        return FileGroup(
+            partition=key[0],
+            file_id=key[1],
+            slices=tuple(self._slices(key, files, pending)),
+            pending_compaction=pending,
+            replaced_at=self._services.replaced.get(key),
+        )
+
+    def _slices(self, key: GroupKey, files: GroupFiles, pending: str | None) -> Iterator[FileSlice]:
+        """Newest first."""
+        until = self.visibility.until
+        for instant in sorted(files.bases.keys() | files.logs.keys(), reverse=True):
+            is_seen = self._sees(instant)
+            is_planned = instant == pending and (until is None or instant <= until)
+            raw = files.bases.get(instant) if is_seen and instant != pending else None
+            # logs on a base instant that never completed hold nothing but blocks of it, unless a plan made it
+            logs = files.logs.get(instant, ()) if is_seen or is_planned else ()
+            if raw is not None or logs:
+                yield _file_slice(key, instant, raw, logs)
+
+    def _sees(self, instant: str) -> bool:
+        """Each instant is judged once."""
+        found = self._seen.get(instant)
+        if found is None:
+            found = self._seen[instant] = self.visibility.sees(instant)
+        return found
+
+
+def _file_slice(key: GroupKey, instant: str, raw: RawBase | None, logs: Sequence[RawLog]) -> FileSlice:
+    partition, file_id = key
+    return FileSlice(
+        partition=partition,
+        file_id=file_id,
+        base_instant=instant,
+        base_file=None if raw is None else _base_file(partition, file_id, instant, raw),
+        log_files=tuple(
+            [
+                _new(LogFile, (partition, _new(LogFileName, (file_id, instant, version, token or None, False)), size))
+                for version, token, size in sorted(logs)
+            ]
+        ),
+    )
+
+
+def _base_file(partition: str, file_id: str, instant: str, raw: RawBase) -> BaseFile:
+    token, extension, size = raw
+    return _new(BaseFile, (partition, _new(BaseFileName, (file_id, token, instant, extension)), size))
 
 
 def build_view(
@@ -79,7 +198,17 @@ def build_view(
     services: PendingServices,
     written_by: Callable[[str], frozenset[str] | None] = lambda instant: None,
 ) -> FileSystemView:
-    """Group a listing of (partition, file) into slices.
+    """:func:`group_files` of a listing of (partition, file)."""
+    return group_files(by_partition(files), visibility, services, written_by)
+
+
+def group_files(
+    files: Iterable[tuple[str, Sequence[str], Sequence[int]]],
+    visibility: Visibility,
+    services: PendingServices,
+    written_by: Callable[[str], frozenset[str] | None] = lambda instant: None,
+) -> FileSystemView:
+    """Group (partition, file names, their bytes) into slices.
 
     Files of instants that are not completed, and base files of pending compactions or clusterings, are not seen; files
     with other names are passed over.
@@ -88,32 +217,15 @@ def build_view(
         only where there are several base files of one slice, left by attempts of a task that outlived the commit.
     :raises CorruptTableError: several base files of one slice, and none that its commit names.
     """
-    bases: dict[GroupKey, dict[str, BaseFile]] = {}
-    rivals: dict[tuple[GroupKey, str], list[BaseFile]] = {}
-    logs: dict[GroupKey, dict[str, list[LogFile]]] = {}
-    versions: dict[tuple[str, str, str], int] = {}
-    for partition, status in files:
-        base_name = parse_base_file_name(status.name)
-        if base_name is not None:
-            base, key = BaseFile(partition, base_name, status.size), (partition, base_name.file_id)
-            first = bases.setdefault(key, {}).setdefault(base_name.instant, base)
-            if first is not base:
-                rivals.setdefault((key, base_name.instant), [first]).append(base)
-            continue
-        log_name = parse_log_file_name(status.name)
-        if log_name is None:
-            continue
-        version_key = (partition, log_name.file_id, log_name.base_instant)
-        versions[version_key] = max(log_name.version, versions.get(version_key, 0))
-        if not log_name.is_cdc:
-            by_instant = logs.setdefault((partition, log_name.file_id), {})
-            by_instant.setdefault(log_name.base_instant, []).append(LogFile(partition, log_name, status.size))
-    for (key, instant), several in rivals.items():
+    with collector_paused():
+        found = sort_into_groups(files)
+    for (key, instant), others in found.rivals.items():
         if visibility.is_completed(instant):
-            bases[key][instant] = _the_committed_one(instant, several, written_by)
-    keys = sorted(bases.keys() | logs.keys())
-    groups = (_group(key, bases.get(key, {}), logs.get(key, {}), visibility, services) for key in keys)
-    return FileSystemView(tuple(group for group in groups if group.slices), visibility, versions)
+            several = [found.files[key].bases[instant], *others]
+            named = [_base_file(*key, instant, raw) for raw in several]
+            chosen = _the_committed_one(instant, named, written_by)
+            found.files[key].bases[instant] = several[named.index(chosen)]
+    return ListedView(found, visibility, services)
 
 
 def _the_committed_one(
@@ -129,33 +241,3 @@ def _the_committed_one(
             instant=instant,
         )
     return named[0]
-
-
-def _group(
-    key: GroupKey,
-    bases: Mapping[str, BaseFile],
-    logs: Mapping[str, list[LogFile]],
-    visibility: Visibility,
-    services: PendingServices,
-) -> FileGroup:
-    partition, file_id = key
-    pending = services.compaction.get(key)
-    slices = []
-    for instant in sorted(bases.keys() | logs.keys(), reverse=True):
-        is_planned = instant == pending and (visibility.until is None or instant <= visibility.until)
-        base = bases.get(instant) if visibility.sees(instant) and instant != pending else None
-        own_logs = logs.get(instant, [])
-        # logs on a base instant that never completed hold nothing but blocks of that instant, unless a plan made it
-        in_sight = visibility.sees(instant) or is_planned
-        ordered = tuple(sorted(own_logs, key=lambda log: log.name.order)) if in_sight else ()
-        if base is not None or ordered:
-            slices.append(
-                FileSlice(partition=partition, file_id=file_id, base_instant=instant, base_file=base, log_files=ordered)
-            )
-    return FileGroup(
-        partition=partition,
-        file_id=file_id,
-        slices=tuple(slices),
-        pending_compaction=pending,
-        replaced_at=services.replaced.get(key),
-    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Protocol
 
 from spark_jobs.core.files.partition_metafile import list_partitions
@@ -19,6 +21,10 @@ class Listing(Protocol):
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
         """(partition, file) of some partitions, partition by partition; one that does not exist has no files."""
+        ...
+
+    def names(self, partitions: Iterable[str]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+        """The same by partition, as file names and their bytes, which is all that a view asks."""
         ...
 
 
@@ -38,3 +44,13 @@ class StorageListing:
             for status in self.storage.list(path):
                 if not status.is_directory:
                     yield partition, status
+
+    def names(self, partitions: Iterable[str]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+        return by_partition(self.files(partitions))
+
+
+def by_partition(files: Iterable[tuple[str, FileStatus]]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+    """Names and bytes of a listing of (partition, file); a partition whose files don't come together comes again."""
+    for partition, some in groupby(files, key=itemgetter(0)):
+        found = [status for _, status in some]
+        yield partition, [status.name for status in found], [status.size for status in found]

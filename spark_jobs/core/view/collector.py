@@ -1,0 +1,26 @@
+"""Python's garbage collector out of the way while hundreds of thousands of values are made."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Values come and none goes: the collector would look through them all, again and again.
+
+    What was made counts as old at once: else the first allocation behind would look through all of it. Where somebody
+    keeps objects frozen (``gc.freeze``), it does so all the same.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            if gc.get_freeze_count() == 0:
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
