@@ -50,7 +50,11 @@ class Codec(Generic[R]):
 
         :raises CorruptTableError: it is no record of this partition.
         """
-        return self.from_avro(_decode(value, schema_json, where), where)
+        record = _decode(value, schema_json, where)
+        try:
+            return self.from_avro(record, where)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise CorruptTableError(f"{where} holds no record of its partition ({error!r})", where=where) from error
 
 
 def _decode(value: bytes, schema_json: str, where: str) -> dict[str, Any]:

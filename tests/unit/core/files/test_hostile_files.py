@@ -38,6 +38,8 @@ from spark_jobs.core.files.partition_metafile import list_partitions
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, StoredBloomFilter, read_footer_filter
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
+from spark_jobs.core.metadata_table.record_cells import RECORD_LOCATIONS, RecordLocation
+from spark_jobs.core.metadata_table.record_locations import RecordIndexShard
 from spark_jobs.core.metadata_table.records import FILES, FileEntry
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
 from spark_jobs.core.read.table_schema import schema_of_file
@@ -147,6 +149,19 @@ def heartbeat(folder: Path) -> None:
     read_pulse(STORAGE, str(folder), T, HeartbeatSettings(interval_ms=1000, misses=2), SYSTEM_CLOCK)
 
 
+def record_index(path: Path) -> None:
+    shard = RecordIndexShard(storage=STORAGE, base_path=str(path), logs=())
+    shard.read_all()
+    shard.locations(pa.array(["1", "x"]))
+
+
+def records_by_schema(data: bytes) -> None:
+    for codec in (FILES, COLUMN_STATS, BLOOM_FILTERS, RECORD_LOCATIONS):
+        for start in range(6):
+            with suppress(HudiError):
+                codec.decode(bytes([2 * start]) * 40, data.decode("utf-8", "replace"), "x")
+
+
 def lock(folder: Path) -> None:
     TableLock(STORAGE, LockSettings(path=str(folder / "lock"), wait_ms=0, expire_ms=0), SYSTEM_CLOCK).acquire()
 
@@ -180,6 +195,7 @@ def properties_with(data: bytes) -> bytes:
 
 
 OWNER = json.dumps({"owner": this_process().to_json(), "token": "t", "idempotencyKey": None}).encode()
+LOCATION = RecordLocation(partition="p", file_id="0a1b2c3d-0000-4000-8000-000000000000-0", instant=T)
 STATS = ColumnStats(file_name="f", column="c", low=Wrapped("LongWrapper", 1), high=Wrapped("StringWrapper", "x"))
 FILTER = StoredBloomFilter(kind=SIMPLE, instant=T, text=b"AAAA")
 DDL = (
@@ -245,8 +261,16 @@ PARSERS: dict[str, Parser] = {
         parse=lambda data: BLOOM_FILTERS.decode(data, STORED_TEXT, "x"),
         seeds=lambda: [BLOOM_FILTERS.encode("k", FILTER)],
     ),
+    "record locations": Parser(
+        parse=lambda data: RECORD_LOCATIONS.decode(data, STORED_TEXT, "x"),
+        seeds=lambda: [RECORD_LOCATIONS.encode("k", LOCATION)],
+    ),
+    "record index": Parser(
+        parse=at("record_index/x.hfile", lambda folder: record_index(folder / "record_index" / "x.hfile")),
+        seeds=lambda: [_record_cells()],
+    ),
     "schema of records": Parser(
-        parse=lambda data: FILES.decode(b"\0" * 9, data.decode("utf-8", "replace"), "x"),
+        parse=records_by_schema,
         seeds=lambda: [STORED_TEXT.encode()],
     ),
     "Avro schema": Parser(parse=lambda data: arrow_schema_of(as_json(data)), seeds=lambda: [_avro_schema()]),
@@ -306,6 +330,13 @@ def _parquet() -> bytes:
 def _avro_schema() -> bytes:
     block = next(iter(read_blocks(members("log_tables/logs_avro", ".log.1_")[0])))
     return block.schema_json.encode()
+
+
+@cache
+def _record_cells() -> bytes:
+    """A block of Hudi's, which has the form of a base file."""
+    logs = (read_blocks(data) for data in members("metadata_tables/indexed_cow", ".record-index-0000-0_"))
+    return next(one.read_content() for log in logs for one in log if one.type is BlockType.HFILE_DATA_BLOCK)
 
 
 @cache
