@@ -1,0 +1,136 @@
+"""Archival, rollback of completed writes, savepoints and restore, broken at each of their storage calls, then run
+again: the same end state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.archive import ArchiveOptions
+from spark_jobs.options.restore import RestoreOptions
+from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
+from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.savepoint.job import run_savepoint, savepoints_of
+from tests.faults import local_table as local
+from tests.faults.faulty_storage import Fault
+from tests.faults.test_storage_faults import COW, FIRST, MOR, SECOND, THIRD, Case, two_commits, wrong_after_broken_calls
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+
+QUIET = Progress.silent("test")
+KEEP = {
+    "hoodie.keep.min.commits": "1",
+    "hoodie.keep.max.commits": "2",
+    "hoodie.cleaner.commits.retained": "1",
+    "hoodie.metadata.compact.max.delta.commits": "1",
+    "hoodie.archive.merge.enable": "true",
+    "hoodie.archive.merge.files.batch.size": "2",
+    "hoodie.compact.inline.max.delta.commits": "1",
+}
+
+
+def commits(path: Path) -> list[str]:
+    return [one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits()]
+
+
+def archive(path: Path) -> None:
+    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP), QUIET)
+
+
+def many_commits(path: Path) -> None:
+    """An archive file already, and four commits that may go; all in base files of the metadata table, which holds what
+    it has in logs.
+    """
+    two_commits(path)
+    for number in range(6):
+        local.write(path, THIRD, f"third {number}")
+        maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(KEEP), KEEP, pytest.fail)
+        if number == 1:
+            archive(path)
+    look = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP, dry_run=True), QUIET)
+    assert look.extra["archived"] == 4
+
+
+def undo_third(path: Path) -> None:
+    """By its time, so that a second run does not undo the commit before it."""
+    (third,) = (path / "third").read_text().split()
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=third, hoodie_conf=local.AT_ONCE), QUIET)
+
+
+def three_commits(path: Path) -> None:
+    two_commits(path)
+    (path / "third").write_text(local.write(path, THIRD, "third"))
+
+
+def save(path: Path) -> None:
+    first = commits(path)[0]
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=first, hoodie_conf=local.AT_ONCE), QUIET)
+    assert [one.instant for one in savepoints_of(HudiTable.open(str(path)))] == [first]
+
+
+def forget(path: Path) -> None:
+    options = SavepointOptions(
+        base_path=str(path), mode=SavepointMode.DELETE, instant_time=commits(path)[0], hoodie_conf=local.AT_ONCE
+    )
+    run_savepoint(options, QUIET)
+    assert savepoints_of(HudiTable.open(str(path))) == []
+
+
+def saved(path: Path) -> None:
+    two_commits(path)
+    save(path)
+
+
+def rewritten(service: Callable[[Path], None]) -> Callable[[Path], None]:
+    """A savepoint of the first commit, then a write, a rewrite of all files, and a write on top."""
+
+    def prepare(path: Path) -> None:
+        local.write(path, FIRST, "first")
+        save(path)
+        local.write(path, SECOND, "second")
+        service(path)
+        local.write(path, THIRD, "third")
+
+    return prepare
+
+
+def restore(path: Path) -> None:
+    options = RestoreOptions(base_path=str(path), savepoint=commits(path)[0], verify="rows", hoodie_conf=local.AT_ONCE)
+    run_restore(options, QUIET)
+
+
+CASES = {
+    "archival": Case(table_type=COW, prepare=many_commits, act=archive, expected=(FIRST, SECOND, THIRD)),
+    "rollback of a completed COW write": Case(
+        table_type=COW, prepare=three_commits, act=undo_third, expected=(FIRST, SECOND)
+    ),
+    "rollback of a completed MOR write": Case(
+        table_type=MOR, prepare=three_commits, act=undo_third, expected=(FIRST, SECOND)
+    ),
+    "savepoint": Case(table_type=COW, prepare=two_commits, act=save, expected=(FIRST, SECOND)),
+    "deletion of a savepoint": Case(table_type=COW, prepare=saved, act=forget, expected=(FIRST, SECOND)),
+    "restore of a COW table": Case(table_type=COW, prepare=rewritten(local.cluster), act=restore, expected=(FIRST,)),
+    "restore of a MOR table": Case(table_type=MOR, prepare=rewritten(local.compact), act=restore, expected=(FIRST,)),
+}
+
+
+ROUGHLY = (Fault.DIE_BEFORE, Fault.LOSE_ANSWER)
+"""For those with many calls."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_after_any_broken_call_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
+    is_long = name.startswith("restore")
+    faults = ROUGHLY if is_long else tuple(Fault)
+    only_changes = is_long or name.startswith("rollback")
+    wrong = wrong_after_broken_calls(CASES[name], tmp_path, faults, only_changes=only_changes)
+    assert not wrong, "\n".join(wrong)
