@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import TextIO
 
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.progress import Progress, say
+from spark_jobs.engine.progress import Progress, columns_of, say
 from spark_jobs.options.health import HealthOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.health.advice import advise
@@ -50,7 +49,7 @@ def run_health(options: HealthOptions, progress: Progress) -> JobResult:
 
 
 def _width(stream: TextIO) -> int:
-    return shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns if stream.isatty() else _PLAIN_WIDTH
+    return columns_of(stream) if stream.isatty() else _PLAIN_WIDTH
 
 
 def _marks(stream: TextIO) -> tuple[str, str]:
