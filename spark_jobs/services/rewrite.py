@@ -10,7 +10,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.keygen.virtual import virtual_keys_of
-from spark_jobs.core.merge.payload import payload_of
+from spark_jobs.core.merge.payload import payload_of, refuse_other_mergers
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.read.table_schema import schema_metadata
 from spark_jobs.core.schema.avro import arrow_schema_of
@@ -35,6 +35,7 @@ def rewrite_context(
 
     On a table with a schema history the files get the schema as of the plan, by whose instant readers look it up.
     """
+    refuse_other_mergers({**table.config.properties, **properties})
     has_history = table.evolution_at() is not None
     avro = table.avro_schema_at(instant) if has_history else table.avro_schema
     virtual_keys = virtual_keys_of(table.config, properties)

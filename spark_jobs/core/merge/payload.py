@@ -22,7 +22,7 @@ from spark_jobs.core.merge.payloads.function import FunctionPayload, load_functi
 from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.merge.protocol import Payload
 
-__all__ = ["EVENT_TIME", "OVERWRITE", "Payload", "payload_for_write", "payload_of"]
+__all__ = ["EVENT_TIME", "OVERWRITE", "Payload", "payload_for_write", "payload_of", "refuse_other_mergers"]
 
 OVERWRITE: Payload = OverwriteWithLatest()
 EVENT_TIME: Payload = EventTime()

@@ -19,7 +19,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.files.names import join
 from spark_jobs.core.keygen.virtual import virtual_keys_of
-from spark_jobs.core.merge.payload import payload_of
+from spark_jobs.core.merge.payload import payload_of, refuse_other_mergers
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.path_values import PathValues
@@ -85,7 +85,11 @@ class Scan:
         return pa.schema([full.field(name) for name in self.columns])
 
     def reader(self) -> SliceReader:
-        """How executors read the slices of this scan."""
+        """How executors read the slices of this scan.
+
+        :raises ConfigError: the table's records are merged by another record merger than a payload.
+        """
+        refuse_other_mergers(self.config.properties)
         return SliceReader(
             storage=self.storage,
             base_path=self.base_path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
@@ -47,3 +48,13 @@ def test_of_a_table_without_logs_every_write_says_its_own(tmp_path: Path) -> Non
             table,
             hoodie_datasource_write_payload_class=MODEL + "debezium.MySqlDebeziumAvroPayload",
         )
+
+
+def test_a_table_with_a_merger_of_its_own_is_not_read(tmp_path: Path) -> None:
+    properties = {"hoodie.compaction.record.merger.strategy": "00000000-0000-0000-0000-000000000000"}
+    schema = pa.schema([("id", pa.string()), ("p", pa.string()), ("ts", pa.int64())])
+    table = new_table(str(tmp_path / "t"), properties=properties, schema=schema)
+    with pytest.raises(ConfigError, match="is the id of a record merger that this release does not have"):
+        table.scan().to_arrow()
+    with pytest.raises(ConfigError, match="is the id of a record merger that this release does not have"):
+        resolved(tmp_path / "t", table)
