@@ -7,6 +7,7 @@ from pathlib import Path
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.metadata_table.layout import identifier_of
+from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.table import HudiTable
@@ -61,4 +62,20 @@ def disagreements(path: Path | str) -> list[str]:
         found.append(f"partitions {table.partitions()}, on storage {on_storage.partitions()}")
     if [one.paths for one in table.file_slices()] != [one.paths for one in on_storage.file_slices()]:
         found.append("the latest slices differ")
+    if "record_index" in table.config.metadata_partitions:
+        found += _misplaced(path)
     return found
+
+
+def _misplaced(path: Path | str) -> list[str]:
+    """Records that the record index and a query find in different file groups."""
+    located = RecordIndex.of(metadata_table_of(path)).read_all()
+    by_index = {one["key"]: (one["partition"], one["file_id"]) for one in located.to_pylist()}
+    columns = ["_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
+    rows = HudiTable.open(str(path)).scan(columns=columns).to_arrow().to_pylist()
+    by_query = {row[columns[0]]: (row[columns[1]], row[columns[2]].split("_")[0]) for row in rows}
+    return [
+        f"record {key} is in {by_query.get(key)}, in {by_index.get(key)} by the record index"
+        for key in sorted(by_index.keys() | by_query.keys())
+        if by_index.get(key) != by_query.get(key)
+    ]

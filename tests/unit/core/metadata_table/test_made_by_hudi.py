@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.table_config import update_table_config
+from spark_jobs.core.config.table_keys import METADATA_PARTITIONS
 from spark_jobs.core.metadata_table.initialize import initialize
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.scan import read_file_records
@@ -42,6 +44,7 @@ def test_queries_answer_the_same_by_either_listing(table_of_hudi: Path) -> None:
 def test_made_anew_from_a_listing_it_says_the_same(table_of_hudi: Path) -> None:
     before = listed_files(table_of_hudi)
     table = HudiTable.open(str(table_of_hudi))
+    update_table_config(table.storage, table.base_path, {METADATA_PARTITIONS.name: ""}, SYSTEM_CLOCK)
     initialize(table.storage, table.base_path, table.config, table.timeline, SYSTEM_CLOCK)
     made = metadata_table_of(table_of_hudi)
     last = max(one.timestamp for one in table.timeline.instants if one.is_completed)
