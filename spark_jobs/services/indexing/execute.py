@@ -64,7 +64,8 @@ def carry_out_plan(
     :raises WriteConflictError: another process took this one for gone, or undid what was indexed.
     """
     table = open_metadata_table(settings)
-    build = IndexBuild(partitions=plan.partitions, source_of=source_of, table=table, seen=table.data_timeline)
+    wanted = _not_finished(settings, plan)
+    build = IndexBuild(partitions=wanted, source_of=source_of, table=table, seen=table.data_timeline)
     records = build.write()
     followed = build.catch_up(open_metadata_table(settings))
     with settings.new_lock() as lock:
@@ -80,7 +81,10 @@ def carry_out_plan(
                 todo="run it again; nothing of it is visible",
                 instant=instant.timestamp,
             )
-        build.publish()
+        if _not_finished(settings, plan) != wanted:
+            raise WriteConflictError("another writer made one of the indexes meanwhile", todo="run it again")
+        if wanted:
+            build.publish()
         finished = frozenset(one.path for one in plan.partitions)
         list_partitions(settings.storage, settings.base_path, settings.clock, finished)
         up_to = max(one.timestamp for one in build.seen.instants)
@@ -88,6 +92,12 @@ def carry_out_plan(
         transition(now.data_timeline, instant.at(State.INFLIGHT), State.COMPLETED, data)
     heartbeat.stop()
     return Indexed(records=records, caught_up=followed, up_to=up_to)
+
+
+def _not_finished(settings: TransactionSettings, plan: IndexPlan) -> tuple[MetadataPartition, ...]:
+    """What is left of a plan; nothing, where an execution died between its last two steps."""
+    listed = read_table_config(settings.storage, settings.base_path, settings.clock).metadata_partitions
+    return tuple(one for one in plan.partitions if one.path not in listed)
 
 
 def give_up(settings: TransactionSettings, instant: Instant, plan: IndexPlan, heartbeat: Heartbeat) -> None:

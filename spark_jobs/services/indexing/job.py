@@ -54,14 +54,27 @@ def run_indexing(options: IndexingOptions, progress: Progress) -> JobResult:
     settings = table.transaction_settings(properties)
     if options.mode is IndexingMode.DROP_INDEX:
         return _drop(table, settings, asked, dry_run=options.dry_run)
-    scheduled = None
+    wanted = options.instant_time
     if options.mode is not IndexingMode.EXECUTE:
-        with progress.phase("schedule"):
-            scheduled = _schedule(table, settings, asked, dry_run=options.dry_run)
-        if options.mode is IndexingMode.SCHEDULE or options.dry_run or scheduled.state is JobState.NOTHING_TO_DO:
-            return scheduled
-    wanted = options.instant_time if scheduled is None else scheduled.instant
+        left = _left_pending(table, settings, asked) if options.mode is IndexingMode.SCHEDULE_AND_EXECUTE else None
+        if left is not None:
+            progress.note(f"indexing {left} is planned already")
+            wanted = left
+        else:
+            with progress.phase("schedule"):
+                scheduled = _schedule(table, settings, asked, dry_run=options.dry_run)
+            if options.mode is IndexingMode.SCHEDULE or scheduled.state is not JobState.SCHEDULED:
+                return scheduled
+            wanted = scheduled.instant
     return _execute(table.refreshed(), properties, wanted, progress, dry_run=options.dry_run)
+
+
+def _left_pending(table: HudiTable, settings: TransactionSettings, asked: Sequence[MetadataPartition]) -> str | None:
+    """The pending plan that makes one of the indexes."""
+    for pending in table.timeline.pending({Action.INDEXING}):
+        if set(read_plan(table.timeline, pending, settings).partitions) & set(asked):
+            return pending.timestamp
+    return None
 
 
 def _schedule(

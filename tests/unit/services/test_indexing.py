@@ -24,6 +24,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.indexing import execute
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
 from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
@@ -218,8 +219,11 @@ def test_a_failed_one_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch
     assert agrees(path)
 
 
+@pytest.mark.parametrize("mode", [IndexingMode.EXECUTE, IndexingMode.SCHEDULE_AND_EXECUTE])
 @pytest.mark.parametrize("where", ["write", "publish"])
-def test_one_that_died_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+def test_one_that_died_is_made_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, where: str, mode: IndexingMode
+) -> None:
     with monkeypatch.context() as patched:
         step: Callable[[IndexBuild], object] = getattr(IndexBuild, where)
 
@@ -233,12 +237,25 @@ def test_one_that_died_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch
     assert (listed(path), being_made(path)) == (("files",), ("record_index",))
     upsert(path, 10, 3)
     assert not disagreements(path)
-    result = run(path, IndexingMode.EXECUTE, ())
+    result = run(path, mode)
     assert result.state is JobState.COMPLETED
     assert agrees(path)
     assert (being_made(path), indexing_instants(path)) == ((), [State.COMPLETED])
     upsert(path, 20, 4)
     maintain(path, 1)
+    assert agrees(path)
+
+
+def test_one_that_died_after_it_was_listed_is_completed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(execute, "encode_payload", lambda *_: os._exit(0))
+        in_a_process_that_dies(lambda: run(path))
+    assert (indexing_instants(path), listed(path)) == ([State.INFLIGHT], ("files", "record_index"))
+    upsert(path, 10, 3)
+    files = sorted((path / ".hoodie/metadata/record_index").iterdir())
+    assert run(path).state is JobState.COMPLETED
+    assert indexing_instants(path) == [State.COMPLETED]
+    assert sorted((path / ".hoodie/metadata/record_index").iterdir()) == files
     assert agrees(path)
 
 
