@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from spark_jobs.core.config import history_keys, write_keys
+from spark_jobs.core.config import file_keys, history_keys, write_keys
 from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.base_file import open_base_file
@@ -112,8 +112,8 @@ def limits_of(properties: Mapping[str, str], overdue_hours: int) -> Limits:
         "KEEP_LATEST_BY_HOURS": history_keys.CLEAN_HOURS_RETAINED,
     }.get(policy.value, write_keys.CLEAN_COMMITS_RETAINED)
     return Limits(
-        small_file=write_keys.SMALL_FILE_LIMIT.of(properties),
-        max_file=write_keys.MAX_FILE_SIZE.of(properties),
+        small_file=file_keys.SMALL_FILE_LIMIT.of(properties),
+        max_file=file_keys.MAX_FILE_SIZE.of(properties),
         compact_after=write_keys.COMPACT_MAX_DELTA_COMMITS.of(properties),
         clean_after=write_keys.CLEAN_MAX_COMMITS.of(properties),
         retained=f"{policy.value} {retained.of(properties)}",

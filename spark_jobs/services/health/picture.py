@@ -15,7 +15,7 @@ _PANEL = (_WIDTH - 2 * _MARGIN - _GAP) // 2
 _TOP = 166
 _SIZES_HEIGHT = 250
 _ROW = 26
-_CHARACTER = 6.1
+_CHARACTER = 6.6
 """Pixels of a character at 12 points, on average."""
 _INK, _PALE, _GRID = "#222222", "#666666", "#e4e4e4"
 _BASE, _LOGS, _SMALL, _DUE, _FINE = "#2a6fbb", "#3aa6a0", "#e08a1e", "#c0392b", "#5d9c3f"

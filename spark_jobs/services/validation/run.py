@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
-from spark_jobs.services.validation.finding import Finding
+from spark_jobs.services.validation.finding import Finding, warning
 from spark_jobs.services.validation.footer_checks import check_footers
 from spark_jobs.services.validation.index_checks import check_indexes
 from spark_jobs.services.validation.key_checks import check_keys
@@ -23,6 +24,7 @@ from spark_jobs.services.validation.timeline_checks import check_archive, check_
 
 OVERDUE_HOURS = 24
 _LEFTOVERS = 7
+_ROWS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,11 @@ def inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress
         with progress.phase(name):
             found += check()
     for check in _by_file(evidence, deep, progress):
-        found += check()
+        try:
+            found += check()
+        except UnsupportedTableError as failure:
+            what = f"its rows are not validated: {failure.what}"
+            found.append(warning(_ROWS, ".hoodie/hoodie.properties", what, failure.todo or "validate it with Hudi"))
     found += evidence.unreadable
     kept = sorted(set(_still_there(evidence, found)), key=lambda one: (one.invariant, one.path, one.what))
     sizes = [status.size for status in evidence.on_storage.values()]

@@ -57,3 +57,17 @@ def test_a_source_file_of_a_bootstrapped_table_is_gone(unpack: Callable[[str], P
     (found,) = validate(str(base), deep=True)
     assert found.invariant == 1
     assert "bootstrap_mor_source" in found.what
+
+
+def test_rows_that_this_release_does_not_read_are_told(unpack: Callable[[str], Path]) -> None:
+    base = with_source(unpack("tables/bootstrap_cow"))
+    with (base / ".hoodie" / "hoodie.properties").open("a") as file:
+        file.write("hoodie.bootstrap.index.class=org.apache.hudi.common.bootstrap.index.NoOpBootstrapIndex\n")
+    assert validate(str(base)) == []
+    (found,) = validate(str(base), deep=True)
+    assert (found.invariant, found.severity) == (1, "WARNING")
+    assert found.what.startswith("its rows are not validated: ")
+
+
+def test_a_metadata_table_is_a_table_too(unpack: Callable[[str], Path]) -> None:
+    assert validate(str(unpack("metadata_tables/indexed_mor") / ".hoodie" / "metadata")) == []
