@@ -257,5 +257,5 @@ def _estimated_seconds(table: HudiTable, plan: CleanPlan) -> float | None:
         with suppress(CorruptTableError, StorageError):
             done = table.timeline.payload(clean, table.clock)
             if done["totalFilesDeleted"]:
-                return round(done["timeTakenInMillis"] / done["totalFilesDeleted"] * plan.files / 1000, 3)
+                return round(float(done["timeTakenInMillis"]) / done["totalFilesDeleted"] * plan.files / 1000, 3)
     return None
