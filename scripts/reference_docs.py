@@ -14,6 +14,7 @@ from pathlib import Path
 
 from spark_jobs import options
 from spark_jobs.core.config import (
+    file_keys,
     history_keys,
     index_keys,
     keygen_keys,
@@ -32,6 +33,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 _SECTION = re.compile(r"(<!-- begin (?P<name>\S+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)
 _KEYS = {
     "keys:table_keys": table_keys,
+    "keys:file_keys": file_keys,
     "keys:write_keys": write_keys,
     "keys:operation_keys": operation_keys,
     "keys:index_keys": index_keys,

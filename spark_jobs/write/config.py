@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.config import operation_keys
+from spark_jobs.core.config import file_keys, operation_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.index_keys import INDEX_CLASS, INDEX_TYPE, IndexType
@@ -181,12 +181,12 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         precombine_field=(own.precombine_field if own else resolved.precombine_field) or "",
         payload_class=payload_class or "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
         sizes=SizeSettings(
-            max_file_size=keys.MAX_FILE_SIZE.of(properties),
-            small_file_limit=keys.SMALL_FILE_LIMIT.of(properties),
-            split_size=keys.INSERT_SPLIT_SIZE.of(properties),
-            auto_split=keys.INSERT_AUTO_SPLIT.of(properties),
-            record_size=keys.RECORD_SIZE_ESTIMATE.of(properties),
-            small_slices=keys.SMALL_FILE_CANDIDATES.of(properties),
+            max_file_size=file_keys.MAX_FILE_SIZE.of(properties),
+            small_file_limit=file_keys.SMALL_FILE_LIMIT.of(properties),
+            split_size=file_keys.INSERT_SPLIT_SIZE.of(properties),
+            auto_split=file_keys.INSERT_AUTO_SPLIT.of(properties),
+            record_size=file_keys.RECORD_SIZE_ESTIMATE.of(properties),
+            small_slices=file_keys.SMALL_FILE_CANDIDATES.of(properties),
         ),
     )
     config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
@@ -223,6 +223,6 @@ def _refuse_wrong_file_settings(properties: Mapping[str, str]) -> None:
     """
     :raises ConfigError: a value by which no base file can be written; told before the table is made.
     """
-    for key in (keys.CODEC, keys.ZSTD_LEVEL, keys.DICTIONARY):
+    for key in (file_keys.CODEC, file_keys.ZSTD_LEVEL, file_keys.DICTIONARY):
         key.of(properties)
     bloom_settings(properties)

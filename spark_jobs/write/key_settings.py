@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from spark_jobs.core.config import keygen_keys
+from spark_jobs.core.config import file_keys, keygen_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.config.table_keys import HIVE_STYLE, POPULATE_META_FIELDS, URL_ENCODE
@@ -80,12 +80,12 @@ def resolve_meta_fields(
             todo="name one column, or make the table COPY_ON_WRITE",
             key=POPULATE_META_FIELDS.name,
         )
-    if not populate and keys.LOG_BLOCK_FORMAT.of(given) is keys.LogBlockFormat.HFILE:
+    if not populate and file_keys.LOG_BLOCK_FORMAT.of(given) is file_keys.LogBlockFormat.HFILE:
         raise ConfigError(
-            f"{keys.LOG_BLOCK_FORMAT.name}=hfile can't be used with {POPULATE_META_FIELDS.name}=false: its blocks are "
-            "ordered by the stored key",
+            f"{file_keys.LOG_BLOCK_FORMAT.name}=hfile can't be used with {POPULATE_META_FIELDS.name}=false: its blocks "
+            "are ordered by the stored key",
             todo="give avro or parquet",
-            key=keys.LOG_BLOCK_FORMAT.name,
+            key=file_keys.LOG_BLOCK_FORMAT.name,
         )
     return populate
 

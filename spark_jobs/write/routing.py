@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from spark_jobs.core.config import write_keys
+from spark_jobs.core.config import file_keys, write_keys
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.view.file_slice import FileSlice
@@ -59,7 +59,7 @@ def pack(write: OpenWrite, work: Workload) -> Mapping[str, list[InsertShare]]:
 def sizes(write: OpenWrite) -> SizeSettings:
     """With the record size that the commits tell."""
     record_size = average_record_size(
-        _commits(write), write.config.sizes, write_keys.SIZE_ESTIMATION_THRESHOLD.of(write.config.properties)
+        _commits(write), write.config.sizes, file_keys.SIZE_ESTIMATION_THRESHOLD.of(write.config.properties)
     )
     return replace(write.config.sizes, record_size=record_size)
 

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from spark_jobs.core.config import (
+    file_keys,
     history_keys,
     index_keys,
     keygen_keys,
@@ -33,6 +34,7 @@ def declared() -> tuple[Key[object], ...]:
         value
         for module in (
             table_keys,
+            file_keys,
             write_keys,
             operation_keys,
             index_keys,

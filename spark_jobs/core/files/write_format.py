@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config import file_keys
 from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
 from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.schema.meta_fields import with_meta_fields
@@ -24,20 +24,20 @@ def base_file_format(
     return BaseFileFormat(
         schema=with_meta_fields(schema),
         avro_schema=json.dumps(avro_with_meta_fields(avro_schema)),
-        codec=keys.CODEC.of(properties).value,
-        codec_level=keys.ZSTD_LEVEL.of(properties),
-        dictionary=keys.DICTIONARY.of(properties),
+        codec=file_keys.CODEC.of(properties).value,
+        codec_level=file_keys.ZSTD_LEVEL.of(properties),
+        dictionary=file_keys.DICTIONARY.of(properties),
         bloom=bloom_settings(properties) if indexed else None,
     )
 
 
 def bloom_settings(properties: Mapping[str, str]) -> BloomSettings | None:
     """How bloom filters are made; None where they are turned off."""
-    if not keys.BLOOM_ENABLED.of(properties):
+    if not file_keys.BLOOM_ENABLED.of(properties):
         return None
     return BloomSettings(
-        kind=keys.BLOOM_TYPE.of(properties).value,
-        entries=keys.BLOOM_ENTRIES.of(properties),
-        fpp=keys.BLOOM_FPP.of(properties),
-        max_entries=keys.BLOOM_MAX_ENTRIES.of(properties),
+        kind=file_keys.BLOOM_TYPE.of(properties).value,
+        entries=file_keys.BLOOM_ENTRIES.of(properties),
+        fpp=file_keys.BLOOM_FPP.of(properties),
+        max_entries=file_keys.BLOOM_MAX_ENTRIES.of(properties),
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from spark_jobs.core.config import service_keys
+from spark_jobs.core.config import file_keys, service_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.service_keys import LayoutStrategy
 from spark_jobs.core.errors import ConfigError
@@ -146,7 +146,7 @@ class ClusteringService:
             group_bytes=keys.CLUSTER_GROUP_BYTES.of(self.properties),
             max_groups=keys.CLUSTER_MAX_GROUPS.of(self.properties),
             single_groups=keys.CLUSTER_SINGLE_GROUP.of(self.properties),
-            max_file_size=keys.MAX_FILE_SIZE.of(self.properties),
+            max_file_size=file_keys.MAX_FILE_SIZE.of(self.properties),
         )
 
 

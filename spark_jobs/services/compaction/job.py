@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from spark_jobs.core.config import service_keys, write_keys
+from spark_jobs.core.config import file_keys, service_keys, write_keys
 from spark_jobs.core.files.names import join, parse_log_file_name
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -93,7 +93,7 @@ class CompactionService:
         return read_plan(table, instant)
 
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
-        max_file_size = write_keys.MAX_FILE_SIZE.of(self.properties)
+        max_file_size = file_keys.MAX_FILE_SIZE.of(self.properties)
         context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
         return plan.slices, Compactor(context, slice_reader(table, context, self.properties))
 
@@ -138,7 +138,7 @@ class CompactionService:
         return CompactionLimits(
             target_io=write_keys.COMPACT_TARGET_IO.of(self.properties),
             log_size=write_keys.COMPACT_LOG_SIZE_THRESHOLD.of(self.properties),
-            max_file_size=write_keys.MAX_FILE_SIZE.of(self.properties),
+            max_file_size=file_keys.MAX_FILE_SIZE.of(self.properties),
             strategy=service_keys.COMPACT_STRATEGY.of(self.properties),
             log_files=service_keys.COMPACT_LOG_NUMBER_THRESHOLD.of(self.properties),
             partitions=service_keys.COMPACT_TARGET_PARTITIONS.of(self.properties),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from spark_jobs.core.config import service_keys, write_keys
+from spark_jobs.core.config import file_keys, service_keys, write_keys
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.table import HudiTable
@@ -133,5 +133,5 @@ class LogCompactionService:
         return CompactionLimits(
             target_io=write_keys.COMPACT_TARGET_IO.of(self.properties),
             log_size=0,
-            max_file_size=write_keys.MAX_FILE_SIZE.of(self.properties),
+            max_file_size=file_keys.MAX_FILE_SIZE.of(self.properties),
         )
