@@ -1,4 +1,4 @@
-"""The keys that a writer or a table service asks for beside those of files (``file_keys``), with Hudi's names and meanings.
+"""The keys of writers and table services, with Hudi's names and meanings; ``file_keys`` has those of files.
 
 docs/configuration.md tells which defaults differ.
 """
