@@ -256,6 +256,7 @@ def _estimated_seconds(table: HudiTable, plan: CleanPlan) -> float | None:
     for clean in table.timeline.completed(Action.CLEAN)[-1:]:
         with suppress(CorruptTableError, StorageError):
             done = table.timeline.payload(clean, table.clock)
-            if done["totalFilesDeleted"]:
-                return round(float(done["timeTakenInMillis"]) / done["totalFilesDeleted"] * plan.files / 1000, 3)
+            deleted = int(done["totalFilesDeleted"])
+            if deleted:
+                return round(int(done["timeTakenInMillis"]) / deleted * plan.files / 1000, 3)
     return None
