@@ -14,9 +14,10 @@ from spark_jobs.core.config import service_keys, write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
-from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of, refuse_record_index_of
+from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
 from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.read.scan import Query, Scan
@@ -33,7 +34,7 @@ from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.transaction.lock import LockSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
+from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, group_files
 from spark_jobs.core.view.listing import Listing, StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
@@ -186,7 +187,7 @@ class HudiTable:
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
         visibility, pending = Visibility.of(self.timeline, until), self.pending
         wanted = self.partitions() if partitions is None else partitions
-        return build_view(self.listing.files(wanted), visibility, pending, self._written_by)
+        return group_files(self.listing.names(wanted), visibility, pending, self._written_by)
 
     def _written_by(self, instant: str) -> frozenset[str] | None:
         """Relative paths of the files that a completed write says it made; None for one that is not on the timeline."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import index_keys, metadata_keys, write_keys
 from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.table_config import TableConfig, read_table_config, update_table_config
-from spark_jobs.core.errors import ConfigError, CorruptTableError, TableNotFoundError, UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of, encode_changes
 from spark_jobs.core.metadata_table.commit import commit_changes, commits_at, undo_commit
 from spark_jobs.core.metadata_table.index_build import PartitionSource
+from spark_jobs.core.metadata_table.index_settings import IndexSettings, index_settings_of
 from spark_jobs.core.metadata_table.indexes import (
     BloomFilterIndex,
     ColumnStatsIndex,
@@ -25,7 +26,6 @@ from spark_jobs.core.metadata_table.indexes import (
 from spark_jobs.core.metadata_table.initialize import add_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
-from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
 from spark_jobs.core.metadata_table.record_indexer import RecordIndexer
 from spark_jobs.core.metadata_table.record_keys import KeySource, MergedKeys
 from spark_jobs.core.metadata_table.recovery import is_compacted, misses_commits, recover
@@ -74,31 +74,6 @@ class TakeOffMetadataWriter:
         storage.delete_tree(metadata_path(base_path))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexSettings:
-    """Which indexes to keep: the number of file groups of a new one, 0 for none.
-
-    ``columns`` are those with statistics, none meaning all at the top of the schema.
-    """
-
-    column_stats_groups: int = 0
-    columns: tuple[str, ...] = ()
-    bloom_filter_groups: int = 0
-    record_index: RecordIndexSettings | None = None
-    made_by_jobs: bool = False
-    """Whether new ones are left to the indexing job."""
-
-    @property
-    def kept_partitions(self) -> frozenset[str]:
-        asked = {
-            MetadataPartition.FILES: 1,
-            MetadataPartition.COLUMN_STATS: self.column_stats_groups,
-            MetadataPartition.BLOOM_FILTERS: self.bloom_filter_groups,
-            MetadataPartition.RECORD_INDEX: self.record_index is not None,
-        }
-        return frozenset(partition.path for partition, groups in asked.items() if groups)
-
-
 @dataclass(frozen=True, slots=True)
 class UpdatingMetadataWriter:
     """Writes the delta commit that goes with each action, and makes or remakes the table where that is needed.
@@ -108,7 +83,7 @@ class UpdatingMetadataWriter:
     way. Hudi: HoodieBackedTableMetadataWriter.
     """
 
-    indexes: IndexSettings = IndexSettings()
+    indexes: IndexSettings = field(default_factory=IndexSettings)
     merged_keys: MergedKeys | None = None
 
     def before_publish(self, publication: Publication) -> None:
@@ -271,40 +246,3 @@ def metadata_writer_of(properties: Mapping[str, str], merged_keys: MergedKeys) -
     if not write_keys.METADATA_ENABLED.of(properties):
         return TakeOffMetadataWriter()
     return UpdatingMetadataWriter(index_settings_of(properties), merged_keys)
-
-
-def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -> None:
-    """
-    :raises ConfigError: a record index is asked for, and the table stores no record keys; or its writes put new records
-        into logs unlooked, so that the index would miss them.
-    """
-    if not metadata_keys.RECORD_INDEX.of(properties):
-        return
-    why = ""
-    if not keys.POPULATE_META_FIELDS.of(config.properties):
-        why = "has virtual keys, and a record index needs stored ones"
-    elif config.is_merge_on_read and index_keys.INDEX_TYPE.of(properties) is index_keys.IndexType.BUCKET:
-        why = "takes new records into logs by its bucket index, which a record index would miss"
-    if why:
-        raise ConfigError(
-            f"table {config.name} {why}", todo=f"leave {metadata_keys.RECORD_INDEX.name} off", table=config.name
-        )
-
-
-def index_settings_of(properties: Mapping[str, str]) -> IndexSettings:
-    """The indexes that a job's ``hoodie.metadata.*`` keys ask for."""
-    stats = write_keys.METADATA_COLUMN_STATS.of(properties)
-    filters = write_keys.METADATA_BLOOM_FILTERS.of(properties)
-    records = RecordIndexSettings(
-        min_groups=metadata_keys.RECORD_INDEX_MIN_GROUPS.of(properties),
-        max_groups=metadata_keys.RECORD_INDEX_MAX_GROUPS.of(properties),
-        growth=metadata_keys.RECORD_INDEX_GROWTH.of(properties),
-        group_bytes=metadata_keys.RECORD_INDEX_GROUP_BYTES.of(properties),
-    )
-    return IndexSettings(
-        column_stats_groups=write_keys.METADATA_COLUMN_STATS_GROUPS.of(properties) if stats else 0,
-        columns=write_keys.METADATA_COLUMN_STATS_COLUMNS.of(properties),
-        bloom_filter_groups=write_keys.METADATA_BLOOM_FILTER_GROUPS.of(properties) if filters else 0,
-        record_index=records if metadata_keys.RECORD_INDEX.of(properties) else None,
-        made_by_jobs=metadata_keys.ASYNC_INDEX.of(properties),
-    )
