@@ -158,12 +158,15 @@ def retained_from(table: HudiTable, properties: Mapping[str, str], *, at_last_co
 
 
 def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[str]:
-    """Names of files that savepoints and pending clusterings hold."""
+    """Names of files that savepoints, pending clusterings and pending log compactions hold."""
     names: set[str] = set()
     for savepoint in savepoints:
         payload = table.timeline.payload(savepoint, table.clock)
         for partition in payload["partitionMetadata"].values():
             names.update(partition["savepointDataFile"])
+    for pending in table.timeline.pending({Action.LOG_COMPACTION}):
+        for operation in table.timeline.plan(pending, table.clock)["operations"] or []:
+            names.update(path.rsplit("/", 1)[-1] for path in operation["deltaFilePaths"] or [])
     clustered = table.pending.clustering
     for group in table.view(sorted({partition for partition, _ in clustered})).all_groups() if clustered else ():
         if group.key in clustered:

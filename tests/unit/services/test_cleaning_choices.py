@@ -11,17 +11,27 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.core.clock import SystemClock
+from spark_jobs.core.clock import SYSTEM_CLOCK, SystemClock
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, next_instant_time
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
-from spark_jobs.options import CleanOptions, JobResult, JobState, SavepointMode, SavepointOptions
-from spark_jobs.services.cleaning.job import plan_clean, run_cleaning
+from spark_jobs.options import (
+    CleanOptions,
+    CompactionOptions,
+    JobResult,
+    JobState,
+    SavepointMode,
+    SavepointOptions,
+    ServiceMode,
+)
+from spark_jobs.services.cleaning.job import _protected, plan_clean, run_cleaning
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
+from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.savepoint.job import run_savepoint
 from tests.faults import local_table as local
 
@@ -155,3 +165,17 @@ def test_failed_writes_may_be_left_alone(path: Path) -> None:
     assert HudiTable.open(str(path)).timeline.pending_writes()
     clean(path, {**ONE, "hoodie.cleaner.policy.failed.writes": "LAZY"})
     assert HudiTable.open(str(path)).timeline.pending_writes() == ()
+
+
+def test_the_logs_of_a_pending_log_compaction_stay(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    for number in range(3):
+        local.write(path, BOTH, str(number))
+    conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
+    options = CompactionOptions(base_path=str(path), log_compaction=True, mode=ServiceMode.SCHEDULE, hoodie_conf=conf)
+    assert run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).state is JobState.SCHEDULED
+    table = HudiTable.open(str(path), lists_storage=True)
+    logs = {log.relative_path.rsplit("/", 1)[-1] for one in table.file_slices() for log in one.log_files}
+    assert logs
+    assert logs <= _protected(table, ())

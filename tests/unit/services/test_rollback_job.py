@@ -99,6 +99,20 @@ def test_a_completed_compaction_vanishes_with_its_plan(tmp_path: Path) -> None:
     assert is_sound(path)
 
 
+def test_a_completed_log_compaction_is_cancelled_by_command_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    table_of(path, "MERGE_ON_READ")
+    local.write(path, THIRD, "third")
+    conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
+    options = CompactionOptions(base_path=str(path), log_compaction=True, hoodie_conf=conf)
+    done = run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+    assert done.state is JobState.COMPLETED
+    assert roll_back(path, done.instant).state is JobState.COMPLETED
+    assert HudiTable.open(str(path)).timeline.find(str(done.instant)) == ()
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND, THIRD)
+    assert is_sound(path)
+
+
 @pytest.mark.parametrize("service", [local.compact, local.cluster])
 def test_one_that_broke_off_when_it_was_reopened_ends_the_same_way(tmp_path: Path, service: Any) -> None:
     path = tmp_path / "t"
