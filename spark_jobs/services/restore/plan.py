@@ -14,7 +14,13 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant
 from spark_jobs.services.plan_hash import PlanFacts
-from spark_jobs.services.rollback.completed import FilesOfTable, completed_write, requests_to_undo, touched_by
+from spark_jobs.services.rollback.completed import (
+    FilesOfTable,
+    completed_write,
+    refuse_pending_clean,
+    requests_to_undo,
+    touched_by,
+)
 from spark_jobs.services.rollback.undoing import Undoing
 
 PLAN_VERSION = 2
@@ -99,6 +105,7 @@ def refuse_goal(table: HudiTable, goal: str, *, saved: bool) -> None:
     """
     :param saved: the goal has to be a savepoint.
     :raises ConfigError: no such savepoint or commit, one that was cleaned, or a savepoint after it.
+    :raises WriteConflictError: a clean is pending.
     """
     timeline = table.timeline
     savepoints = [one.timestamp for one in timeline.completed(Action.SAVEPOINT)]
@@ -119,6 +126,8 @@ def refuse_goal(table: HudiTable, goal: str, *, saved: bool) -> None:
             todo=f"savepoint.py --mode delete --instant-time {later[0]} first",
             instant=later[0],
         )
+    if goal not in savepoints:  # of whose files no plan takes any
+        refuse_pending_clean(table)
     refuse_cleaned(timeline, table.view, goal, table.clock)
 
 

@@ -13,7 +13,7 @@ from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import compaction_groups
@@ -134,6 +134,7 @@ def refuse_undoing(table: HudiTable, target: Instant) -> None:
             todo="let it end, or take it back first: rollback.py for a write, --mode cancel for a plan",
             instant=pending[0].timestamp,
         )
+    refuse_pending_clean(table)
     before = _before(timeline, time)
     if before:
         refuse_cleaned(timeline, table.view, before, table.clock)
@@ -143,6 +144,20 @@ def refuse_undoing(table: HudiTable, target: Instant) -> None:
             todo="keep more commits on the active timeline (hoodie.keep.min.commits)",
             instant=time,
         )
+
+
+def refuse_pending_clean(table: HudiTable) -> None:
+    """What a clean was planned to delete may be what is needed again.
+
+    :raises WriteConflictError: one is pending.
+    """
+    for pending in table.timeline.pending({Action.CLEAN}):
+        if table.timeline.read(pending.at(State.REQUESTED)):  # without a plan it deletes nothing
+            raise WriteConflictError(
+                f"clean {pending.timestamp} is pending, and was planned for the table as it is now",
+                todo="run clean.py, which finishes it, and look again",
+                instant=pending.timestamp,
+            )
 
 
 def _before(timeline: ActiveTimeline, time: str) -> str:

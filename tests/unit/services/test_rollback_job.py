@@ -11,13 +11,25 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.core.timeline.active import request
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
+from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
-from spark_jobs.options import CleanOptions, CompactionOptions, JobResult, JobState, RollbackOptions, ServiceMode
+from spark_jobs.options import (
+    CleanOptions,
+    CompactionOptions,
+    JobResult,
+    JobState,
+    RestoreOptions,
+    RollbackOptions,
+    ServiceMode,
+)
 from spark_jobs.options.savepoint import SavepointOptions
-from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.cleaning.job import plan_clean, run_cleaning
 from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.execute import reopen
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
@@ -206,3 +218,23 @@ def test_a_completed_instant_whose_pending_files_are_missing_gets_them(tmp_path:
     pending = reopen(timeline, last)
     assert timeline.reload().find(last.timestamp) == (pending,)
     assert Path(timeline.path(last.at(State.REQUESTED))).read_bytes() == b""
+
+
+def test_a_clean_that_is_pending_may_take_what_is_needed_again(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, "COPY_ON_WRITE")
+    table = HudiTable.open(str(path), lists_storage=True)
+    versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
+    plan = plan_clean(table, versions)
+    assert plan.files
+    time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
+    request(table.timeline, time, Action.CLEAN, encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path)))
+    for undo in (
+        lambda: roll_back(path, times[1]),
+        lambda: run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), QUIET),
+    ):
+        with pytest.raises(WriteConflictError, match=f"clean {time} is pending"):
+            undo()
+    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=versions), QUIET).state is JobState.NOTHING_TO_DO
+    with pytest.raises(ConfigError, match="cleaning removed files"):
+        roll_back(path, times[1])
