@@ -10,9 +10,10 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import open_savepoint, transition
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
-from spark_jobs.core.timeline.instant import State
+from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.services.cleaning.job import run_cleaning
@@ -103,3 +104,20 @@ def test_a_moment_that_was_saved_stays_readable(path: Path) -> None:
     assert count(path, as_of=first) == 20
     with pytest.raises(ConfigError, match="can't be read as of"):
         count(path, as_of=second)
+
+
+def test_a_clean_that_is_archived_by_now(path: Path) -> None:
+    """It took more than the one that is still on the active timeline, which kept more versions."""
+    both, of_a, of_b = local.batch(0, 20, "both", 1), local.batch(0, 1, "a", 2), local.batch(1, 1, "b", 2)
+    times = [local.write(path, rows, str(number)) for number, rows in enumerate((both, both, of_a, of_a))]
+    clean(path, {**BY_VERSIONS, "hoodie.cleaner.fileversions.retained": "2"})
+    for number in range(2):
+        local.write(path, of_b, f"b {number}")
+    clean(path, {**BY_VERSIONS, "hoodie.cleaner.fileversions.retained": "3"})
+    refused(path, times[2], as_of=times[1])
+    timeline = HudiTable.open(str(path)).timeline
+    first, second = timeline.completed(Action.CLEAN)
+    archive(timeline, str(path), [first])
+    assert HudiTable.open(str(path)).timeline.completed(Action.CLEAN) == (second,)
+    refused(path, times[2], as_of=times[1])
+    assert count(path, as_of=times[2]) == 20
