@@ -34,7 +34,12 @@ from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.new_table import create_table
 from spark_jobs.write.once import is_free, settle
 from spark_jobs.write.outcome import already_done, done_before, nothing_to_delete
-from spark_jobs.write.overwrite import matching_partitions, replaced_groups, requested_replacement
+from spark_jobs.write.overwrite import (
+    matching_partitions,
+    refuse_paths_outside,
+    replaced_groups,
+    requested_replacement,
+)
 from spark_jobs.write.prepare import PreparedRows, prepare
 from spark_jobs.write.preview import preview
 from spark_jobs.write.publish import Written, publish
@@ -187,6 +192,7 @@ def _partitions_to_delete(table: HudiTable, rows: PreparedRows) -> list[str]:
     """Those that the options name, else those of the source's records."""
     asked = PARTITIONS_TO_DELETE.of(rows.config.properties)
     if asked:
+        refuse_paths_outside(asked, PARTITIONS_TO_DELETE.name)
         return matching_partitions(asked, table.partitions())
     if rows.source is None:
         raise ConfigError(

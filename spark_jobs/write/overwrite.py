@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import operation_keys as keys
-from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.keygen.path_names import REFUSED_PARTS
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -39,7 +40,22 @@ def overwritten_partitions(config: WriteConfig, table: HudiTable, written: Itera
     """
     if config.operation is Operation.INSERT_OVERWRITE_TABLE:
         return sorted({*table.partitions(), *written})
-    return sorted(set(keys.STATIC_OVERWRITE_PARTITIONS.of(config.properties) or written))
+    named = keys.STATIC_OVERWRITE_PARTITIONS.of(config.properties)
+    refuse_paths_outside(named, keys.STATIC_OVERWRITE_PARTITIONS.name)
+    return sorted(set(named or written))
+
+
+def refuse_paths_outside(paths: Iterable[str], option: str) -> None:
+    """What is replaced is deleted by a later clean: it has to be in the table.
+
+    :raises ConfigError: a partition path that leads elsewhere.
+    """
+    for path in paths:
+        why = next((REFUSED_PARTS[part] for part in path.split("/") if part in REFUSED_PARTS), None)
+        if why is not None:
+            raise ConfigError(
+                f"{option} names {path!r}, which {why}", todo="give paths below the table's base path", key=option
+            )
 
 
 def matching_partitions(asked: Collection[str], existing: Collection[str]) -> list[str]:

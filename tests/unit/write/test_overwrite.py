@@ -14,7 +14,12 @@ from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import WriteConfig, resolve
-from spark_jobs.write.overwrite import matching_partitions, overwritten_partitions, requested_replacement
+from spark_jobs.write.overwrite import (
+    matching_partitions,
+    overwritten_partitions,
+    refuse_paths_outside,
+    requested_replacement,
+)
 from tests.unit.core.support import new_table
 
 pytestmark = pytest.mark.unit
@@ -102,6 +107,13 @@ def test_overwritten_partitions(tmp_path: Path) -> None:
     assert overwritten("insert_overwrite") == ["a", "b"]
     assert overwritten("insert_overwrite", **{STATIC: "c, d"}) == ["c", "d"]
     assert overwritten("insert_overwrite_table") == ["a", "b"]  # and those of the table, which has none yet
+
+
+@pytest.mark.parametrize("path", ["../t", "a/../../t", ".", "a//b", "/a", "a/", ".hoodie", ".hoodie/metadata"])
+def test_paths_that_a_clean_must_not_delete(path: str) -> None:
+    with pytest.raises(ConfigError, match=f"the.key names '{path}', which"):
+        refuse_paths_outside(["a", path], "the.key")
+    refuse_paths_outside(["a", "a/b", "dt=..", "*", "a.b/*"], "the.key")
 
 
 def test_the_requested_file_is_no_plan_of_a_clustering(tmp_path: Path) -> None:
