@@ -1,9 +1,9 @@
 """What a killed execution of a plan had finished: a record for each of its pieces, with the write stats.
 
-The records stand in the marker folder of the instant, beside the markers. Hudi reads only names with ``.marker`` and
-files ``MARKERS*`` there, and removes the folder when it rolls the instant back or completes it: so the records go with
-the files that they tell of. A record whose files are not all there counts for nothing. The metadata table needs none of
-this: it hears of the files when the instant is published.
+The records stand in ``.aux``, which Hudi leaves alone. (In the marker folder they would do harm: one name without
+``.marker`` there, and Hudi 0.15 takes direct markers for batched ones, finds none, and rolls nothing back.) A record
+counts only while every file that it names is there, whole, with its marker, so that one of an instant that was rolled
+back is void. The metadata table needs none of this: it hears of the files when the instant is published.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,8 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 
-FOLDER = "pyhudi.done"
+FOLDER = ".hoodie/.aux/pyhudi.done"
+"""Below it a folder for each instant, and a file for each piece in that."""
 Piece = tuple[int, Any]
 """A piece of work with its number in the plan."""
 
@@ -46,7 +48,7 @@ class CompletionRecords:
 
     @property
     def folder(self) -> str:
-        return f"{marker_folder(self.base_path, self.instant)}/{FOLDER}"
+        return f"{self.base_path}/{FOLDER}/{self.instant}"
 
     def note(self, number: int, stats: Sequence[WriteStat]) -> None:
         """Keep what a piece came to. Of several attempts the last stays, any is as good.
@@ -57,6 +59,20 @@ class CompletionRecords:
             return
         record = {"plan": self.plan_id, "stats": [stat.to_json() for stat in stats]}
         self.storage.replace(f"{self.folder}/{number}.json", json.dumps(record).encode())
+
+    def clear(self) -> None:
+        """Remove them; what can't be removed now is swept by a later execution."""
+        with suppress(StorageError):
+            self.storage.delete_tree(self.folder)
+
+    def sweep(self, timeline: ActiveTimeline) -> None:
+        """Remove those of instants that are not pending: completed or taken back by others, or by a run that died right
+        after it.
+        """
+        pending = {one.timestamp for one in timeline.instants if not one.is_completed}
+        for status in self.storage.list(f"{self.base_path}/{FOLDER}"):
+            if status.name not in pending:
+                self.storage.delete_tree(status.path)
 
     def count(self) -> int:
         """How many there are, whether they hold or not; 0 where the storage does not tell."""

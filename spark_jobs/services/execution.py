@@ -2,7 +2,7 @@
 
 A run that stops before all pieces are done, killed or by its budget, leaves the instant inflight with a record of each
 finished piece; the next run goes on from there. Hudi knows nothing of the records: it rolls the inflight instant back,
-which removes them with the files, and does all of it again.
+which makes them void as it removes the files, and does all of it again.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class Execution(Generic[P]):
                 f"{len(left)} {service.piece}(s) of {service.name} {time} are left, the smallest has {min(left)} "
                 f"bytes, more than {self.budget.told()}",
             )
-        claimed = claim(self.settings, wanted, records, self.progress.note)
-        if claimed is None:
+        transaction = claim(self.settings, wanted, self.progress.note, records)
+        if transaction is None:
             return nothing_to_do(service.name, table, f"another process completed {service.name} {time}")
-        transaction, finished = claimed
+        finished = records.finished() if transaction.instant.state is State.INFLIGHT else {}
         resumed = len(finished)
         if resumed:
             self.progress.note(f"{resumed} {service.piece}(s) of {time} were finished by an earlier run and stay")
@@ -72,6 +72,7 @@ class Execution(Generic[P]):
                 transaction.abandon()
                 return self._unfinished(table, time, plan, finished, resumed, engine)
             done = self._publish(table, transaction, plan, finished)
+            records.clear()
         except BaseException as error:
             transaction.abandon()
             self._leave(time, records, error)
@@ -140,6 +141,7 @@ class Execution(Generic[P]):
         finished = 0 if isinstance(error, WriteConflictError) else records.count()
         if not finished:
             undo(self.settings, time, self.progress.note)
+            records.clear()
             return
         self.progress.note(
             f"{finished} {self.service.piece}(s) of {self.service.name} {time} are finished; the next run goes on there"

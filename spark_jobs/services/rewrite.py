@@ -17,7 +17,6 @@ from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
-from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.completion import CompletionRecords
@@ -101,10 +100,13 @@ def choose_plan(timeline: ActiveTimeline, plans: list[Instant], wanted: str | No
 
 
 def claim(
-    settings: TransactionSettings, plan: Instant, records: CompletionRecords, tell: Callable[[str], None]
-) -> tuple[Transaction, dict[int, list[WriteStat]]] | None:
-    """Take a plan for execution, with the pieces that a dead worker finished; where it finished none, what it left is
-    rolled back first.
+    settings: TransactionSettings,
+    plan: Instant,
+    tell: Callable[[str], None],
+    records: CompletionRecords | None = None,
+) -> Transaction | None:
+    """Take a plan for execution: inflight where ``records`` tell of pieces that a dead worker finished; else requested,
+    after a rollback of what it left.
 
     Waits while another worker executes it.
 
@@ -120,13 +122,14 @@ def claim(
                 return None
             current = found[0]
             if not is_alive(settings, current):
-                finished = records.finished() if current.state is State.INFLIGHT else {}
-                if finished:
-                    return resume(settings, current), finished
+                if records is not None:
+                    records.sweep(timeline)
+                    if current.state is State.INFLIGHT and records.finished():
+                        return resume(settings, current)
                 if current.state is State.INFLIGHT:
                     undone = roll_back(settings, timeline, current, keep_plan=True)
                     tell(f"rolled back {current.timestamp}, whose worker is gone (rollback {undone.timestamp})")
-                return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED)), {}
+                return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED))
         if not told:
             tell(f"another process executes {plan.timestamp}; waiting for it")
             told = True
