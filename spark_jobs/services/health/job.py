@@ -34,7 +34,7 @@ def run_health(options: HealthOptions, progress: Progress) -> JobResult:
         storage, path = locate(options.picture)
         storage.replace(path, draw(health, advice).encode())
     if not options.json:
-        say(sys.stderr, report(health, advice, _width(sys.stderr), _marks(sys.stderr)), end="")
+        say(sys.stderr, report(health, advice, _width(sys.stderr), marks_of(sys.stderr)), end="")
     return JobResult(
         action=ACTION,
         state=JobState.COMPLETED,
@@ -52,7 +52,7 @@ def _width(stream: TextIO) -> int:
     return columns_of(stream) if stream.isatty() else _PLAIN_WIDTH
 
 
-def _marks(stream: TextIO) -> tuple[str, str]:
+def marks_of(stream: TextIO) -> tuple[str, str]:
     """Block characters where the stream can show them."""
     try:
         "".join(BLOCKS).encode(stream.encoding or "ascii")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from spark_jobs.services.health.advice import advise
 from spark_jobs.services.health.facts import MIB, GroupLoad, readable, size_bounds
+from spark_jobs.services.health.job import marks_of
 from spark_jobs.services.health.picture import draw
-from spark_jobs.services.health.text import ASCII, class_names, report
+from spark_jobs.services.health.text import ASCII, BLOCKS, class_names, report
 from tests.unit.services.health.healthy import HEALTHY, health, partition, pending
 
 pytestmark = pytest.mark.unit
@@ -98,3 +101,14 @@ def test_the_picture_is_whole(seen: object) -> None:
     words = " ".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
     assert all(one.job in words for one in advise(seen))
     assert "trips" in words
+
+
+def test_a_stream_that_can_not_show_blocks_gets_signs() -> None:
+    assert marks_of(io.TextIOWrapper(io.BytesIO(), "ascii")) == ASCII
+    assert marks_of(io.TextIOWrapper(io.BytesIO(), "utf-8")) == BLOCKS
+
+
+def test_a_table_without_files() -> None:
+    nothing = tuple(replace(one, files=0) for one in HEALTHY.sizes)
+    lines = report(health(sizes=nothing, largest_partitions=(), partitions=0), ()).splitlines()
+    assert "  none" in lines

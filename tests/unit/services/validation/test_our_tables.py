@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
@@ -13,6 +14,7 @@ from spark_jobs.core.handles.append import append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, next_instant_time
 from spark_jobs.engine.local import LocalEngine
@@ -53,12 +55,15 @@ def insert(table: HudiTable, *keys: str) -> None:
     sweep(table)
 
 
-def change(table: HudiTable, key: str, *, delete: bool = False) -> None:
+def change(table: HudiTable, key: str, *, delete: bool = False, partition: str = "p") -> None:
     time = next_time(table)
     work = start(table, time)
     view = table.refreshed().view()
-    context, target = context_of(table, time), append_target(view, view.latest_slices()[0], None)
+    home = min(view.latest_slices(), key=lambda one: one.base_instant)  # the group of the first three keys
+    context, target = context_of(table, time), append_target(view, home, None)
     stamped = stamp(rows((key, 9, time), partition="p"), context, scope(), "p", "")
+    place = stamped.schema.get_field_index(PARTITION_PATH)
+    stamped = stamped.set_column(place, stamped.schema.field(place), pa.array([partition], pa.string()))
     changes = Changes(stamped, np.array([delete]))
     complete(table, work, append_changes(context, scope(), target, changes, hard_deletes=False))
     sweep(table)
@@ -85,7 +90,6 @@ def test_every_step_leaves_it_sound(table: HudiTable) -> None:
     change(table, "c", delete=True)
     run_compaction(ENGINE, CompactionOptions(base_path=base, hoodie_conf=CONF), Progress.silent("compact"))
     assert validate(table, deep=True) == []
-    change(table, "a")
     run_clustering(ENGINE, ClusteringOptions(base_path=base, hoodie_conf=CONF), Progress.silent("cluster"))
     assert validate(table, deep=True) == []
     run_cleaning(CleanOptions(base_path=base, hoodie_conf=CONF), Progress.silent("clean"))
@@ -104,3 +108,10 @@ def test_a_clustering_that_changed_a_row(table: HudiTable) -> None:
     (found,) = [one for one in validate(table, deep=True) if one.invariant == 4]
     assert found.path == stat.path
     assert f"{done} did not keep the rows: 4 rows went in and 3 came out" in found.what
+
+
+def test_a_row_of_a_log_that_belongs_elsewhere(table: HudiTable) -> None:
+    change(table, "c", partition="elsewhere")
+    assert validate(table) == []
+    found = [one for one in validate(table, deep=True) if one.invariant == 2]
+    assert [".log.2" in one.path and "has _hoodie_partition_path 'elsewhere'" in one.what for one in found] == [True]
