@@ -60,7 +60,8 @@ class IndexBuild:
     def write(self) -> int:
         """Write the base files; the number of their records."""
         storage, base_path = self.table.storage, self.table.base_path
-        self.seen = _completed(self.seen, self.seen.instants)
+        if not any(one.is_completed for one in self.seen.instants):
+            raise CorruptTableError("the table has no completed instant yet, so that there is nothing to index")
         self.time = free_time(own_timeline(storage, base_path), self.seen)
         for partition in self.partitions:
             groups, cells = self._source(partition, self.table).content()
@@ -75,7 +76,7 @@ class IndexBuild:
         :raises WriteConflictError: something that the files were made from was undone.
         """
         now = table.data_timeline
-        known = {one for one in self.seen.instants if one.action in _FOLLOWED}
+        known = {one for one in self.seen.instants if one.is_completed and one.action in _FOLLOWED}
         there = {one for one in now.instants if one.is_completed}
         undone = [one for one in known - there if not now.start or one.timestamp >= now.start]
         if undone:
@@ -84,14 +85,17 @@ class IndexBuild:
                 todo="run the indexing again",
                 instant=min(one.timestamp for one in undone),
             )
-        later = sorted((one for one in there - known if one.action in _FOLLOWED), key=lambda one: one.timestamp)
+        later = [one for one in there - known if one.action in _FOLLOWED]
+        # compactions first: what was written on top of one is found once its base files count
+        later.sort(key=lambda one: (not _is_compaction(now, one), one.timestamp))
         for instant in later:
             data = now.read(instant)
             for partition in self.partitions:
                 changes = self._source(partition, table).changes(instant, data)
                 for group, share in changes.by_group(self.groups[partition]).items():
                     self.blocks.setdefault((partition, group), []).append(blocks_of(self.time, partition, share))
-            self.seen = _completed(now, [*self.seen.instants, instant])
+            done = [one for one in self.seen.instants if one.is_completed and one in there]
+            self.seen = _moved_on(self.seen, now, [*done, instant])
         return len(later)
 
     def publish(self) -> None:
@@ -121,12 +125,16 @@ class IndexBuild:
         return self.source_of(partition, replace(table, data_timeline=self.seen))
 
 
-def _completed(timeline: ActiveTimeline, instants: Sequence[Instant]) -> ActiveTimeline:
-    """The timeline with the completed ones of some instants alone.
+def _is_compaction(timeline: ActiveTimeline, instant: Instant) -> bool:
+    plan = Instant(instant.timestamp, Action.COMPACTION, State.REQUESTED)
+    return instant.action is Action.COMMIT and timeline.storage.stat(timeline.path(plan)) is not None
 
-    :raises CorruptTableError: none is completed.
+
+def _moved_on(before: ActiveTimeline, now: ActiveTimeline, done: Sequence[Instant]) -> ActiveTimeline:
+    """The timeline with ``done`` as the completed instants; all others that it has are pending, as they were before or
+    are now.
     """
-    kept = tuple(sorted((one for one in instants if one.is_completed), key=lambda one: one.timestamp))
-    if not kept:
-        raise CorruptTableError("the table has no completed instant yet, so that there is nothing to index")
-    return replace(timeline, instants=kept)
+    there = {one.timestamp for one in now.instants} - {one.timestamp for one in done}
+    pending = {one.timestamp: one for one in (*before.instants, *now.instants) if not one.is_completed}
+    waiting = (one for time, one in pending.items() if time in there)
+    return replace(now, instants=tuple(sorted((*done, *waiting), key=lambda one: one.timestamp)))

@@ -19,7 +19,7 @@ from spark_jobs.core.metadata_table.record_keys import KeySource
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, Instant
-from spark_jobs.core.view.file_system_view import FileSystemView, build_view
+from spark_jobs.core.view.file_system_view import FileSystemView, group_files
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
@@ -56,5 +56,5 @@ class RecordIndexer:
         on_storage = StorageListing(table.storage, table.base_path)
         listing = MetadataListing(table.storage, table.base_path, timeline, table.clock, on_storage)
         wanted = listing.partitions() if partitions is None else sorted(partitions)
-        files = listing.files(wanted) if wanted else ()
-        return build_view(files, Visibility.of(timeline), read_pending_services(timeline, table.clock))
+        files = listing.names(wanted) if wanted else ()
+        return group_files(files, Visibility.of(timeline), read_pending_services(timeline, table.clock))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config import table_keys
 from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.files.names import parse_base_file_name
@@ -20,10 +21,14 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.service import CompactionOptions
+from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.indexing import execute
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
@@ -182,6 +187,41 @@ def test_what_completes_while_it_is_made_is_in_it(path: Path, monkeypatch: pytes
     maintain(path, 1)
     assert agrees(path)
     assert file_indexes_agree(path)
+
+
+def plan_compaction(path: Path) -> None:
+    conf = tuple(local.AT_ONCE.items())
+    options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=conf)
+    assert run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress("compact")).state is JobState.SCHEDULED
+
+
+@pytest.mark.parametrize("path", ["MERGE_ON_READ"], indirect=True)
+@pytest.mark.parametrize("planned", ["before", "meanwhile"])
+def test_logs_above_a_compaction_under_way(path: Path, monkeypatch: pytest.MonkeyPatch, planned: str) -> None:
+    """What was written on top of its plan is indexed, whether it is carried out meanwhile or not."""
+    upsert(path, 10, 3)
+    if planned == "before":
+        plan_compaction(path)
+        delete(path, 0, 2, "d1")
+    write = IndexBuild.write
+
+    def write_while_others_do(build: IndexBuild) -> int:
+        found = write(build)
+        if planned == "meanwhile":
+            upsert(path, 10, 4)
+            plan_compaction(path)
+        delete(path, 2, 2, "d2")
+        local.compact(path)
+        delete(path, 4, 2, "d3")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(IndexBuild, "write", write_while_others_do)
+        run(path)
+    assert len(places_of_rows(path)) == (14 if planned == "before" else 16)
+    assert agrees(path)
+    upsert(path, 30, 6)
+    assert agrees(path)
 
 
 def test_writers_leave_it_to_the_job_that_makes_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,51 @@
+"""The indexing job: whatever change of the storage breaks, a rerun gives an index that agrees with the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.indexing import IndexingOptions
+from spark_jobs.services.indexing.job import run_indexing
+from tests.faults import local_table as local
+from tests.faults.faulty_storage import Fault
+from tests.faults.test_storage_faults import FIRST, SECOND, Case, wrong_after_broken_calls
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+
+KEEP = {
+    "hoodie.metadata.enable": "true",
+    "hoodie.metadata.index.async": "true",
+    "hoodie.metadata.record.index.enable": "true",
+    "hoodie.metadata.record.index.min.filegroup.count": "1",
+    "hoodie.metadata.record.index.max.filegroup.count": "1",
+}
+
+
+def make_index(path: Path) -> None:
+    conf = tuple(local.AT_ONCE.items())
+    run_indexing(
+        IndexingOptions(base_path=str(path), index_types=("RECORD_INDEX",), hoodie_conf=conf), Progress("index")
+    )
+
+
+CASE = Case(
+    table_type="COPY_ON_WRITE",
+    prepare=lambda path: (local.write(path, FIRST, "first"), local.write(path, SECOND, "second")),
+    act=make_index,
+    expected=(FIRST, SECOND),
+)
+
+
+def test_after_any_broken_call_a_rerun_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key, value in KEEP.items():
+        monkeypatch.setitem(local.AT_ONCE, key, value)
+    local.create(tmp_path / "whole", CASE.table_type)
+    CASE.prepare(tmp_path / "whole")
+    make_index(tmp_path / "whole")
+    assert "record_index" in HudiTable.open(str(tmp_path / "whole")).config.metadata_partitions
+    wrong = wrong_after_broken_calls(CASE, tmp_path, (Fault.REFUSE, Fault.DIE_AFTER), only_changes=True)
+    assert not wrong, "\n".join(wrong)
