@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
@@ -26,6 +26,7 @@ USUAL = st.one_of(
 NAMES = st.lists(USUAL | st.text("ab_.-0\nlogparquet", max_size=12), max_size=12)
 
 
+@settings(deadline=None)
 @given(NAMES, st.integers(0, 3))
 @example([".x_1-1-1_5.parquet"], 0)  # hidden, and a base file all the same
 @example([".a_b_5.log.1_1-1-1"], 0)

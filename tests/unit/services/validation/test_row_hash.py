@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.services.validation.row_hash import Fingerprint, hash_rows, hash_text, hash_values
@@ -41,6 +41,7 @@ VALUES = st.none() | st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(VALUES, max_size=12), st.integers(0, 12))
 def test_equal_values_and_no_others_have_equal_hashes(values: list[Any], cut: int) -> None:
     array = pa.array(values, KIND)
@@ -53,6 +54,7 @@ def test_equal_values_and_no_others_have_equal_hashes(values: list[Any], cut: in
     assert hash_values(pa.chunked_array(parts, KIND)).tolist() == hashes.tolist()
 
 
+@settings(deadline=None)
 @given(st.lists(st.none() | st.text(max_size=30), max_size=40))
 def test_texts(values: list[str | None]) -> None:
     hashes = hash_text(pa.array(values, pa.string()))
