@@ -4,7 +4,8 @@ which on the same table must be the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -116,14 +117,32 @@ def _rows(found: pa.Table) -> list[tuple[Any, ...]]:
     return sorted(zip(*(found[name].to_pylist() for name in names), strict=True))
 
 
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory, real_hudi: RealHudi) -> Callable[[str], Path]:
+    """A table of each type, written once."""
+    made: dict[str, Path] = {}
+
+    def of(table_type: str) -> Path:
+        if table_type not in made:
+            one = Table(path=tmp_path_factory.mktemp(table_type) / "t", table_type=table_type, hudi=real_hudi)
+            one.write(batch(range(80), 1), "bulk_insert")
+            one.write(batch(range(80, 100), 1), "insert")
+            one.write(batch(range(0, 60, 3), 2))
+            one.write(batch(range(0, 60, 4), 3))
+            made[table_type] = one.path
+        return made[table_type]
+
+    return of
+
+
 @pytest.fixture
-def table(request: pytest.FixtureRequest, tmp_path: Path, real_hudi: RealHudi) -> Table:
-    made = Table(path=tmp_path / "t", table_type=getattr(request, "param", MOR), hudi=real_hudi)
-    made.write(batch(range(80), 1), "bulk_insert")
-    made.write(batch(range(80, 100), 1), "insert")
-    made.write(batch(range(0, 60, 3), 2))
-    made.write(batch(range(0, 60, 4), 3))
-    return made
+def table(
+    request: pytest.FixtureRequest, tmp_path: Path, real_hudi: RealHudi, templates: Callable[[str], Path]
+) -> Table:
+    table_type = getattr(request, "param", MOR)
+    path = tmp_path / "t"
+    shutil.copytree(templates(table_type), path)
+    return Table(path=path, table_type=table_type, hudi=real_hudi)
 
 
 BY_STRATEGY: list[tuple[str, dict[str, str]]] = [
