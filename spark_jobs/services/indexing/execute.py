@@ -87,7 +87,7 @@ def carry_out_plan(
             build.publish()
         finished = frozenset(one.path for one in plan.partitions)
         list_partitions(settings.storage, settings.base_path, settings.clock, finished)
-        up_to = max(one.timestamp for one in build.seen.instants)
+        up_to = max(one.timestamp for one in build.seen.instants if one.is_completed)
         data = encode_payload(INDEX_COMMIT_METADATA, plan.to_avro(up_to))
         transition(now.data_timeline, instant.at(State.INFLIGHT), State.COMPLETED, data)
     heartbeat.stop()

@@ -145,7 +145,9 @@ def test_scheduled_then_executed_after_more_writes(path: Path) -> None:
     assert raw == {"version": 1, "indexPartitionInfos": [info]}
     dry = run(path, IndexingMode.EXECUTE, (), dry_run=True)
     assert dry.plan == {"indexes": ["RECORD_INDEX"], "base_instant": last}
-    assert run(path, IndexingMode.EXECUTE, ()).instant == planned.instant
+    done = run(path, IndexingMode.EXECUTE, ())
+    newest = table.timeline.completed_commits()[-1].timestamp
+    assert (done.instant, done.extra["indexed_up_to"], done.records_out) == (planned.instant, newest, 20)
     assert agrees(path)
     assert run(path, IndexingMode.EXECUTE, ()).state is JobState.NOTHING_TO_DO
     assert run(path, IndexingMode.EXECUTE, (), instant_time=planned.instant).state is JobState.NOTHING_TO_DO
