@@ -5,7 +5,7 @@ Hudi: SparkRDDWriteClient.restoreToSavepoint, restoreToInstant.
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import cache, partial
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
@@ -96,7 +96,7 @@ def _plan(
     if not targets:
         return nothing_to_do(ACTION, table, f"no write or plan is later than {goal}")
     refuse_living(targets, partial(is_alive, settings))
-    return plan_restore(table, goal, targets, _files(table), lru_cache(partial(block_instants_of, settings)))
+    return plan_restore(table, goal, targets, _files(table), cache(partial(block_instants_of, settings)))
 
 
 def _files(table: HudiTable) -> FilesOfTable:
@@ -124,7 +124,7 @@ def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress)
         goal = goal_of(raw)
         progress.note(f"finishing restore {pending.timestamp} to {goal}, which was left pending")
         planned, left = still_there(settings, raw)
-        plan = plan_restore(table, goal, left, _files(table), lru_cache(partial(block_instants_of, settings)))
+        plan = plan_restore(table, goal, left, _files(table), cache(partial(block_instants_of, settings)))
         if pending.state is State.REQUESTED:
             pending = transition(table.timeline, pending, State.INFLIGHT, b"")
         execute_restore(settings, pending, plan, planned, progress)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
@@ -116,7 +116,7 @@ def _plan(
 
 def _undoing(settings: TransactionSettings, table: HudiTable, target: Instant, by_markers: bool) -> Undoing:
     if target.is_completed:
-        requests = requests_for_completed(table, target, lru_cache(partial(block_instants_of, settings)))
+        requests = requests_for_completed(table, target, cache(partial(block_instants_of, settings)))
     else:
         requests = requests_for_pending(settings, target, by_markers=by_markers)
     return Undoing(
