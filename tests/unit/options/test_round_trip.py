@@ -13,6 +13,7 @@ from spark_jobs.options import (
     CompactionOptions,
     CreateTableOptions,
     HiveSyncOptions,
+    IndexingOptions,
     IngestOptions,
     JobOptions,
 )
@@ -20,7 +21,15 @@ from spark_jobs.options.flags import Flag, Kind, flags_of
 
 pytestmark = pytest.mark.unit
 
-KINDS = [IngestOptions, CreateTableOptions, CompactionOptions, ClusteringOptions, CleanOptions, HiveSyncOptions]
+KINDS = [
+    IngestOptions,
+    CreateTableOptions,
+    CompactionOptions,
+    ClusteringOptions,
+    CleanOptions,
+    IndexingOptions,
+    HiveSyncOptions,
+]
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)))
 NAME = TEXT.map(lambda text: text.replace(",", "").strip()).filter(bool)
 KEY = TEXT.map(lambda text: text.replace("=", "")).filter(bool)
