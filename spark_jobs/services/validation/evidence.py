@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -200,18 +201,20 @@ class Evidence:
         A base file that its write does not name is left out: it is a finding of its own.
         """
         try:
-            return self._view(None)
+            return self._view(self.partitions, None)
         except CorruptTableError as failure:
             path = self.instant_path_of(str(failure.details.get("instant", "")))
             self.unreadable.append(error(5, path, failure.what, failure.todo))
             return None
 
-    def view_at(self, until: str) -> FileSystemView | None:
-        """The same as a reader of a moment (inclusive) sees it."""
-        return None if self.view is None else self._view(until)
+    def view_at(self, until: str, partitions: AbstractSet[str]) -> FileSystemView | None:
+        """The same of some partitions, as a reader of a moment (inclusive) sees it."""
+        return (
+            None if self.view is None else self._view([one for one in self.partitions if one.path in partitions], until)
+        )
 
-    def _view(self, until: str | None) -> FileSystemView:
-        files = ((one.path, status) for one in self.partitions for status in one.files if self._belongs(one, status))
+    def _view(self, folders: Iterable[Folder], until: str | None) -> FileSystemView:
+        files = ((one.path, status) for one in folders for status in one.files if self._belongs(one, status))
         return build_view(files, Visibility.of(self.timeline, until), self.services)
 
     @cached_property

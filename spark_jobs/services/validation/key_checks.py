@@ -27,6 +27,8 @@ _KEYS = np.dtype([("hash", "<u8"), ("slice", "<u4")])
 """12 bytes for each row of a scope: all that is kept of it."""
 _Rows = npt.NDArray[np.void]
 _EXAMPLES = 5
+_MOST_PAIRS = 20
+"""Pairs of file groups with keys in common whose rows are compared: each is read again for it."""
 _INDEX_FOLDER = f".hoodie/metadata/{MetadataPartition.RECORD_INDEX.path}"
 _TWICE = "delete the key and write it again; insert and bulk_insert write a key twice where they are given it twice"
 _REBUILD_INDEX = "drop the index with Hudi (`hudi-cli metadata delete-record-index`), the next write builds it anew"
@@ -113,22 +115,28 @@ def _doubled(keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Itera
     again = np.flatnonzero(rows["hash"][1:] == rows["hash"][:-1])
     if not len(again):
         return
-    pairs: dict[tuple[int, int], list[int]] = {}
-    firsts, seconds = rows["slice"][again], rows["slice"][again + 1]
-    for first, second, hashed in zip(firsts.tolist(), seconds.tolist(), rows["hash"][again].tolist(), strict=True):
-        pairs.setdefault((first, second), []).append(hashed)
-    for (first, second), hashes in sorted(pairs.items()):
-        some = np.array(hashes[:_EXAMPLES], np.uint64)
+    pairs = rows["slice"][again].astype(np.int64) * len(scope) + rows["slice"][again + 1]
+    order = np.argsort(pairs, kind="stable")
+    numbers, starts, counts = np.unique(pairs[order], return_index=True, return_counts=True)
+    worst = np.argsort(-counts, kind="stable")
+    if len(worst) > _MOST_PAIRS:
+        keys_left = int(counts[worst[_MOST_PAIRS:]].sum())
+        what = f"up to {keys_left} more key(s) are in two places, in {len(worst) - _MOST_PAIRS} pairs of file groups"
+        yield error(2, scope[0].partition or ".", what, _TWICE)
+    for place in sorted(worst[:_MOST_PAIRS].tolist()):
+        number, start, count = int(numbers[place]), int(starts[place]), int(counts[place])
+        first, second = divmod(number, len(scope))
+        some = rows["hash"][again[order[start : start + min(count, _EXAMPLES)]]]
         mine = keys.keys_with(scope[first], some)
         if first == second:
             twice = sorted({key for key in mine if mine.count(key) > 1})
             if twice:
-                what = f"key {twice[0]!r} is in two of its rows ({len(hashes)} such key(s))"
+                what = f"key {twice[0]!r} is in two of its rows ({count} such key(s))"
                 yield warning(2, scope[first].paths[0], what, _TWICE)
             continue
         both = sorted(set(mine).intersection(keys.keys_with(scope[second], some)))
         if both:
-            what = f"key {both[0]!r} is in it and in {scope[first].paths[0]} ({len(hashes)} such key(s))"
+            what = f"key {both[0]!r} is in it and in {scope[first].paths[0]} ({count} such key(s))"
             yield error(2, scope[second].paths[0], what, _TWICE)
 
 

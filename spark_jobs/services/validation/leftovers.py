@@ -63,6 +63,7 @@ def _is_data(name: str) -> bool:
 
 
 def _base_files(evidence: Evidence) -> Iterator[Finding]:
+    slices = {(one.partition, one.file_id, one.instant) for one in evidence.written.values()}
     for path, status in evidence.on_storage.items():
         name = parse_base_file_name(status.name)
         if name is None or name.instant in evidence.pending:
@@ -71,8 +72,7 @@ def _base_files(evidence: Evidence) -> Iterator[Finding]:
             if path in evidence.written:
                 continue
             what = f"instant {name.instant} is completed and does not name it"
-            rivals = [one for one in evidence.written.values() if one.instant == name.instant]
-            if any((one.partition, one.file_id) == (path.rpartition("/")[0], name.file_id) for one in rivals):
+            if (path.rpartition("/")[0], name.file_id, name.instant) in slices:
                 yield warning(7, path, f"{what}, but another file of the same slice", _DELETE)
             else:
                 yield error(7, path, f"{what}: readers take its rows for the table's", _DELETE)

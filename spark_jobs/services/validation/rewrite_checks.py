@@ -78,7 +78,8 @@ def _check(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> It
 def _compare(
     evidence: Evidence, instant: Instant, before_time: str, several: Sequence[frozenset[GroupKey]]
 ) -> Iterator[Finding]:
-    before, after = evidence.view_at(before_time), evidence.view_at(instant.timestamp)
+    partitions = {partition for keys in several for partition, _ in keys}
+    before, after = (evidence.view_at(time, partitions) for time in (before_time, instant.timestamp))
     if before is None or after is None:
         return
     # both moments are read with the columns of the later one

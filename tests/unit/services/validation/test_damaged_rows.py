@@ -13,6 +13,7 @@ import pytest
 
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.services.validation import key_checks
 from spark_jobs.services.validation.run import validate
 from tests.unit.services.validation.damage import data_files, findings, flip, rewrite, with_value
 
@@ -115,6 +116,16 @@ def test_a_key_twice_in_one_file(unpack: Unpack) -> None:
     path = live_bases(base)[0]
     rewrite(base / path, lambda table: pa.concat_tables([table, table.slice(0, 1)]))
     assert [what for what in said(base, path, 2) if "is in two of its rows (1 such key(s))" in what]
+
+
+def test_many_pairs_of_groups_are_counted_alone(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_checks, "_MOST_PAIRS", 0)
+    base = unpack("tables/cow_upserts")
+    path = live_bases(base)[0]
+    rewrite(base / path, lambda table: pa.concat_tables([table, table.slice(0, 3)]))
+    (found,) = [one for one in validate(str(base), deep=True) if one.invariant == 2]
+    assert found.path == path.split("/")[0]
+    assert found.what == "up to 3 more key(s) are in two places, in 1 pairs of file groups"
 
 
 def test_the_same_key_in_two_partitions_is_none(unpack: Unpack) -> None:
