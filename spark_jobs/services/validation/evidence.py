@@ -20,7 +20,8 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, PendingServices, build_view
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
@@ -258,6 +259,23 @@ class Evidence:
         if name is None or name.instant not in self.operations:
             return True
         return join(folder.path, status.name) in self.written
+
+    @cached_property
+    def being_cleaned(self) -> frozenset[str]:
+        """Relative paths in the plans of cleans that were not completed at first: they may be gone or not."""
+        completed = {one.timestamp for one in self.timeline.completed(Action.CLEAN)}
+        found: set[str] = set()
+        for clean in self.later.filter(lambda one: one.action is Action.CLEAN and one.timestamp not in completed):
+            with suppress(HudiError):
+                raw = self.later.payload(clean.at(State.REQUESTED), self.table.clock)
+                for partition, files in (raw["filePathsToBeDeletedPerPartition"] or {}).items():
+                    found.update(join(partition, one["filePath"].rsplit("/", 1)[-1]) for one in files)
+        return frozenset(found)
+
+    def lost_meanwhile(self, slices: Iterable[FileSlice]) -> bool:
+        """Whether files that were listed are gone by now, as cleaning takes them: no fault of what was listed."""
+        storage, base = self.table.storage, self.table.base_path
+        return any(storage.stat(join(base, path)) is None for one in slices for path in one.paths)
 
     def relative(self, path: str) -> str:
         return path.removeprefix(f"{self.table.base_path}/")

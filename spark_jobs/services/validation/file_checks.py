@@ -88,7 +88,7 @@ def _missing(evidence: Evidence, named: Mapping[str, Written], missing: Mapping[
         key, instant = (one.partition, one.file_id), base_instant_of(path) or one.instant
         newer = [other for other in slices[key] if other > instant]
         gone_at = replaced.get(key)
-        if _is_taken_back(evidence, one):
+        if path in evidence.being_cleaned or _is_taken_back(evidence, one):
             continue
         if gone_at is None and not newer:
             yield error(5, path, f"instant {one.instant} wrote it, it is live, and it is not on storage", _LOST)

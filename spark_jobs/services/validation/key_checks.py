@@ -75,6 +75,7 @@ class _KeyReader:
 
     def __init__(self, evidence: Evidence) -> None:
         table = evidence.table
+        self._evidence = evidence
         self._reader: SliceReader | None = None
         if evidence.view is not None and evidence.view.latest_slices():
             self._reader = evidence.reader(evidence.view)
@@ -97,6 +98,8 @@ class _KeyReader:
         try:
             parts += [hash_text(keys) for keys in self.batches(one)]
         except HudiError as failure:
+            if self._evidence.lost_meanwhile([one]):
+                return np.empty(0, np.uint64), None
             what = f"the rows of its slice can't be merged ({failure.what})"
             todo = "restore its files from a copy of the table"
             return np.empty(0, np.uint64), error(1, one.paths[0], what, todo)

@@ -146,9 +146,13 @@ def _debris(evidence: Evidence) -> Iterator[Finding]:
     """Markers and heartbeats of instants that are over."""
     table = evidence.table
     settings = table.transaction_settings({}).heartbeat
-    for folder, what in ((MARKER_FOLDER, "markers"), (HEARTBEAT_FOLDER, "a heartbeat")):
-        for status in table.storage.list(f"{table.base_path}/{folder}"):
-            if not status.name.isdigit() or status.name in evidence.pending:
+    folders = ((MARKER_FOLDER, "markers"), (HEARTBEAT_FOLDER, "a heartbeat"))
+    listed = [(folder, what, table.storage.list(f"{table.base_path}/{folder}")) for folder, what in folders]
+    now = evidence.timeline.reload()  # after them: an instant is on the timeline before it leaves anything
+    begun = evidence.pending | {one.timestamp for one in now.instants if not one.is_completed}
+    for folder, what, found in listed:
+        for status in found:
+            if not status.name.isdigit() or status.name in begun:
                 continue
             if read_pulse(table.storage, table.base_path, status.name, settings, table.clock).alive:
                 continue
