@@ -12,10 +12,10 @@ from spark_jobs.core.config.table_config import TableConfig, create_table_config
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.metadata_table.base_file import cells_of
-from spark_jobs.core.metadata_table.changes import changes_of_listing
+from spark_jobs.core.metadata_table.changes import FileChanges, changes_of_listing
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.commit import delta_commit_metadata
-from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, metadata_path
+from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, identifier_of, metadata_path
 from spark_jobs.core.metadata_table.partition_files import write_partition
 from spark_jobs.core.metadata_table.records import FILES
 from spark_jobs.core.metadata_table.table import FIRST_INITIALIZATION, SOLO_PREFIX
@@ -34,18 +34,32 @@ def is_quiet(timeline: ActiveTimeline, own: str) -> bool:
     return all(one.is_completed or one.timestamp == own or one.action is Action.INDEXING for one in timeline.instants)
 
 
-def initialize(storage: Storage, base_path: str, config: TableConfig, timeline: ActiveTimeline, clock: Clock) -> None:
+def initialize(
+    storage: Storage,
+    base_path: str,
+    config: TableConfig,
+    timeline: ActiveTimeline,
+    clock: Clock,
+    to_come: FileChanges | None = None,
+) -> None:
     """Make the table and its partition ``files`` from what the storage lists, then name it in the table's properties.
 
     Until the last step nobody trusts the directory: a crash before it leaves nothing but work to do again. The caller
     holds the table lock, and nothing else is under way (:func:`is_quiet`).
 
     :param timeline: of the data table; its last completed instant is the moment that the new table shows.
+    :param to_come: what the next delta commit lists: log files of a write under way have the base instant of their
+        slice, so the listing has them too. Listed twice, a file that is deleted later comes back in Hudi's reader,
+        which takes an addition and a deletion in log blocks for nothing.
     """
     folder = metadata_path(base_path)
     storage.delete_tree(folder)
     create_table_config(storage, folder, _properties(config), clock)
-    changes = changes_of_listing(committed_files(storage, base_path, timeline, _last(timeline)))
+    listed = committed_files(storage, base_path, timeline, _last(timeline))
+    for partition, names in listed.items():
+        for name in (to_come or {}).get(identifier_of(partition), {}):
+            names.pop(name, None)
+    changes = changes_of_listing(listed)
     files = records_by_group(changes, FILES, 1)
     add_partition(storage, base_path, timeline, clock, MetadataPartition.FILES, files)
 

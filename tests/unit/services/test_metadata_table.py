@@ -11,6 +11,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.table_config import update_table_config
+from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
 from spark_jobs.core.metadata_table.changes import encode_changes
@@ -20,8 +21,8 @@ from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
-from spark_jobs.core.metadata_table.records import file_list
-from spark_jobs.core.metadata_table.scan import read_records
+from spark_jobs.core.metadata_table.records import FILES, file_list
+from spark_jobs.core.metadata_table.scan import read_records, schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_writer import archive
@@ -74,6 +75,27 @@ def test_it_begins_with_the_table(path: Path) -> None:
     first = upsert(path, 1)
     assert is_listed(path)
     assert [one.timestamp for one in metadata_table_of(path).timeline.instants] == ["00000000000000010", first]
+    assert not disagreements(path)
+
+
+def test_a_file_that_comes_with_it_is_listed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the delta commit of its write, not in the listing before: Hudi's reader would bring it back after a clean."""
+    with monkeypatch.context() as without:
+        without.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
+        first = upsert(path, 1)
+    assert not is_listed(path)
+    second = upsert(path, 6)
+    table = metadata_table_of(path)
+    (listing,) = (path / ".hoodie" / "metadata" / "files").glob("*.hfile")
+    reader = HFileReader(listing.read_bytes(), listing.name)
+    records = {key: FILES.decode(value, schema_of(reader, ""), "") for key, value in reader.entries()}
+    before = {name for key, names in records.items() if key != b"__all_partitions__" for name in names}
+    now = {name for names in listed_files(path).values() for name in names}
+    assert before
+    assert before < now
+    stats = table.data_timeline.commit_metadata(table.data_timeline.find(second)[0], SYSTEM_CLOCK).write_stats
+    assert now - before == {one.file_name for one in stats}
+    assert all(first in name for name in before)
     assert not disagreements(path)
 
 
