@@ -10,8 +10,13 @@ range and each bloom filter of the latest base files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from decimal import Context, Decimal
 from typing import Any
 
+_STORED_SCALE = 15
+"""Of DecimalWrapper, whatever the column has."""
+
+Range = tuple[str, str, tuple[str, str], tuple[int, int, int, int]]
 Slice = tuple[str, str, str, tuple[str, ...]]
 
 
@@ -88,18 +93,18 @@ class _Side:
         groups = each_of(self._view.getAllFileGroups(partition))
         return sorted(_slice(one) for group in groups for one in each_of(group.getAllFileSlices()))
 
-    def ranges_by_index(self, partition: str, names: list[str], columns: list[str]) -> list[str]:
+    def ranges_by_index(self, partition: str, names: list[str], columns: list[str]) -> list[Range]:
         pairs = self._pairs(partition, names)
         made = self._jvm.org.apache.hudi.metadata.HoodieTableMetadataUtil
         return sorted(
-            made.convertColumnStatsRecordToColumnRangeMetadata(stats).toString()
+            _range(made.convertColumnStatsRecordToColumnRangeMetadata(entry.getValue()))
             for column in columns
-            for stats in each_of(self._table.getColumnStats(pairs, column).values())
+            for entry in each_of(self._table.getColumnStats(pairs, column).entrySet())
         )
 
-    def ranges_of_footers(self, files: dict[str, tuple[str, int]], columns: list[str]) -> list[str]:
+    def ranges_of_footers(self, files: dict[str, tuple[str, int]], columns: list[str]) -> list[Range]:
         return sorted(
-            one.toString()
+            _range(one)
             for path, _ in files.values()
             for one in self._parquet.readColumnStatsFromMetadata(self._storage, self._path(path), columns)
         )
@@ -135,6 +140,26 @@ def _slice(one: Any) -> Slice:
     logs = sorted((log.getLogVersion(), log.getFileName()) for log in each_of(one.getLogFiles()))
     name = base.get().getFileName() if base.isPresent() else ""
     return one.getFileId(), one.getBaseInstantTime(), name, tuple(name for _, name in logs)
+
+
+def _range(one: Any) -> Range:
+    bounds = repr(_plain(one.getMinValue())), repr(_plain(one.getMaxValue()))
+    counts = one.getNullCount(), one.getValueCount(), one.getTotalSize(), one.getTotalUncompressedSize()
+    return one.getFilePath(), one.getColumnName(), bounds, counts
+
+
+def _plain(value: Any) -> Any:
+    """A bound as a number or text: Hudi's look-up gives dates and decimals as they are stored, footers as they are."""
+    if isinstance(value, Decimal):
+        return int(value.scaleb(_STORED_SCALE, Context(prec=80)))
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    kind = value.getClass().getName()
+    if kind == "java.sql.Date":
+        return value.toLocalDate().toEpochDay()
+    if kind.endswith("ByteBuffer"):
+        return int.from_bytes(value.array(), signed=True)
+    return value.toString()
 
 
 def _indexes(meta_client: Any) -> set[str]:

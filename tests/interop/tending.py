@@ -27,9 +27,13 @@ def tended_by_hudi(
     :param compacts: False where Hudi's procedure can't compact such a table, whoever wrote it.
     """
     assert_hudi_validates(hudi, path, "before Hudi tends the table")
-    if compacts and HudiTable.open(str(path)).config.is_merge_on_read:
+    if compacts and _has_logs(path):
         assert hudi.compact(path, options={**COMPACT_AT_ONCE, **(options or {})})
         assert_hudi_validates(hudi, path, "after Hudi's compaction")
-        assert not any(slice_.log_files for slice_ in HudiTable.open(str(path)).file_slices())
+        assert not _has_logs(path)
     hudi.clean(path, options={**CLEAN_ALL, **(options or {})})
     assert_hudi_validates(hudi, path, "after Hudi's cleaning")
+
+
+def _has_logs(path: Path) -> bool:
+    return any(one.log_files for one in HudiTable.open(str(path)).file_slices())

@@ -20,6 +20,7 @@ from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.ingest import ingest
 from tests.interop.our_reader import read
 from tests.interop.real_hudi import RealHudi
+from tests.interop.tending import tended_by_hudi
 
 COLUMNS = (
     "id bigint not null, amount decimal(12,3), at timestamp, tags array<string>, sizes map<string,int>, "
@@ -111,8 +112,10 @@ def test_hudi_writes_to_a_table_of_our_ddl(
     ours = row(1, "-1.125", 3)
     write(spark, path, tmp_path, [ours])
     real_hudi.sql(f"delete from {name} where id = 3")
-    assert by_key(read(path)) == expected(ours, changed)
-    assert by_key(real_hudi.select(f"select * from {name}")) == expected(ours, changed)
+    for tend in (lambda: None, lambda: tended_by_hudi(real_hudi, path)):
+        tend()
+        assert by_key(read(path)) == expected(ours, changed)
+        assert by_key(real_hudi.select(f"select * from {name}")) == expected(ours, changed)
 
 
 @pytest.mark.parametrize("table_type", ["cow", "mor"])

@@ -19,6 +19,7 @@ from tests.interop.hudi_rs import read_by_hudi_rs
 from tests.interop.our_reader import read, slices
 from tests.interop.ours import COMPACT_AT_ONCE, Ours
 from tests.interop.real_hudi import RealHudi
+from tests.interop.tending import assert_hudi_validates, tended_by_hudi
 
 ROUNDS = 3
 
@@ -112,6 +113,8 @@ def test_hudi_reads_what_we_write(shared: Shared) -> None:
         shared.by_us(delayed(sample(shared.rows, 1, 6), 2), "upsert")
     shared.ours.clean(shared.path)
     shared.check("after our cleaning")
+    tended_by_hudi(shared.hudi, shared.path)
+    shared.check("after Hudi tended it")
 
 
 def test_we_read_what_hudi_writes(shared: Shared) -> None:
@@ -157,6 +160,7 @@ def test_three_rounds_in_turn(shared: Shared, first: str) -> None:
     actions = {each["action"] for each in shared.hudi.show_commits(shared.path)}
     assert "clean" in actions
     assert all(each["state"] == "COMPLETED" for each in shared.hudi.show_commits(shared.path))
+    assert_hudi_validates(shared.hudi, shared.path, "at the end")
 
 
 def test_incremental_rows_are_the_same(shared: Shared) -> None:
