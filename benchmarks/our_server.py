@@ -12,9 +12,11 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.write.ingest import ingest
 from tests.interop.lines import serve
 
@@ -55,6 +57,11 @@ class OurServer:
         """Schedule and execute a clustering; the job's result."""
         given = ClusteringOptions(base_path=path, hoodie_conf=tuple(options.items()))
         return run_clustering(self._engine, given, Progress("cluster")).to_dict()
+
+    def rollback(self, *, path: str, instant: str, options: Mapping[str, str]) -> dict[str, Any]:
+        """Take a completed write back; the job's result."""
+        given = RollbackOptions(base_path=path, instant_time=instant, hoodie_conf=tuple(options.items()))
+        return run_rollback(given, Progress("rollback")).to_dict()
 
 
 def main() -> None:
