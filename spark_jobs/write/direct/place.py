@@ -113,7 +113,8 @@ class Placing:
         numbers, begins = np.unique(group[order], return_index=True)
         in_order = recorded.column("key").take(pa.array(order))
         found: Found = {}
-        for number, begin, end in zip(numbers, begins, [*begins[1:], len(order)], strict=True):
+        ends = np.append(begins, len(order))[1:]  # none of none
+        for number, begin, end in zip(numbers, begins, ends, strict=True):
             if number >= 0:  # else a group that is replaced or rolled back
                 bucket, one = numbered[number]
                 places = pc.index_in(in_order.slice(begin, end - begin), value_set=self.incoming[one.partition].keys)
