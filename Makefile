@@ -20,7 +20,7 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit spark provider interop faults bench wheel clean
+.PHONY: help demo kill-demo test lint format docs unit spark model provider interop faults bench wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -63,6 +63,12 @@ spark: ## Run the tests that start Spark
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	exec scripts/run_tests.sh spark
+
+model: ## Run random steps on every kind of table against a dict, new ones each time (EXAMPLES=10 STEPS=12)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	export PYHUDI_MODEL_EXAMPLES=$${EXAMPLES:-10} PYHUDI_MODEL_STEPS=$${STEPS:-12}
+	exec python -m pytest -m spark tests/spark/write/test_model.py $(ARGS)
 
 provider: ## Run the tests that need an initialised Airflow
 	@$(call ENTER,dev)
