@@ -60,7 +60,7 @@ class TableModel:
 
     def upsert(self, batch: Iterable[Row]) -> Counts:
         inserts = updates = deletes = 0
-        known = not (self.kind.by_bucket and self.kind.merge_on_read)
+        known = self._tells
         for one in self._combined(batch):
             key = self.scoped(one)
             stored = self.places.get(key)
@@ -88,11 +88,11 @@ class TableModel:
         for one in batch:
             assert self.scoped(one) not in self.places
             self._put(self.scoped(one), self.place(one), one)
-        return Counts(len(batch), 0, 0)
+        return Counts(len(batch), 0, 0) if self._tells else Counts(None, None, None)
 
     def delete(self, batch: Iterable[Row]) -> Counts:
         keys = {self.scoped(one) for one in batch}
-        known = not keys & self.ghosts and not (self.kind.by_bucket and self.kind.merge_on_read)
+        known = self._tells and not keys & self.ghosts
         gone = keys & self.places.keys()
         for key in gone:
             self._remove(key)
@@ -119,6 +119,10 @@ class TableModel:
 
     def partitions(self) -> set[str]:
         return {at for at, _ in self.places.values()}
+
+    @property
+    def _tells(self) -> bool:
+        return not (self.kind.by_bucket and self.kind.merge_on_read)
 
     def _combined(self, batch: Iterable[Row]) -> list[Row]:
         """Of each key the record of the greatest ordering value, of equal ones the last."""
