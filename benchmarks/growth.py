@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import sys
@@ -111,6 +112,8 @@ def main() -> int:
     parser.add_argument("--index", nargs="+", default=["BUCKET", "RECORD_INDEX"], choices=sorted(OPTIONS))
     parser.add_argument("--table-type", default="COPY_ON_WRITE", choices=["COPY_ON_WRITE", "MERGE_ON_READ"])
     given = parser.parse_args()
+    for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        os.environ[variable] = sys.executable
     spark = (
         SparkSession.builder.master("local[2]")
         .appName("growth")
