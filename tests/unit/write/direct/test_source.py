@@ -27,7 +27,8 @@ def written(folder: Path, files: list[int], group: int = 3) -> ParquetSource:
     urls, first = [], 0
     for number, rows in enumerate(files):
         values = range(first, first + rows)
-        table = pa.table({"n": list(values), "id": [f"k{value}" for value in values]}, schema=pa.schema(list(SCHEMA)[::-1]))
+        columns = {"n": list(values), "id": [f"k{value}" for value in values]}
+        table = pa.table(columns, schema=pa.schema(list(SCHEMA)[::-1]))
         path = folder / f"{number}.parquet"
         pq.write_table(table, path, row_group_size=group)
         urls.append(f"file://{path}")
