@@ -10,9 +10,12 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.table import HudiTable
+from spark_jobs.options.indexing import IndexingMode
+from spark_jobs.options.result import JobState
 from tests.faults import local_table as local
 from tests.interop.real_hudi import RealHudi
 from tests.unit.core.metadata_table.agreement import disagreements
+from tests.unit.services.test_indexing import run as index_job
 from tests.unit.services.test_record_index import delete, index_of, maintain, places_by_index, places_of_rows
 
 INDEX = {
@@ -151,3 +154,37 @@ def test_hudi_makes_the_same(indexed: Indexed) -> None:
     indexed.by_us(local.batch(16, 8, "five", 5), "our upsert on Hudi's index")
     indexed.deleted_by_us(16, 2, "our delete on Hudi's index")
     indexed.deleted_by_hudi(18, 2, "Hudi's delete")
+
+
+CONCURRENT = {
+    "hoodie.metadata.index.async": "true",
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
+    "hoodie.cleaner.policy.failed.writes": "LAZY",
+}
+"""What Hudi's indexing asks for."""
+
+
+def test_indexing_by_either(indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan of Hudi carried out by us, then one of ours by Hudi; both go on with either's index."""
+    path = indexed.path
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.async", "true")
+    first, second = local.batch(0, 20, "one", 1), local.batch(10, 10, "two", 2)
+    for number, rows in enumerate((first, second)):
+        local.write(path, rows, f"k{number}")
+        indexed.put(rows)
+    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    options = indexed.options(CONCURRENT)
+    planned = indexed.hudi.schedule_index(path, ["RECORD_INDEX"], options)
+    assert index_job(path, IndexingMode.EXECUTE, ()).instant == planned
+    indexed.check("our execution of Hudi's plan")
+    indexed.by_hudi(local.batch(16, 10, "three", 3), "Hudi's upsert on the index of our job")
+    indexed.by_us(local.batch(20, 10, "four", 4), "our upsert on the index of our job")
+    assert index_job(path, IndexingMode.DROP_INDEX, ("RECORD_INDEX",)).state is JobState.COMPLETED
+    indexed.made = ""
+    scheduled = index_job(path, IndexingMode.SCHEDULE, ("RECORD_INDEX",))
+    assert scheduled.instant is not None
+    indexed.hudi.index(path, scheduled.instant, options)
+    indexed.check("Hudi's execution of our plan")
+    indexed.by_us(local.batch(24, 10, "five", 5), "our upsert on the index of Hudi's job")
+    indexed.by_hudi(local.batch(28, 10, "six", 6), "Hudi's upsert on its own index")
