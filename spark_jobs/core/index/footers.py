@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.files.base_file import MAX_KEY_FOOTER, MIN_KEY_FOOTER, open_base_file
+import pyarrow.parquet as pq
+
+from spark_jobs.core.files.base_file import MAX_KEY_FOOTER, MIN_KEY_FOOTER, column_chunks, open_base_file
 from spark_jobs.core.files.names import join
 from spark_jobs.core.index.ranges import KeyRange
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
@@ -45,7 +47,8 @@ def read_footers(storage: Storage, base_path: str, slices: Mapping[int, FileSlic
 
 
 def _read(storage: Storage, path: str) -> Footer:
-    metadata: Any = open_base_file(storage, path).metadata
+    file = open_base_file(storage, path)
+    metadata: Any = file.metadata
     raw: Mapping[bytes, bytes] = metadata.metadata or {}
     low, high = raw.get(MIN_KEY_FOOTER.encode()), raw.get(MAX_KEY_FOOTER.encode())
     known = low is not None and high is not None
@@ -53,17 +56,12 @@ def _read(storage: Storage, path: str) -> Footer:
         low=low.decode() if known and low is not None else None,
         high=high.decode() if known and high is not None else None,
         bytes=metadata.serialized_size,
-        key_bytes=_key_bytes(metadata),
+        key_bytes=_key_bytes(file, path),
     )
 
 
-def _key_bytes(metadata: Any) -> int:
+def _key_bytes(file: pq.ParquetFile, path: str) -> int:
     """Bytes of the column of keys in all row groups; of all columns where keys have none."""
-    total = own = 0
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for place in range(group.num_columns):
-            chunk = group.column(place)
-            total += chunk.total_compressed_size
-            own += chunk.total_compressed_size if chunk.path_in_schema == RECORD_KEY else 0
-    return own or total
+    own = sum(chunk.total_compressed_size for chunk in column_chunks(file, {RECORD_KEY}, path))
+    every = [file.metadata.schema.column(place).path for place in range(file.metadata.num_columns)]
+    return own or sum(chunk.total_compressed_size for chunk in column_chunks(file, every, path))
