@@ -62,6 +62,6 @@ def _read(storage: Storage, path: str) -> Footer:
 
 def _key_bytes(file: pq.ParquetFile, path: str) -> int:
     """Bytes of the column of keys in all row groups; of all columns where keys have none."""
-    own = sum(chunk.total_compressed_size for chunk in column_chunks(file, {RECORD_KEY}, path))
+    own: int = sum(chunk.total_compressed_size for chunk in column_chunks(file, {RECORD_KEY}, path))
     every = [file.metadata.schema.column(place).path for place in range(file.metadata.num_columns)]
-    return own or sum(chunk.total_compressed_size for chunk in column_chunks(file, every, path))
+    return own or int(sum(chunk.total_compressed_size for chunk in column_chunks(file, every, path)))
