@@ -6,11 +6,15 @@ from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.prepare import PreparedRows
 
 
 def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, instant: str) -> WriteContext:
+    """
+    :param instant: empty for a write that is only planned.
+    """
     return WriteContext(
         storage=table.storage,
         base_path=table.base_path,
@@ -24,4 +28,5 @@ def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, ins
         log_format=log_format(config.properties),
         virtual_keys=config.virtual_keys,
         evolution=rows.evolution_of_old_files,
+        completed_file=table.timeline.path(Instant(instant, config.action, State.COMPLETED)) if instant else None,
     )

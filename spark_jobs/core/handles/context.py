@@ -42,7 +42,7 @@ class WriteContext:
     log_format: LogFormat = DEFAULT_LOG_FORMAT
     marker_service: MarkerService | None = None
     completed_file: str | None = None
-    """Where the instant's completed file will be, for work that another worker may take over and publish."""
+    """Where the instant's completed file will be: a task that finds it there came too late."""
 
     def path(self, partition: str, name: str) -> str:
         return join(self.base_path, join(partition, name))
