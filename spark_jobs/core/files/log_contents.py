@@ -83,7 +83,8 @@ def _parquet_rows(block: LogBlock, target: pa.Schema | None) -> pa.Table:
             target = stored.remove_metadata() if target is None else target
             wanted = [name for name in stored.names if name in set(target.names)]
             # one column at least, because what the footer says of the number of rows need not be so
-            found = file.read(columns=wanted or stored.names[:1])
+            # in one thread: after an error in one column Arrow would go on with others in a file that is closed by then
+            found = file.read(columns=wanted or stored.names[:1], use_threads=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CorruptTableError(f"its Parquet content is not readable ({str(error).splitlines()[0]})") from error
     return resolve_columns({name: found.column(name) for name in wanted}, found.num_rows, target)
