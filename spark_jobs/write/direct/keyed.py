@@ -41,7 +41,7 @@ class KeyedSource:
                 [record_keys(batch, self.spec), partition_paths(batch, self.spec).dictionary_encode()],
                 names=[RECORD_KEY, PARTITION_PATH],
             )
-            for batch in self.source.read(RowRange(0, self.source.rows), columns, threads=True)
+            for batch in self.source.read(RowRange(0, self.source.rows), columns)
         ]
         schema = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.dictionary(pa.int32(), pa.string()))])
         return pa.Table.from_batches(batches, schema=schema).unify_dictionaries()

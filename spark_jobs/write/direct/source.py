@@ -78,14 +78,12 @@ class ParquetSource:
         count = max(1, min(count, rows))
         return [RowRange(*bounds) for bounds in pairwise(number * rows // count for number in range(count + 1))]
 
-    def read(
-        self, share: RowRange, columns: Sequence[str] | None = None, *, threads: bool = False
-    ) -> Iterator[pa.RecordBatch]:
+    def read(self, share: RowRange, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of a range in batches; of the named columns in their order, else of all."""
         for file, groups in self._groups(lambda start, stop: start < share.stop and stop > share.start):
             with file.opened() as parquet:
                 for number, start in groups:
-                    for first, batch in self._batches(parquet, number, start, columns, threads=threads):
+                    for first, batch in self._batches(parquet, number, start, columns):
                         left, right = max(share.start - first, 0), min(share.stop - first, batch.num_rows)
                         if left < right:
                             yield batch.slice(left, right - left)
@@ -96,7 +94,7 @@ class ParquetSource:
         for file, groups in self._groups(lambda start, stop: bool(np.diff(np.searchsorted(rows, (start, stop)))[0])):
             with file.opened() as parquet:
                 for number, start in groups:
-                    for first, batch in self._batches(parquet, number, start, None, threads=False):
+                    for first, batch in self._batches(parquet, number, start, None):
                         left, right = np.searchsorted(rows, (first, first + batch.num_rows))
                         if left < right:
                             found.append(batch.take(pa.array(rows[left:right] - first)))
@@ -119,13 +117,14 @@ class ParquetSource:
             first = starts[-1]
 
     def _batches(
-        self, parquet: pq.ParquetFile, group: int, start: int, columns: Sequence[str] | None, *, threads: bool
+        self, parquet: pq.ParquetFile, group: int, start: int, columns: Sequence[str] | None
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The batches of a row group, each with the number of its first row."""
+        """The batches of a row group, each with the number of its first row.
+
+        In one thread: after an error in one column Arrow would go on with others in a file that is closed by then.
+        """
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         number = start
-        for batch in parquet.iter_batches(
-            ROWS_PER_BATCH, row_groups=[group], columns=schema.names, use_threads=threads
-        ):
+        for batch in parquet.iter_batches(ROWS_PER_BATCH, row_groups=[group], columns=schema.names, use_threads=False):
             yield number, conform(batch, schema)
             number += batch.num_rows
