@@ -14,6 +14,7 @@ from pathlib import Path
 
 from spark_jobs import options
 from spark_jobs.core.config import (
+    bootstrap_keys,
     file_keys,
     history_keys,
     index_keys,
@@ -43,6 +44,7 @@ _KEYS = {
     "keys:schema_keys": schema_keys,
     "keys:history_keys": history_keys,
     "keys:service_keys": service_keys,
+    "keys:bootstrap_keys": bootstrap_keys,
 }
 
 

@@ -2,6 +2,7 @@
 
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.base import JobOptions
+from spark_jobs.options.bootstrap import BootstrapOptions
 from spark_jobs.options.choices import EngineKind, Operation, ServiceMode, TableType
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.create_table import CreateTableOptions
@@ -20,6 +21,7 @@ from spark_jobs.options.validate import ValidateOptions
 
 __all__ = [
     "ArchiveOptions",
+    "BootstrapOptions",
     "CleanOptions",
     "ClusteringOptions",
     "CompactionOptions",

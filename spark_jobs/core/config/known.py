@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 from spark_jobs.core.config import (
+    bootstrap_keys,
     file_keys,
     history_keys,
     index_keys,
@@ -44,6 +45,7 @@ def declared() -> tuple[Key[object], ...]:
             keygen_keys,
             schema_keys,
             history_keys,
+            bootstrap_keys,
         )
         for value in vars(module).values()
         if isinstance(value, Key)

@@ -78,12 +78,22 @@ class BootstrapReader:
 
     def _source_rows(self, source: SourceFile, schema: pa.Schema, origins: Origins) -> Iterator[pa.RecordBatch]:
         storage, path = self.index.locate(source)
-        file = open_base_file(storage, path)
-        told = folder_values(source.partition, self.partition_fields)
-        stored = set(file.schema_arrow.names)
-        fields = [field for field in schema if field.name in told and field.name not in stored]
-        constants = {field.name: _constant(told[field.name], field, source) for field in fields}
-        return _rows(file, path, schema, origins, constants)
+        return source_rows(storage, path, source.partition, self.partition_fields, schema, origins)
+
+
+def source_rows(
+    storage: Storage, path: str, folder: str, fields: Sequence[str], schema: pa.Schema, origins: Origins
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a source file in ``schema``; columns that it lacks are told by its folder, or null.
+
+    :param folder: relative to the source; ``fields`` are the partition columns, in their order.
+    """
+    file = open_base_file(storage, path)
+    told = folder_values(folder, fields)
+    stored = set(file.schema_arrow.names)
+    missing = [field for field in schema if field.name in told and field.name not in stored]
+    constants = {field.name: _constant(told[field.name], field, folder) for field in missing}
+    return _rows(file, path, schema, origins, constants)
 
 
 def side_by_side(
@@ -122,12 +132,12 @@ def folder_values(folder: str, fields: Sequence[str]) -> dict[str, str | None]:
     return {name: None if value == _NULL_FOLDER else value for name, value in found.items()}
 
 
-def _constant(value: str | None, field: pa.Field[Any], source: SourceFile) -> pa.Scalar[Any]:
+def _constant(value: str | None, field: pa.Field[Any], folder: str) -> pa.Scalar[Any]:
     try:
         return pa.scalar(value, pa.string()).cast(field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise CorruptTableError(
-            f"the folder {source.partition} tells {value!r} for column {field.name}, which is {field.type}"
+            f"the folder {folder} tells {value!r} for column {field.name}, which is {field.type}"
         ) from error
 
 

@@ -20,14 +20,16 @@ from spark_jobs.core.storage import Storage, locate
 from spark_jobs.core.timeline.avro_codec import decode_payload
 
 BOOTSTRAP_INSTANT = "00000000000001"
-"""Of a METADATA_ONLY bootstrap; one that copies rows has ``00000000000002``."""
+"""Of a METADATA_ONLY bootstrap."""
+FULL_BOOTSTRAP_INSTANT = "00000000000002"
+"""Of one that copies rows (FULL_RECORD)."""
 
 INDEX_FOLDER = ".hoodie/.aux/.bootstrap"
 _INDEX_NAME = f"00000000-0000-0000-0000-000000000000-0_1-0-1_{BOOTSTRAP_INSTANT}.hfile"
 BY_PARTITION = f"{INDEX_FOLDER}/.partitions/{_INDEX_NAME}"
 BY_FILE_ID = f"{INDEX_FOLDER}/.fileids/{_INDEX_NAME}"
 
-_INDEX_INFO = b"INDEX_INFO"
+INDEX_INFO = b"INDEX_INFO"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
 
 
@@ -130,5 +132,5 @@ def without_scheme(url: str) -> str:
 
 
 def _base_path_of(reader: HFileReader) -> str:
-    info = decode_payload(reader.info.get(_INDEX_INFO, b""), "the bootstrap index's INDEX_INFO")
+    info = decode_payload(reader.info.get(INDEX_INFO, b""), "the bootstrap index's INDEX_INFO")
     return without_scheme(str(info.get("bootstrapBasePath") or "")).rstrip("/")

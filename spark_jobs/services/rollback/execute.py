@@ -23,6 +23,8 @@ from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, ne
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT
+from spark_jobs.core.view.bootstrap_writer import drop_bootstrap_index
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers
 
@@ -179,6 +181,8 @@ def _execute(
 ) -> Instant:
     started = settings.clock.monotonic()
     outcomes = carry_out(settings, rollback, plan)
+    if plan.instant.timestamp == BOOTSTRAP_INSTANT:
+        drop_bootstrap_index(settings.storage, settings.base_path)
     _add_earlier_commands(settings, rollback, outcomes)
     took = int((settings.clock.monotonic() - started) * 1000)
     data = encode_payload(ROLLBACK_METADATA, metadata_of(rollback, plan, outcomes, took))

@@ -1,0 +1,42 @@
+"""Options of ``bootstrap.py``: a table over Parquet files that are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from spark_jobs.options.choices import EngineKind, TableType
+from spark_jobs.options.flags import flag
+from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapOptions(PlannedOptions):
+    """Make a table of a folder of Parquet files, whose rows stay there or are copied, partition by partition.
+
+    The modes stand in ``hoodie.bootstrap.*`` properties.
+    """
+
+    job: ClassVar[str] = "bootstrap"
+
+    source: Annotated[
+        str | None,
+        flag("--source", keys=("hoodie.bootstrap.base.path",), help="Folder of the Parquet files."),
+    ] = None
+    table_type: Annotated[
+        TableType | None,
+        flag(
+            "--table-type",
+            choices=TableType,
+            keys=("hoodie.datasource.write.table.type", "hoodie.datasource.write.storage.type", "hoodie.table.type"),
+            help="Type of the table; COPY_ON_WRITE if not given.",
+        ),
+    ] = None
+    record_key_fields: RecordKeyFields = ()
+    partition_path_fields: PartitionPathFields = ()
+    precombine_field: PrecombineField = None
+    engine: Annotated[
+        EngineKind,
+        flag("--engine", choices=EngineKind, help="In this process, on Spark, or by the bytes of the plan."),
+    ] = EngineKind.AUTO

@@ -1,0 +1,1 @@
+"""Bootstrap: a table over Parquet files that are there (Hudi: SparkBootstrapCommitActionExecutor)."""

@@ -1,0 +1,214 @@
+"""Bootstraps as ``bootstrap.py`` runs them: plan, make the table, keep and copy, publish.
+
+The partitions that stay in the source are one commit, 00000000000001, those that are copied another, 00000000000002. A
+run that died before the first was published is undone whole, the new table with it; one that died later goes on with
+what is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.errors import AlreadyExistsError, TableNotFoundError, WriteConflictError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
+from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.options.bootstrap import BootstrapOptions
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.bootstrap.commit import Bootstrap, planned_by
+from spark_jobs.services.bootstrap.plan import SERVICE, BootstrapPlan, plan_bootstrap
+from spark_jobs.services.bootstrap.settings import BootstrapSettings
+from spark_jobs.services.bootstrap.source import table_schema
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.outcome import nothing_to_do, written
+from spark_jobs.services.plan_hash import refuse_other_plan
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.rollback.new_table import take_back_table
+
+OWN_INSTANTS = (BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT)
+BOOTSTRAPPED = "bootstrapped"
+"""In the extra of a result: the table has all that was asked for, by this run or one before."""
+
+
+def run_bootstrap(engine: Engine, options: BootstrapOptions, progress: Progress) -> JobResult:
+    """
+    :raises ConfigError: a setting is missing, wrong, or at odds with the source or the table that stands there.
+    :raises WriteConflictError: another process is at it, the plan is not the one of the hash that was given, or what an
+        earlier run began was another plan.
+    """
+    options = options.effective()
+    for line in unknown_key_warnings(options.hoodie_properties()):
+        progress.note(f"warning: {line}")
+    settings = BootstrapSettings.of(options)
+    table = _open(settings.base_path)
+    used = _used(table) if table is not None else None
+    if table is not None and used is not None:
+        return nothing_to_do(SERVICE, table, used)
+    if not settings.source.files:
+        reason = f"there is no Parquet file below {settings.source.path}"
+        return JobResult(action=SERVICE, state=JobState.NOTHING_TO_DO, reason=reason, base_path=settings.base_path)
+    with progress.phase("plan"):
+        schema = table_schema(settings.source, settings.key_spec.partition_fields, settings.name)
+        plan = plan_bootstrap(
+            settings.source.files, settings.to_json(), settings.source.path, schema, settings.properties
+        )
+    job = _Job(engine=engine, options=options, progress=progress, settings=settings, plan=plan)
+    return job.run(table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    engine: Engine
+    options: BootstrapOptions
+    progress: Progress
+    settings: BootstrapSettings
+    plan: BootstrapPlan
+
+    def run(self, table: HudiTable | None) -> JobResult:
+        timeline = _timeline(self.settings, table)
+        wanted = self._wanted()
+        if table is not None:
+            self.settings.refuse_other_table(table.config)
+            done = _completed(timeline)
+            self._refuse_other_beginning(table, done)
+            if set(wanted) <= set(done):
+                reason = f"the table is there already: {_text_of(done)} bootstrapped it from {self.plan.source}"
+                return nothing_to_do(SERVICE, table, reason, **{BOOTSTRAPPED: True})
+            wanted = [one for one in wanted if one not in done]
+        facts = self.plan.facts()
+        if self.options.plan_hash:
+            refuse_other_plan(self.options.plan_hash, facts, timeline)
+        if self.options.dry_run:
+            return self._planned(facts.hash_at(timeline))
+        return self._execute(table, wanted, facts.digest)
+
+    def _wanted(self) -> list[str]:
+        found = [BOOTSTRAP_INSTANT] if self.plan.kept else []
+        return [*found, FULL_BOOTSTRAP_INSTANT] if self.plan.copied else found
+
+    def _refuse_other_beginning(self, table: HudiTable, done: list[str]) -> None:
+        """What an earlier run completed counts as a part of this plan alone."""
+        for time in done:
+            began = planned_by(table, time)
+            if began is not None and began != self.plan.facts().digest:
+                raise WriteConflictError(
+                    f"instant {time} of table {table.config.name} came of another plan of this bootstrap",
+                    todo="give the options of that run and leave the source as it was, or remove the table",
+                    instant=time,
+                )
+
+    def _execute(self, table: HudiTable | None, wanted: list[str], digest: str) -> JobResult:
+        table = self._cleared(table)
+        if table is None:
+            try:
+                table = self.settings.create_table()
+            except AlreadyExistsError as error:
+                raise self._busy("another process makes the table") from error
+        bootstrap = Bootstrap(
+            table=HudiTable.open(table.base_path, lists_storage=True),
+            settings=self.settings,
+            plan=self.plan,
+            engine=self.engine,
+            progress=self.progress,
+            digest=digest,
+        )
+        stats = []
+        try:
+            engine = self.engine.settle(self.plan.bytes)
+            for time in wanted:
+                stats += bootstrap.carry_out(time)
+        except BaseException:
+            bootstrap.undo()
+            raise
+        transaction = bootstrap.transaction
+        maintain_metadata_table(transaction, self.settings.properties, self.progress.note)
+        plan = self.plan
+        result = written(SERVICE, table, wanted[-1], stats, files_in=len(plan.files), bytes_in=plan.bytes)
+        extra: dict[str, Any] = {**plan.counts(), "instants": wanted, "engine": engine, BOOTSTRAPPED: True}
+        return replace(result, extra={**extra, "plan_hash": plan.facts().hash_at(transaction.load_timeline())})
+
+    def _cleared(self, table: HudiTable | None) -> HudiTable | None:
+        """Without what a dead run left; None where that was all."""
+        if table is None:
+            return None
+        settings = table.transaction_settings(self.settings.properties)
+        for undone, by in roll_back_failed_writes(settings):
+            self.progress.note(f"rolled back {undone} of a bootstrap that failed, by {by}")
+        timeline = settings.load_timeline()
+        if timeline.pending_writes():
+            raise self._busy(f"instant {timeline.pending_writes()[0].timestamp} is under way")
+        if timeline.completed_commits():
+            return table
+        take_back_table(settings, self.progress.note)
+        return _open(self.settings.base_path)
+
+    def _busy(self, why: str) -> WriteConflictError:
+        return WriteConflictError(
+            f"{self.settings.base_path} is being bootstrapped: {why}",
+            todo="let that run end, then run it again",
+            path=self.settings.base_path,
+        )
+
+    def _planned(self, shown: str) -> JobResult:
+        plan = self.plan
+        guess = {"files_out": len(plan.files), "bytes_copied": plan.bytes_copied}
+        for file in plan.kept:
+            self.progress.note(f"METADATA_ONLY {file.path} {file.size} bytes")
+        for file in plan.copied:
+            self.progress.note(f"FULL_RECORD {file.path} {file.size} bytes")
+        self.progress.note(
+            f"bootstrap would leave {len(plan.kept)} file(s) in the source and copy {len(plan.copied)} of "
+            f"{plan.bytes_copied} bytes; it deletes nothing; --plan-hash {shown}"
+        )
+        return JobResult(
+            action=SERVICE,
+            state=JobState.DRY_RUN,
+            base_path=self.settings.base_path,
+            table=self.settings.name,
+            files_in=len(plan.files),
+            bytes_in=plan.bytes,
+            plan={"hash": shown, **plan.content(), "deletes": [], "estimate": guess},
+            extra={**plan.counts(), "plan_hash": shown},
+        )
+
+
+def _text_of(instants: list[str]) -> str:
+    """``instant(s) a and b``."""
+    return f"instant{'s' if len(instants) > 1 else ''} {' and '.join(instants)}"
+
+
+def _open(base_path: str) -> HudiTable | None:
+    try:
+        return HudiTable.open(base_path, lists_storage=True)
+    except TableNotFoundError:
+        return None
+
+
+def _used(table: HudiTable) -> str | None:
+    """Why a table that stands there is none to bootstrap; None where only a bootstrap was at it."""
+    commits = table.timeline.completed_commits()
+    others = [one for one in commits if one.timestamp not in OWN_INSTANTS]
+    if table.timeline.has_archive:
+        return f"table {table.config.name} is there already, and in use: it has an archive"
+    if others:
+        return (
+            f"table {table.config.name} is there already, and in use: it has {len(commits)} commit(s), the last is "
+            f"{commits[-1].timestamp}"
+        )
+    return None
+
+
+def _completed(timeline: ActiveTimeline) -> list[str]:
+    return [one.timestamp for one in timeline.completed_commits()]
+
+
+def _timeline(settings: BootstrapSettings, table: HudiTable | None) -> ActiveTimeline:
+    """The table's; an empty one where there is none yet."""
+    if table is not None:
+        return table.timeline
+    meta = f"{settings.base_path}/.hoodie"
+    return ActiveTimeline.load(settings.source.storage, meta, f"{meta}/archived")

@@ -1,0 +1,164 @@
+"""What table a bootstrap makes: name, type, keys and partitions, from the options and the folders of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spark_jobs.core.config import bootstrap_keys, keygen_keys, table_keys, write_keys
+from spark_jobs.core.config.table_config import TableConfig
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.keygen.spec import KeySpec, class_of_type, persisted_settings
+from spark_jobs.core.storage import locate
+from spark_jobs.core.table import HudiTable
+from spark_jobs.options.bootstrap import BootstrapOptions
+from spark_jobs.services.bootstrap.source import Source, hive_fields, list_source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapSettings:
+    """``properties`` are the ``hoodie.*`` values of the job."""
+
+    base_path: str
+    source: Source
+    name: str
+    table_type: table_keys.TableType
+    key_spec: KeySpec
+    precombine_field: str
+    properties: Mapping[str, str]
+
+    @staticmethod
+    def of(options: BootstrapOptions) -> BootstrapSettings:
+        """
+        :param options: effective ones.
+        :raises ConfigError: a setting is missing, wrong, or at odds with the source's folders.
+        """
+        properties = options.hoodie_properties()
+        if not options.source:
+            raise ConfigError("a bootstrap needs a source", todo="give --source or hoodie.bootstrap.base.path")
+        if not options.table_name:
+            raise ConfigError("a new table needs a name", todo="give --table-name or hoodie.table.name")
+        if not options.record_key_fields:
+            raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
+        _refuse_unsupported(properties)
+        base_path = locate(options.base_path)[1]
+        storage, path = locate(options.source)
+        if f"{base_path}/".startswith(f"{path}/") or f"{path}/".startswith(f"{base_path}/"):
+            raise ConfigError(
+                f"the table {base_path} and its source {path} lie in each other",
+                todo="give --base-path a folder outside of the source",
+            )
+        source = list_source(storage, path)
+        return BootstrapSettings(
+            base_path=base_path,
+            source=source,
+            name=options.table_name,
+            table_type=table_keys.TableType(options.table_type or "COPY_ON_WRITE"),
+            key_spec=_key_spec(options, properties, source),
+            precombine_field=options.precombine_field or "",
+            properties=properties,
+        )
+
+    @property
+    def table_properties(self) -> dict[str, str]:
+        """What the table has beside the properties of any new table."""
+        return {
+            table_keys.BOOTSTRAP_BASE_PATH.name: self.source.path,
+            table_keys.BOOTSTRAP_INDEX_CLASS.name: table_keys.BOOTSTRAP_INDEX_CLASS.default,
+            **persisted_settings(self.properties, self.key_spec),
+        }
+
+    def create_table(self) -> HudiTable:
+        """
+        :raises AlreadyExistsError: a table stands there.
+        """
+        spec = self.key_spec
+        return HudiTable.create(
+            self.base_path,
+            name=self.name,
+            table_type=self.table_type.value,
+            record_key_fields=spec.record_key_fields,
+            partition_fields=spec.partition_fields,
+            precombine_field=self.precombine_field,
+            payload_class=write_keys.PAYLOAD_CLASS.of(self.properties)
+            if self.table_type is table_keys.TableType.MERGE_ON_READ
+            else "",
+            hive_style=spec.hive_style,
+            url_encode=spec.url_encode,
+            key_generator_class=spec.class_name,
+            properties=self.table_properties,
+        )
+
+    def refuse_other_table(self, config: TableConfig) -> None:
+        """
+        :raises ConfigError: a table that was not made by a bootstrap with these settings.
+        """
+        spec = self.key_spec
+        pairs = {
+            table_keys.BOOTSTRAP_BASE_PATH.name: (
+                table_keys.BOOTSTRAP_BASE_PATH.of(config.properties),
+                self.source.path,
+            ),
+            table_keys.NAME.name: (config.name, self.name),
+            table_keys.TYPE.name: (config.table_type.value, self.table_type.value),
+            table_keys.RECORD_KEY_FIELDS.name: (",".join(config.record_key_fields), ",".join(spec.record_key_fields)),
+            table_keys.PARTITION_FIELDS.name: (",".join(config.partition_fields), ",".join(spec.partition_fields)),
+            table_keys.HIVE_STYLE.name: (str(config.hive_style), str(spec.hive_style)),
+            table_keys.KEY_GENERATOR_CLASS.name: (config.key_generator_class, spec.class_name),
+        }
+        for key, (own, asked) in pairs.items():
+            if own != asked:
+                raise ConfigError(
+                    f"at {self.base_path} is a table with {key}={own or '(none)'}, the bootstrap asks for {asked}",
+                    todo="give another --base-path, or remove that table",
+                    key=key,
+                )
+
+    def to_json(self) -> dict[str, object]:
+        """What decides how the table is made."""
+        spec = self.key_spec
+        return {
+            "name": self.name,
+            "type": self.table_type.value,
+            "record_key_fields": list(spec.record_key_fields),
+            "partition_fields": list(spec.partition_fields),
+            "precombine_field": self.precombine_field,
+            "key_generator": spec.class_name,
+            "hive_style": spec.hive_style,
+            "url_encode": spec.url_encode,
+        }
+
+
+def _key_spec(options: BootstrapOptions, properties: Mapping[str, str], source: Source) -> KeySpec:
+    """The folders tell partition columns and hive style where the options don't."""
+    named = hive_fields(source.partitions)
+    class_name = write_keys.KEY_GENERATOR_CLASS.of(properties)
+    if not class_name and keygen_keys.KEY_GENERATOR_TYPE.of(properties):
+        class_name = class_of_type(keygen_keys.KEY_GENERATOR_TYPE.of(properties))
+    hive_style = table_keys.HIVE_STYLE.of(properties)
+    if not properties.get(table_keys.HIVE_STYLE.name):
+        hive_style = bool(named)
+    return KeySpec.of(
+        options.record_key_fields,
+        options.partition_path_fields or (() if class_name else named),
+        hive_style=hive_style,
+        url_encode=table_keys.URL_ENCODE.of(properties),
+        class_name=class_name,
+        properties=properties,
+    )
+
+
+def _refuse_unsupported(properties: Mapping[str, str]) -> None:
+    bootstrap_keys.TRANSLATOR.of(properties)
+    if not table_keys.POPULATE_META_FIELDS.of(properties):
+        raise ConfigError(
+            f"{table_keys.POPULATE_META_FIELDS.name}=false and a bootstrap exclude each other, its files hold them",
+            todo="leave it out",
+            key=table_keys.POPULATE_META_FIELDS.name,
+        )
+    if properties.get(table_keys.BOOTSTRAP_INDEX_CLASS.name, "").rpartition(".")[2] not in ("", "HFileBootstrapIndex"):
+        raise ConfigError(
+            f"{table_keys.BOOTSTRAP_INDEX_CLASS.name} is none that this release writes",
+            todo="leave it out",
+            key=table_keys.BOOTSTRAP_INDEX_CLASS.name,
+        )
