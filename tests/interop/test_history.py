@@ -35,6 +35,7 @@ from spark_jobs.services.savepoint.job import run_savepoint, savepoints_of
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.interop.real_hudi import RealHudi
+from tests.interop.tending import assert_hudi_validates
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = pytest.mark.interop
@@ -293,3 +294,4 @@ def test_we_archive_what_hudi_archives(tmp_path: Path, real_hudi: RealHudi, tabl
     if table_type == "MERGE_ON_READ":
         assert hudi.compact(path, options={"hoodie.compact.inline.max.delta.commits": "1"})
         agree(hudi, path, "after Hudi's compaction", *batches)
+    assert_hudi_validates(hudi, path, "at the end")
