@@ -9,6 +9,7 @@ from typing import Any
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.read.table_schema import add_to_history, committed_schema, schema_metadata
+from spark_jobs.core.schema.alteration import as_stored, refuse_changed_meta_columns, refuse_unwritable_columns
 from spark_jobs.core.schema.avro import full_name_of, with_meta_fields, without_meta_fields
 from spark_jobs.core.schema.evolution import SchemaEvolution, origins_between, schema_version
 from spark_jobs.core.schema.internal import InternalSchema
@@ -29,7 +30,8 @@ def alter_schema(
     ``hoodie.schema.on.read.enable=true``.
 
     :param change: gives the new schema for the present one (which has the meta columns too).
-    :raises ConfigError: it touches a column of the key, the partition path or the ordering, or can't be made.
+    :raises ConfigError: it touches a meta column or one of the key, the partition path or the ordering, or it can't be
+        made, or leaves a type or name that files can't have.
     :raises WriteConflictError: another writer changed the schema meanwhile.
     """
     refuse_unwritable(table.config)
@@ -75,12 +77,15 @@ class _Alteration:
     def of(table: HudiTable, change: Callable[[InternalSchema], InternalSchema]) -> _Alteration:
         avro, evolution = table.avro_schema, table.evolution_at()
         old = evolution.wanted if evolution else internal_of(with_meta_fields(avro))
-        new = change(old)
+        new = as_stored(change(old), old)
+        refuse_changed_meta_columns(old, new)
         _refuse_changed_keys(table, old, new)
         origins = origins_between(new.record, old.record)
+        new_avro = without_meta_fields(avro_of(new, full_name_of(avro), avro, origins=origins))
+        refuse_unwritable_columns(new_avro, old, new)
         return _Alteration(
             avro=avro,
-            new_avro=without_meta_fields(avro_of(new, full_name_of(avro), avro, origins=origins)),
+            new_avro=new_avro,
             history=evolution or SchemaEvolution(versions=(old,), wanted=old),
             new=new,
         )
