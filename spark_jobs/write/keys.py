@@ -27,7 +27,7 @@ from pyspark.sql.types import (
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.keygen.java_text import java_text
 from spark_jobs.core.keygen.keys import partition_level
-from spark_jobs.core.keygen.path_names import ESCAPED, REFUSED_PARTS
+from spark_jobs.core.keygen.path_names import ESCAPED, REFUSED_PARTS, RESERVED, RESERVED_PATH, RESERVED_TODO
 from spark_jobs.core.keygen.spec import (
     DEFAULT_PARTITION,
     EMPTY_PLACEHOLDER,
@@ -104,13 +104,17 @@ def _partition_part(source: DataFrame, part: PartitionPart, spec: KeySpec) -> Co
     refused = F.lit("")
     for bad, why in REFUSED_PARTS.items():
         refused = F.when(F.array_contains(parts, bad), F.lit(why)).otherwise(refused)
-    message = F.concat(
-        F.lit(f"spark_jobs.core.errors.BadRecordError: a value of partition column {name} "),
-        refused,
-        F.lit(": correct it in the source, or set hoodie.datasource.write.partitionpath.urlencode"),
-    )
     is_bad = F.arrays_overlap(parts, F.array(*map(F.lit, REFUSED_PARTS)))
-    return F.when(is_bad, F.raise_error(message).cast("string")).otherwise(folder)
+    encode = F.lit("correct it in the source, or set hoodie.datasource.write.partitionpath.urlencode")
+    checked = F.when(is_bad, _bad_value(name, refused, encode))
+    if len(spec.parts) == 1:
+        checked = checked.when(folder == RESERVED_PATH, _bad_value(name, F.lit(RESERVED), F.lit(RESERVED_TODO)))
+    return checked.otherwise(folder)
+
+
+def _bad_value(name: str, why: Column, todo: Column) -> Column:
+    start = F.lit(f"spark_jobs.core.errors.BadRecordError: a value of partition column {name} ")
+    return F.raise_error(F.concat(start, why, F.lit(": "), todo)).cast("string")
 
 
 def _time_part(column: Column, part: PartitionPart, spec: KeySpec) -> Column:

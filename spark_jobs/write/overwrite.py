@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import operation_keys as keys
 from spark_jobs.core.errors import ConfigError, WriteConflictError
-from spark_jobs.core.keygen.path_names import REFUSED_PARTS
+from spark_jobs.core.keygen.path_names import REFUSED_PARTS, RESERVED, RESERVED_PATH
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -52,6 +52,7 @@ def refuse_paths_outside(paths: Iterable[str], option: str) -> None:
     """
     for path in paths:
         why = next((REFUSED_PARTS[part] for part in path.split("/") if part in REFUSED_PARTS), None)
+        why = RESERVED if path == RESERVED_PATH else why
         if why is not None:
             raise ConfigError(
                 f"{option} names {path!r}, which {why}", todo="give paths below the table's base path", key=option

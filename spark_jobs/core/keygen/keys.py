@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.keygen.java_text import java_text
-from spark_jobs.core.keygen.path_names import REFUSED_PARTS, escape
+from spark_jobs.core.keygen.path_names import REFUSED_PARTS, RESERVED, RESERVED_PATH, RESERVED_TODO, escape
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, EMPTY_PLACEHOLDER, NULL_PLACEHOLDER, KeySpec, PartitionPart
 
 
@@ -76,6 +76,10 @@ def _folder(text: str, part: PartitionPart, spec: KeySpec) -> str:
                 todo="correct it in the source, or set hoodie.datasource.write.partitionpath.urlencode",
                 column=part.field,
             )
+    if folder == RESERVED_PATH and len(spec.parts) == 1:
+        raise BadRecordError(
+            f"a value of partition column {part.field} {RESERVED}", todo=RESERVED_TODO, column=part.field
+        )
     return folder
 
 

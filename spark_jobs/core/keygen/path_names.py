@@ -16,6 +16,11 @@ REFUSED_PARTS = {
 """Parts that a partition path can't have, and why. Hudi takes an empty one; its files are then in another folder than
 their rows, markers and commit say."""
 
+RESERVED_PATH = "__all_partitions__"
+"""The partition path whose files the metadata table would list under the key of its list of partitions."""
+RESERVED = f"is {RESERVED_PATH}, the name of the metadata table's list of partitions"
+RESERVED_TODO = "correct it in the source, or set hoodie.datasource.write.hive_style_partitioning"
+
 _TABLE = {ord(char): f"%{ord(char):02X}" for char in ESCAPED}
 _CODE = re.compile("%([0-9A-Fa-f]{2})")
 

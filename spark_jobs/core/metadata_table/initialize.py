@@ -17,7 +17,7 @@ from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.commit import delta_commit_metadata
 from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, identifier_of, metadata_path
 from spark_jobs.core.metadata_table.partition_files import write_partition
-from spark_jobs.core.metadata_table.records import FILES
+from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES
 from spark_jobs.core.metadata_table.table import FIRST_INITIALIZATION, SOLO_PREFIX
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
@@ -32,6 +32,13 @@ R = TypeVar("R")
 def is_quiet(timeline: ActiveTimeline, own: str) -> bool:
     """Whether nothing but ``own`` is under way on the data table, so that a listing can't miss what is to be added."""
     return all(one.is_completed or one.timestamp == own or one.action is Action.INDEXING for one in timeline.instants)
+
+
+def has_reserved_partition(storage: Storage, base_path: str) -> bool:
+    """Whether the table has a partition whose files would stand under the key of the list of partitions: with it, no
+    metadata table can say what the table holds. Folders below one of that name are other partitions.
+    """
+    return any(not one.is_directory for one in storage.list(f"{base_path}/{ALL_PARTITIONS}"))
 
 
 def initialize(

@@ -36,12 +36,14 @@ class MetadataListing:
         records = self._read([ALL_PARTITIONS])
         if records is None or ALL_PARTITIONS not in records:
             return self.fallback.partitions()
-        live = (name for name, entry in records[ALL_PARTITIONS].items() if not entry["isDeleted"])
+        live = [name for name, entry in records[ALL_PARTITIONS].items() if not entry["isDeleted"]]
+        if ALL_PARTITIONS in live or any(entry["size"] for entry in records[ALL_PARTITIONS].values()):
+            return self.fallback.partitions()  # a partition of that name had its files written over the list
         return sorted(partition_of(name) for name in live)
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
         wanted = list(partitions)
-        records = self._read([identifier_of(partition) for partition in wanted])
+        records = self._files_of(wanted)
         if records is None:
             yield from self.fallback.files(wanted)
             return
@@ -51,13 +53,18 @@ class MetadataListing:
 
     def names(self, partitions: Iterable[str]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
         wanted = list(partitions)
-        records = self._read([identifier_of(partition) for partition in wanted])
+        records = self._files_of(wanted)
         if records is None:
             yield from self.fallback.names(wanted)
             return
         for partition in wanted:
             live = _live(partition, records)
             yield partition, list(live), [entry["size"] for entry in live.values()]
+
+    def _files_of(self, partitions: Collection[str]) -> Mapping[str, RawEntries] | None:
+        if ALL_PARTITIONS in partitions:
+            return None  # the record of that key is the list of partitions
+        return self._read([identifier_of(partition) for partition in partitions])
 
     def _read(self, keys: Collection[str]) -> Mapping[str, RawEntries] | None:
         try:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.keygen.path_names import RESERVED_PATH
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.layout import identifier_of
 
-ALL_PARTITIONS = "__all_partitions__"
+ALL_PARTITIONS = RESERVED_PATH
 """The key of the one record that lists the partitions."""
 
 PARTITION_LIST_TYPE = 1

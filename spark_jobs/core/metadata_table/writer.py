@@ -23,7 +23,7 @@ from spark_jobs.core.metadata_table.indexes import (
     newest_schema,
     top_columns,
 )
-from spark_jobs.core.metadata_table.initialize import add_partition, initialize, is_quiet
+from spark_jobs.core.metadata_table.initialize import add_partition, has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.record_indexer import RecordIndexer
@@ -80,13 +80,16 @@ class UpdatingMetadataWriter:
 
     Readers count the delta commit only once the action itself is completed. One that is damaged, that misses a commit
     of the data table, or that can't follow an action is taken off; it is made anew as soon as nothing else is under
-    way. Hudi: HoodieBackedTableMetadataWriter.
+    way, unless a partition has the name of its list of partitions. Hudi: HoodieBackedTableMetadataWriter.
     """
 
     indexes: IndexSettings = field(default_factory=IndexSettings)
     merged_keys: MergedKeys | None = None
 
     def before_publish(self, publication: Publication) -> None:
+        if has_reserved_partition(publication.storage, publication.base_path):
+            TakeOffMetadataWriter().before_publish(publication)
+            return
         config = self._without_other_partitions(publication)
         listed = config.metadata_partitions
         if MetadataPartition.FILES.path in listed and self._keep_up(publication, listed):

@@ -11,7 +11,7 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.config.write_keys import METADATA_ENABLED
-from spark_jobs.core.metadata_table.initialize import initialize, is_quiet
+from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
@@ -136,6 +136,8 @@ def _rebuild_metadata_table(settings: TransactionSettings, table: HudiTable) -> 
     commit.
     """
     config = read_table_config(settings.storage, settings.base_path, settings.clock)
+    if has_reserved_partition(settings.storage, settings.base_path):
+        return
     if MetadataPartition.FILES.path not in config.metadata_partitions and is_quiet(table.timeline, ""):
         initialize(settings.storage, settings.base_path, config, table.timeline, settings.clock)
 

@@ -34,3 +34,13 @@ def test_they_are_one_folder_where_values_are_encoded_and_behind_a_column_name()
     assert paths("x//y", url_encode=True) == ["x%2F%2Fy"]
     assert paths(".hoodie", hive_style=True) == ["p=.hoodie"]
     assert paths("us/ca") == ["us/ca"]
+
+
+def test_a_whole_path_with_the_name_of_the_list_of_partitions() -> None:
+    with pytest.raises(BadRecordError, match=r"column p is __all_partitions__.*hive_style_partitioning"):
+        paths("__all_partitions__")
+    assert paths("__all_partitions__", hive_style=True) == ["p=__all_partitions__"]
+    assert paths("__all_partitions__/a") == ["__all_partitions__/a"]
+    two = KeySpec.of(("id",), ("p", "q"), hive_style=False, url_encode=False)
+    rows = pa.table({"id": ["1"], "p": ["__all_partitions__"], "q": ["a"]})
+    assert partition_paths(rows, two).to_pylist() == ["__all_partitions__/a"]
