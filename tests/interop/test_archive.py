@@ -24,9 +24,13 @@ from spark_jobs.core.timeline.archive_writer import archive, merge_small_files
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.engine.marker_server import MarkerServer
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import ArchiveOptions
+from spark_jobs.services.archival.job import run_archival
 from tests.interop.flights import KEY, PARTITION, PRECOMBINE, Oracle, assert_same, by_key, delayed, flights, sample
 from tests.interop.our_reader import read
 from tests.interop.real_hudi import RealHudi
+from tests.interop.tending import assert_hudi_validates
 from tests.unit.core.support import scope
 
 KEEP = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.cleaner.commits.retained": "1"}
@@ -105,6 +109,42 @@ def test_hudi_loads_our_archive_and_goes_on(tmp_path: Path, real_hudi: RealHudi)
     assert states_by_hudi(real_hudi, path) == states_by_us(path)
     assert_same(by_key(read(path)), oracle.rows, "we, at the end")
     assert_same(by_key(real_hudi.read(path)), oracle.rows, "Hudi, at the end")
+
+
+def test_merge_on_read_with_its_metadata_table(tmp_path: Path, real_hudi: RealHudi) -> None:
+    """What the metadata table holds back stays; we archive first, then Hudi does."""
+    path, rows, oracle = tmp_path / "flights", flights(one_in=200), Oracle()
+    keep = {**KEEP, "hoodie.metadata.enable": "true", "hoodie.metadata.compact.max.delta.commits": "2"}
+    given = options(path, **{**keep, "hoodie.datasource.write.table.type": "MERGE_ON_READ"})
+    by_us = {**given, "hoodie.archive.automatic": "false", "hoodie.compact.inline.max.delta.commits": "3"}
+    everything: set[str] = set()
+
+    def write(first: int, count: int, by: dict[str, str]) -> None:
+        for revision in range(first, first + count):
+            changed = delayed(sample(rows, revision % 3, 4), revision)
+            real_hudi.write(path, changed, "upsert", by)  # which compacts, for every third
+            oracle.upsert(changed)
+            everything.update(one["instant"] for one in real_hudi.show_commits(path))
+
+    def check(when: str) -> None:
+        assert states_by_hudi(real_hudi, path) == states_by_us(path), when
+        left = {one["instant"] for one in real_hudi.show_commits(path)}
+        assert {time for time, _, _ in states_by_us(path)} | left == everything, when
+        assert_same(by_key(read(path)), oracle.rows, f"we, {when}")
+        assert_same(by_key(real_hudi.read(path)), oracle.rows, f"Hudi, {when}")
+        assert_hudi_validates(real_hudi, path, when)
+
+    real_hudi.write(path, rows, "insert", by_us)
+    oracle.upsert(rows)
+    ours = ArchiveOptions(base_path=str(path), hoodie_conf=keep)
+    write(1, 5, by_us)
+    assert run_archival(ours, Progress.silent("test")).extra["archived"] > 0
+    check("after our archival")
+    assert {action for _, action, _ in states_by_us(path)} >= {"deltacommit", "commit"}
+    archived = len(states_by_us(path))
+    write(11, 3, given)
+    assert len(states_by_us(path)) > archived
+    check("after Hudi's archival behind ours")
 
 
 def test_hudi_rolls_our_dead_write_back_by_its_batched_markers(tmp_path: Path, real_hudi: RealHudi) -> None:
