@@ -9,7 +9,13 @@ from typing import Any
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.read.table_schema import add_to_history, committed_schema, schema_metadata
-from spark_jobs.core.schema.alteration import as_stored, refuse_changed_meta_columns, refuse_unwritable_columns
+from spark_jobs.core.schema.alteration import (
+    as_stored,
+    is_same_path,
+    path_of,
+    refuse_changed_meta_columns,
+    refuse_unwritable_columns,
+)
 from spark_jobs.core.schema.avro import full_name_of, with_meta_fields, without_meta_fields
 from spark_jobs.core.schema.evolution import SchemaEvolution, origins_between, schema_version
 from spark_jobs.core.schema.internal import InternalSchema
@@ -92,14 +98,22 @@ class _Alteration:
 
 
 def _refuse_changed_keys(table: HudiTable, old: InternalSchema, new: InternalSchema) -> None:
+    """What the names of the key, the partition path and the ordering lead to stays what it is.
+
+    A table may lack the columns of its partition path, which its paths have, and that of its ordering, which Hudi names
+    in every table; then it does not get them by a change either: their values would not be those of the paths.
+    """
     config = table.config
-    kept = {column.id: column for column in new.record.columns}
-    for name in (*config.record_key_fields, *config.partition_fields, config.precombine_field):
-        column = old.record.find(name) if name else None
-        if column is None:
-            continue
-        now = kept.get(column.id)
-        if now is None or (now.name, now.type) != (column.name, column.type):
+    parts = (name.partition(":")[0] for name in config.partition_fields)  # some have a custom part's type behind them
+    for name in filter(None, (*config.record_key_fields, *parts, config.precombine_field)):
+        held = path_of(old, name)
+        if not held and name in config.record_key_fields:
+            raise ConfigError(
+                f"table {config.name} has no column {name}, which is part of its key",
+                todo="correct hoodie.table.recordkey.fields",
+                column=name,
+            )
+        if not is_same_path(held, path_of(new, name)):
             raise ConfigError(
                 f"column {name} is part of the key, the partition path or the ordering of table {config.name}",
                 todo="leave its name and type as they are",

@@ -1,4 +1,4 @@
-"""What no change of a schema may leave: types and names that files can't have, other meta columns.
+"""What no change of a schema may leave: types and names that files can't have, other meta columns, other keys.
 
 Hudi's TableChange forbids changes of meta columns too; it finds the rest when the next write fails.
 """
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
-from spark_jobs.core.schema.internal import Column, InternalSchema, RecordType, walk
+from spark_jobs.core.schema.internal import Column, InternalSchema, RecordType, children, walk
 from spark_jobs.core.schema.meta_fields import META_FIELDS, OPERATION
 
 _HIDDEN = frozenset(name.lower() for name in (*META_FIELDS, OPERATION))
@@ -74,6 +74,26 @@ def refuse_unwritable_columns(avro: Mapping[str, Any], old: InternalSchema, new:
         avro_schema_of(pa.schema([arrow.field(name) for name in changed if name in arrow.names]), "t")
     except ConfigError as error:
         raise ConfigError(error.what, todo="choose another; docs/types.md lists what a table has") from error
+
+
+def path_of(schema: InternalSchema, name: str) -> tuple[Column, ...]:
+    """The columns that a full name leads through, the one that it names last; empty where there is none such."""
+    found: list[Column] = []
+    parts = schema.record
+    for own in name.split("."):
+        column = parts.find(own)
+        if column is None:
+            return ()
+        found.append(column)
+        parts = RecordType(children(column.type))
+    return tuple(found)
+
+
+def is_same_path(old: tuple[Column, ...], new: tuple[Column, ...]) -> bool:
+    """Whether a full name leads to the same: columns of the same ids and names, the last one of the same type."""
+    if [(one.id, one.name) for one in old] != [(one.id, one.name) for one in new]:
+        return False
+    return not old or old[-1].type == new[-1].type
 
 
 def _meta_columns(schema: InternalSchema) -> Iterator[Column]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_what_is_accepted_is_read_and_altered_again(tmp_path: Path) -> None:
     table = make(tmp_path, merge_on_read=False)
     write(table, V0)
     alter(table, lambda schema: add_column(schema, "most", "DECIMAL(38, 38)"))
-    alter(table, lambda schema: move_column(add_column(schema, "part", record("a", "b")), "n", first=True))
+    alter(table, lambda schema: move_column(add_column(schema, "extra", record("a", "b")), "n", first=True))
     alter(table, lambda schema: rename_column(schema, "s.x", "_hoodie_operation"))  # of a struct it is any other name
     assert rows_of(table)["a"] == {
         "n": 1,
@@ -84,5 +85,62 @@ def test_what_is_accepted_is_read_and_altered_again(tmp_path: Path) -> None:
         "gone": "x",
         "s": {"_hoodie_operation": 1, "y": "p"},
         "most": None,
-        "part": None,
+        "extra": None,
     }
+
+
+def keyed(path: Path, **fields: Any) -> HudiTable:
+    named = {"record_key_fields": ["id"], "partition_fields": ["part"], "precombine_field": "ts", **fields}
+    table = HudiTable.create(str(path / "t"), name="t", **named)
+    write(table, V0)
+    return table
+
+
+KEYS: dict[str, dict[str, Any]] = {
+    "key": {"record_key_fields": ["id", "s.x"]},
+    "partition": {"partition_fields": ["s.x"]},
+    "custom partition": {
+        "partition_fields": ["s.x:SIMPLE"],
+        "key_generator_class": "org.apache.hudi.keygen.CustomKeyGenerator",
+    },
+    "ordering": {"precombine_field": "s.x"},
+    "other letters": {"record_key_fields": ["S.X"]},
+}
+
+
+@pytest.mark.parametrize("fields", KEYS.values(), ids=KEYS)
+def test_columns_of_keys_inside_structs_stay_as_they_are(tmp_path: Path, fields: dict[str, Any]) -> None:
+    table = keyed(tmp_path, **fields)
+    changes: list[Change] = [
+        lambda schema: drop_column(schema, "s"),
+        lambda schema: drop_column(schema, "s.x"),
+        lambda schema: rename_column(schema, "s", "t"),
+        lambda schema: rename_column(schema, "s.x", "z"),
+        lambda schema: widen_column(schema, "s.x", "long"),
+        lambda schema: add_column(drop_column(schema, "s.x"), "s.x", "int"),
+        lambda schema: rename_column(rename_column(schema, "s", "t"), "n", "s"),
+    ]
+    for change in changes:
+        with pytest.raises(ConfigError, match=r"column [sS]\.[xX] is part of the key, the partition path or the orde"):
+            alter(table, change)
+    assert len(table.refreshed().timeline.instants) == 1
+    alter(table, lambda schema: add_column(rename_column(schema, "s.y", "w"), "s.more", "int", first=True))
+    assert rows_of(table)["a"]["s"] == {"more": None, "x": 1, "w": "p"}
+
+
+def test_a_key_that_the_table_lacks_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no column s\.gone, which is part of its key"):
+        alter(keyed(tmp_path, record_key_fields=["s.gone"]), lambda schema: add_column(schema, "new", "int"))
+
+
+@pytest.mark.parametrize("fields", [{"partition_fields": ["later"]}, {"precombine_field": "later"}])
+def test_columns_of_paths_alone_are_not_added(tmp_path: Path, fields: dict[str, Any]) -> None:
+    table = keyed(tmp_path, **fields)
+    for change in (
+        lambda schema: add_column(schema, "later", "string"),
+        lambda schema: rename_column(schema, "gone", "later"),
+    ):
+        with pytest.raises(ConfigError, match="column later is part of the key"):
+            alter(table, change)
+    alter(table, lambda schema: drop_column(schema, "gone"))
+    assert set(rows_of(table)["a"]) == {"id", "ts", "n", "s"}
