@@ -120,7 +120,7 @@ def _avro_file(path: str) -> pa.Schema:
     text = _read_text(path, "--schema-file")
     try:
         parsed = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"--schema-file {path} is no JSON ({error})", todo="give an Avro record schema") from error
     if not isinstance(parsed, dict):
         raise ConfigError(f"--schema-file {path} holds no Avro record", todo="give an Avro record schema")

@@ -72,7 +72,7 @@ class JobResult:
             others = {name: value for name, value in found.items() if name not in known}
             values["extra"] = {**others, **_mapping(values.get("extra", {}))}
             return cls(**values)
-        except (AttributeError, TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError, RecursionError) as error:
             raise OptionsError(f"{text[:80]!r} is not the result of a job: {error}") from None
 
 

@@ -108,7 +108,7 @@ def _parsed(data: bytes) -> Mapping[str, Any] | None:
     try:
         found = json.loads(data)
         return found if isinstance(found, dict) and isinstance(found.get("stats"), list) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

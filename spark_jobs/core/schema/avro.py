@@ -38,11 +38,15 @@ def arrow_schema_of(avro: Mapping[str, Any]) -> pa.Schema:
     A field is nullable where its union has a null.
 
     :raises UnsupportedTableError: a union of several types, a duration, a reference to the record itself.
+    :raises CorruptTableError: it is no record schema, or one that is nested too deeply.
     """
     record = resolve_names(avro)
     if not isinstance(record, dict) or record["type"] != "record":
         raise CorruptTableError("an Avro schema that is no record stands where one should")
-    return pa.schema(_fields(record))
+    try:
+        return pa.schema(_fields(record))
+    except RecursionError as error:
+        raise CorruptTableError("an Avro schema is nested too deeply") from error
 
 
 def with_meta_fields(avro: Mapping[str, Any]) -> dict[str, Any]:

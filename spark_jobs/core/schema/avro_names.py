@@ -41,9 +41,10 @@ def resolve_names(avro: AvroType) -> AvroType:
     """
     try:
         resolved = _resolved(avro, "", {}, ())
-    except (KeyError, TypeError, AttributeError) as error:
+        weight = _weight(resolved, {})
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptTableError(f"an Avro schema is not one ({type(error).__name__}: {error})") from error
-    if _weight(resolved, {}) > _MOST_TYPES:
+    if weight > _MOST_TYPES:
         raise CorruptTableError(f"an Avro schema has more than {_MOST_TYPES} types when its names are resolved")
     return resolved
 

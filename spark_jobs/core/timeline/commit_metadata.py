@@ -94,7 +94,7 @@ class CommitMetadata:
                 extra_metadata=raw.get("extraMetadata") or {},
                 replaced_file_ids=_replaced(raw.get("partitionToReplaceFileIds")),
             )
-        except (ValueError, AttributeError, TypeError) as error:
+        except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise CorruptTableError(f"{name} is not commit metadata ({error})", name=name) from error
 
 

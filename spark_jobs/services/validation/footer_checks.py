@@ -105,7 +105,7 @@ def _check_metadata(evidence: Evidence, path: str, file: pq.ParquetFile) -> Iter
 def _is_record(text: bytes) -> bool:
     try:
         schema = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(schema, dict) and schema.get("type") == "record" and isinstance(schema.get("fields"), list)
 

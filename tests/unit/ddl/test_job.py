@@ -86,6 +86,14 @@ def test_a_table_from_options_alone(tmp_path: Path, capfd: pytest.CaptureFixture
     assert table.config.key_generator_class == "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
 
 
+def test_a_schema_file_that_is_nested_without_end(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "deep.avsc").write_text("[" * 100_000)
+    words = ["--base-path", str(tmp_path / "t"), "--table-name", "t", "--record-key-fields", "id"]
+    code, _, error = run(capfd, *words, "--schema-file", str(tmp_path / "deep.avsc"))
+    assert code == 2
+    assert f"--schema-file {tmp_path}/deep.avsc is no JSON (maximum recursion depth" in error
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [

@@ -35,7 +35,7 @@ def test_a_newer_job_may_say_more() -> None:
     assert JobResult.from_json(text).extra == {"colour": "blue", "a": 1}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"action": "clean", "state": "LOST"}', "not json"])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"action": "clean", "state": "LOST"}', "not json", "[" * 100_000])
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(OptionsError, match="is not the result of a job"):
         JobResult.from_json(text)

@@ -38,6 +38,7 @@ from spark_jobs.core.files.partition_metafile import list_partitions
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, StoredBloomFilter, read_footer_filter
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
+from spark_jobs.core.metadata_table.indexes import top_columns
 from spark_jobs.core.metadata_table.record_cells import RECORD_LOCATIONS, RecordLocation
 from spark_jobs.core.metadata_table.record_locations import RecordIndexShard
 from spark_jobs.core.metadata_table.records import FILES, FileEntry
@@ -54,7 +55,7 @@ from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import parse_instant, parse_instant_time
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings, read_pulse
 from spark_jobs.core.transaction.lock import LockSettings, TableLock
-from spark_jobs.core.transaction.owner import this_process
+from spark_jobs.core.transaction.owner import parse_owner, this_process
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
 from spark_jobs.core.view.file_slice import BaseFile
 from spark_jobs.ddl.statement import parse_create_table
@@ -362,6 +363,34 @@ def test_damage_is_an_error_of_ours(name: str, data: st.DataObject) -> None:
     file = data.draw(st.one_of(damaged(data.draw(st.sampled_from(seeds))), st.binary(max_size=200)))
     with bounded_memory((8 << 20) + 100 * len(file)), suppress(HudiError):
         PARSERS[name].parse(file)
+
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_json_without_end_is_an_error_of_ours(name: str) -> None:
+    for data in (b"[" * DEEP, b'{"a":' * DEEP, b'{"owner":' * DEEP, b'{"schemas":' + b"[" * DEEP):
+        with suppress(HudiError):
+            PARSERS[name].parse(data)
+
+
+@pytest.mark.parametrize("depth", [50, 300, 450, 900, 5000])
+@pytest.mark.parametrize("part", ["items", "values"])
+def test_an_avro_schema_that_is_nested_deeply(depth: int, part: str) -> None:
+    kind: object = "int"
+    for _ in range(depth):
+        kind = {"type": "array" if part == "items" else "map", part: kind}
+    with suppress(HudiError):
+        arrow_schema_of({"type": "record", "name": "r", "fields": [{"name": "a", "type": kind}]})
+
+
+def test_what_is_told_of_json_without_end() -> None:
+    with pytest.raises(CorruptTableError, match=r"x is not commit metadata \(maximum recursion depth"):
+        CommitMetadata.decode(b"[" * DEEP, "x")
+    with pytest.raises(CorruptTableError, match="the schema to index the columns of is none"):
+        top_columns("[" * DEEP)
+    assert parse_owner(b"[" * DEEP) is None
 
 
 @pytest.mark.parametrize("kind", ["null", {"type": "record", "name": "e", "fields": []}])

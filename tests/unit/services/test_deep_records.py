@@ -1,0 +1,31 @@
+"""JSON that is nested without end, where a service reads what another process left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.services.completion import CompletionRecords
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+DEEP = "[" * 100_000
+
+
+def test_a_completion_record_counts_for_none(tmp_path: Path) -> None:
+    records = CompletionRecords(storage=LocalStorage(), base_path=str(tmp_path), instant="20240101000000000", plan_id="p")
+    folder = Path(records.folder)
+    folder.mkdir(parents=True)
+    (folder / "0.json").write_text(DEEP)
+    assert records.finished() == {}
+
+
+def test_a_commit_is_a_finding(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, local.batch(0, 2, "v", 1), "k")
+    (path / ".hoodie" / "29991231235959999.commit").write_text(DEEP)
+    assert any("is not commit metadata (maximum recursion depth" in str(one) for one in validate(str(path)))
