@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,17 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import BadRecordError, ConfigError, StorageError, UnsupportedTableError, WriteConflictError
 from spark_jobs.core.files.base_file import footer_index
+from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobState
+from spark_jobs.services.bootstrap.job import run_bootstrap
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.validation.run import validate
 from tests.unit.services.bootstrap.sources import (
@@ -273,3 +278,51 @@ def test_the_entry_point_does_it_in_this_process(tmp_path: Path, plain: Path) ->
     result = job.main(given, Progress.silent("test"))
     assert (result.state, result.extra["engine"]) == (JobState.COMPLETED, "local")
     assert "sync" not in result.extra
+
+
+def test_a_sync_follows_also_a_bootstrap_of_before(tmp_path: Path, plain: Path) -> None:
+    """Nobody listens there, which a person chose to ignore."""
+    sync = {
+        "hoodie.datasource.hive_sync.enable": "true",
+        "hoodie.datasource.hive_sync.mode": "hms",
+        "hoodie.datasource.hive_sync.metastore.uris": "thrift://127.0.0.1:9",
+        "hoodie.datasource.hive_sync.ignore_exceptions": "true",
+    }
+    for state in (JobState.COMPLETED, JobState.NOTHING_TO_DO):
+        result = job.main(options(tmp_path / "t", plain, sync), Progress.silent("test"))
+        assert result.state is state
+        assert "not synced" in result.extra["sync"]["reason"]
+    look = job.main(options(tmp_path / "u", plain, sync, dry_run=True), Progress.silent("test"))
+    assert "sync" not in look.extra
+
+
+def test_what_hudi_bootstrapped_counts(tmp_path: Path) -> None:
+    """A table of real Hudi 0.15.0 that has a commit since."""
+    tables = Path(__file__).resolve().parents[3] / "fixtures" / "tables"
+    with zipfile.ZipFile(tables / "bootstrap_cow.zip") as packed:
+        packed.extractall(tmp_path)
+    result = bootstrap(tmp_path / "bootstrap_cow", tmp_path / "bootstrap_cow_source")
+    assert result.state is JobState.NOTHING_TO_DO
+    assert "bootstrap_cow is there already, and in use: it has 2 commit(s)" in str(result.reason)
+
+
+class PicklingEngine(LocalEngine):
+    """Hands everything over as a cluster would."""
+
+    def run_each(
+        self,
+        items: Sequence[Any],
+        work: Callable[[Any, TaskScope], Any],
+        advance: Callable[[int], Any] = lambda steps: None,
+    ) -> list[Any]:
+        items, work = pickle.loads(pickle.dumps((items, work)))
+        return list(pickle.loads(pickle.dumps(super().run_each(items, work, advance))))
+
+
+def test_work_goes_to_a_cluster_in_as_many_pieces_as_allowed(tmp_path: Path, plain: Path) -> None:
+    given = options(tmp_path / "t", plain, {**NORTH_STAYS, "hoodie.bootstrap.parallelism": "1"})
+    result = run_bootstrap(PicklingEngine(SYSTEM_CLOCK), given, Progress.silent("test"))
+    assert (result.state, result.files_out) == (JobState.COMPLETED, 4)
+    assert rows_of(tmp_path / "t").equals(all_rows().combine_chunks())
+    sequence = HudiTable.open(str(tmp_path / "t")).scan(columns=["_hoodie_commit_seqno"]).to_arrow()
+    assert len(set(sequence["_hoodie_commit_seqno"].to_pylist())) == 28
