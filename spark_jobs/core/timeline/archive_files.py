@@ -26,7 +26,7 @@ from spark_jobs.core.timeline.avro_codec import decode_payload, decode_record, e
 PREFIX = ".commits_.archive."
 MERGE_PLAN_NAME = "mergeArchivePlan"
 
-_NAME = re.compile(r"\.commits_\.archive\.(\d{1,9})(?:_.*)?")
+_NAME = re.compile(r"\.commits_\.archive\.(\d{1,9})(?:_[^/]*)?")
 _HEAD = struct.Struct(">ii")
 _LENGTH = struct.Struct(">i")
 _LISTED = frozenset({"commitTime", "actionType", "actionState", "stateTransitionTime"})
@@ -66,7 +66,10 @@ def is_unfinished_merge(storage: Storage, folder: str, name: str) -> bool:
 
 
 def read_merge_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
-    """The plan of a merge under way or broken off; None where there is none, or one that was cut in writing."""
+    """The plan of a merge under way or broken off: the name of its new file, and those of the files it is made from.
+
+    None where there is none, and where it was cut in writing or names what no merge has: files are removed by it.
+    """
     path = f"{folder}/{MERGE_PLAN_NAME}"
     if storage.stat(path) is None:
         return None
@@ -74,7 +77,13 @@ def read_merge_plan(storage: Storage, folder: str) -> dict[str, Any] | None:
         plan = decode_payload(storage.read(path), MERGE_PLAN_NAME)
     except CorruptTableError:
         return None
-    return plan if plan.get("mergedArchiveFileName") and plan.get("candidate") is not None else None
+    merged, candidates = plan.get("mergedArchiveFileName"), plan.get("candidate")
+    if not isinstance(candidates, list) or not all(isinstance(one, str) for one in (merged, *candidates)):
+        return None
+    names = [one.rsplit("/", 1)[-1] for one in candidates]
+    if not names or merged in names or any(archive_version(name) is None for name in (merged, *names)):
+        return None
+    return {**plan, "candidate": names}
 
 
 def encode_entries(entries: Sequence[Mapping[str, Any]]) -> bytes:

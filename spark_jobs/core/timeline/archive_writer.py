@@ -136,7 +136,7 @@ def merge_small_files(storage: Storage, folder: str, *, at_least: int = 10, smal
 
 def finish_merge(storage: Storage, folder: str) -> None:
     """End or undo a merge of small files that broke off, ours or Hudi's: with all its files there still, the new one
-    may be cut and goes; with one of them gone, it is whole, and the others go.
+    may be cut and goes; with one of them gone, it is whole, and the others go. Of a damaged plan only itself goes.
     """
     path = f"{folder}/{MERGE_PLAN_NAME}"
     if storage.stat(path) is None:
@@ -144,7 +144,7 @@ def finish_merge(storage: Storage, folder: str) -> None:
     plan = read_merge_plan(storage, folder)
     if plan is not None:
         merged = f"{folder}/{plan['mergedArchiveFileName']}"
-        candidates = [f"{folder}/{each.rsplit('/', 1)[-1]}" for each in plan["candidate"]]
+        candidates = [f"{folder}/{name}" for name in plan["candidate"]]
         if all(storage.stat(each) is not None for each in candidates):
             storage.delete(merged)
         elif storage.stat(merged) is not None:

@@ -272,6 +272,38 @@ def test_a_cut_plan_of_a_merge_is_thrown_away(tmp_path: Path) -> None:
     assert line.archives() == [".commits_.archive.1_1-0-1"]
 
 
+FIRST, SECOND, NEW = (f".commits_.archive.{version}_1-0-1" for version in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("candidates", "merged"),
+    [
+        ([], "../hoodie.properties"),
+        ([], NEW),
+        ([FIRST, SECOND], "../hoodie.properties"),
+        ([FIRST, SECOND], ".commits_.archive.3_/../../hoodie.properties"),
+        ([FIRST, SECOND], ""),
+        ([FIRST, SECOND], FIRST),
+        ([FIRST, "file:/t/.hoodie/hoodie.properties"], NEW),
+        ([FIRST, ".."], NEW),
+        ([FIRST, "notes"], NEW),
+    ],
+)
+def test_by_a_plan_of_other_names_nothing_goes(tmp_path: Path, candidates: list[str], merged: str) -> None:
+    line = Line(tmp_path)
+    put_archive(line, 1, 1)
+    put_archive(line, 2, 2)
+    put_archive(line, 3, 3)
+    others = [line.archive.parent / "hoodie.properties", line.archive / "notes"]
+    for other in others:
+        other.write_text("mine")
+    plan = {"candidate": candidates, "mergedArchiveFileName": merged}
+    (line.archive / MERGE_PLAN_NAME).write_bytes(encode_payload(MERGE_PLAN, plan))
+    finish_merge(STORAGE, str(line.archive))
+    assert [other.read_text() for other in others] == ["mine", "mine"]
+    assert [name for name in line.archives() if name != "notes"] == [FIRST, SECOND, NEW]
+
+
 def test_a_file_taken_away_by_a_merge_while_it_is_read(tmp_path: Path) -> None:
     line = Line(tmp_path)
     archive(line.load(), str(tmp_path), [line.commit(1)])
