@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from spark_jobs.core.config import service_keys as keys
-from spark_jobs.core.errors import HudiError
 from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode
@@ -27,8 +27,8 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
     for name, run in _wanted(engine, table, properties, progress):
         try:
             result = run()
-        except HudiError as error:
-            progress.note(f"{name} after the commit failed ({error}); the next commit tries again")
+        except Exception as error:  # whatever ends it, the commit before it stands
+            progress.note(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
             continue
         if result.state is JobState.NOTHING_TO_DO:
             progress.note(f"no {name} after the commit: {result.reason}")

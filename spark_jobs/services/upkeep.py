@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 
 from spark_jobs.core.config import history_keys as keys
 from spark_jobs.core.config.table_config import read_table_config
-from spark_jobs.core.errors import HudiError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.archival.job import archive_table
@@ -41,8 +41,8 @@ def _try(
             config = read_table_config(settings.storage, settings.base_path, settings.clock)
             table = HudiTable(settings.storage, settings.base_path, config, settings.clock, lists_storage=True)
             result = work(table, Progress.silent(name))
-    except HudiError as error:
-        tell(f"{name} after the commit failed ({error}); the next commit tries again")
+    except Exception as error:  # whatever ends it, the commit before it stands
+        tell(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
         return
     if result.state is JobState.COMPLETED:
         tell(f"{name} after the commit: {result.files_in} file(s) of {result.bytes_in} bytes")

@@ -35,7 +35,7 @@ def bulk_insert(
     :param direct: the source of ``keyed`` where the tasks may read it themselves; they do unless rows are to be sorted.
     """
     rules = RecordRules(combine=False, all_deleted=False)
-    if direct is not None and _takes_any_order(config):
+    if direct is not None and takes_any_order(config):
         spark, asked = keyed.sparkSession, write_keys.BULK_INSERT_PARALLELISM.of(config.properties)
         scans = scan_tasks(spark, [file.size for file in direct.source.files])
         tasks = min(asked, scans) if asked else scans
@@ -110,7 +110,8 @@ def _comes_by_partition(config: WriteConfig) -> bool:
     )
 
 
-def _takes_any_order(config: WriteConfig) -> bool:
+def takes_any_order(config: WriteConfig) -> bool:
+    """Whether each task writes its records as they come, so that nothing is sorted, shuffled or combined."""
     mode, columns = operation_keys.SORT_MODE.of(config.properties), operation_keys.SORT_COLUMNS.of(config.properties)
     is_plain = mode is SortMode.NONE or (mode is SortMode.PARTITION_PATH_REPARTITION and not config.key_spec.parts)
     return is_plain and not columns and not config.combine

@@ -24,7 +24,7 @@ from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
 from spark_jobs.services.rollback.new_table import take_back_table
 from spark_jobs.services.upkeep import maintain_table
-from spark_jobs.write.bulk import bulk_insert
+from spark_jobs.write.bulk import bulk_insert, takes_any_order
 from spark_jobs.write.config import REPLACES, WriteConfig, open_if_there, resolve
 from spark_jobs.write.context import write_context
 from spark_jobs.write.direct.keyed import KeyedSource
@@ -46,6 +46,7 @@ from spark_jobs.write.publish import Written, publish
 from spark_jobs.write.schema import with_valid_names
 from spark_jobs.write.source import files_for_tasks, keyed_source, read_source, source_size
 from spark_jobs.write.upsert import UpsertJob
+from spark_jobs.write.workload import SOURCE_READER
 
 
 def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | None = None) -> JobResult:
@@ -105,10 +106,9 @@ def write_frame(
         raise
     if source is not None and "repeated" not in result.extra:
         count, size = source_size(source)
-        direct = keyed_source(files, config)
-        reader = "tasks" if isinstance(direct, KeyedSource) else direct
-        extra = result.extra if reader is None else {**result.extra, "source_reader": reader}
-        result = replace(result, files_in=count, bytes_in=size, extra=extra)
+        reader = keyed_source(files, config)
+        told = {SOURCE_READER: reader} if isinstance(reader, str) else {}
+        result = replace(result, files_in=count, bytes_in=size, extra={**told, **result.extra})
     return sync_after_write(table.refreshed(), config.properties, result, progress) if synced else result
 
 
@@ -175,7 +175,9 @@ def _run(
         if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
             transaction.to_inflight()
             with progress.phase("write"):
-                return Written(stats=bulk_insert(rows.keyed, config, context, table.clock.new_uuid(), direct))
+                stats = bulk_insert(rows.keyed, config, context, table.clock.new_uuid(), direct)
+            by = "tasks" if takes_any_order(config) else "spark, which brings the records in order"
+            return Written(stats=stats, notes={} if direct is None else {SOURCE_READER: by})
         job = UpsertJob(
             spark=spark,
             config=config,

@@ -33,6 +33,7 @@ from spark_jobs.write.routes import (
 from spark_jobs.write.workload import OpenWrite, Spread, Workload
 
 ROWS_PER_TASK = 250_000
+BYTES_PER_TASK = 64 << 20
 
 
 def pack(write: OpenWrite, work: Workload) -> Mapping[str, list[InsertShare]]:
@@ -94,7 +95,8 @@ def route(write: OpenWrite, work: Workload, shares: Mapping[str, list[InsertShar
                 routes[number] = CreateRoute(partition, write.table.clock.new_uuid())
             spread.setdefault(partition, []).append((number, share.records))
     rows = sum(profile.updates.values()) + sum(profile.inserts.values())
-    wanted = _asked_tasks(write) or max(2 * parallelism(write.spark), rows // ROWS_PER_TASK)
+    by_size = max(rows // ROWS_PER_TASK, work.content_size // BYTES_PER_TASK)
+    wanted = _asked_tasks(write) or max(2 * parallelism(write.spark), by_size)
     return RoutingPlan(routes, max(1, min(len(routes), wanted))), spread
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -20,6 +21,7 @@ from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.schema import source_schema
 
+_REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
 _LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
@@ -60,12 +62,26 @@ def files_for_tasks(source: DataFrame, options: IngestOptions) -> ParquetSource 
         return "spark, as --source-reader asks"
     if options.source_options:
         return "spark, because of --source-option"
+    if _overlap(options.source):
+        return "spark, because a file may be in several of --source"
+    if str(source.sparkSession.conf.get(_REBASE, "")).upper() == "LEGACY":
+        return f"spark, because of {_REBASE}"
     if any(str(source.sparkSession.conf.get(name, "false")).lower() == "true" for name in _LENIENT):
         return "spark, because of " + " or ".join(_LENIENT)
     if SANITIZE_NAMES.of(dict(options.hoodie_properties())):
         return f"spark, because of {SANITIZE_NAMES.name}"
     found = parquet_source(source_schema(source), source.inputFiles())
     return f"spark: {found}" if isinstance(found, str) else found
+
+
+def _overlap(paths: Sequence[str]) -> bool:
+    """Whether Spark might read a file twice, which its list of files does not tell."""
+    if len(paths) < 2:
+        return False
+    folders = sorted(f"{path.rstrip('/')}/" for path in paths)
+    return any(set("*?[{") & set(path) for path in paths) or any(
+        later.startswith(earlier) for earlier, later in pairwise(folders)
+    )
 
 
 def keyed_source(files: ParquetSource | str | None, config: WriteConfig) -> KeyedSource | str | None:

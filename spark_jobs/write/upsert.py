@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame
 
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.placed_source import place_by_arrays
+from spark_jobs.write.direct.placed_source import PlacedSource, place_by_arrays
 from spark_jobs.write.profile import workload_metadata
 from spark_jobs.write.publish import Written
 from spark_jobs.write.routes import (
@@ -20,7 +21,7 @@ from spark_jobs.write.routes import (
 from spark_jobs.write.routing import pack, route
 from spark_jobs.write.tagged_frame import place_by_joins
 from spark_jobs.write.tasks import RecordRules
-from spark_jobs.write.workload import OpenWrite, Spread, Workload
+from spark_jobs.write.workload import SOURCE_READER, OpenWrite, Spread, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,10 @@ class UpsertJob(OpenWrite):
                 to_inflight(metadata.encode())
             with self.progress.phase("write"):
                 stats = self._write(work, plan, spread)
-        notes = {"dropped_duplicates": work.dropped} if work.dropped else {}
+        notes: dict[str, Any] = {"dropped_duplicates": work.dropped} if work.dropped else {}
+        if self.direct is not None:
+            by_tasks = isinstance(work.records, PlacedSource)
+            notes[SOURCE_READER] = "tasks" if by_tasks else "spark: too many records, or some may change partition"
         return Written(stats=stats, replaced=work.replaced, notes=notes)
 
     @contextmanager

@@ -27,6 +27,9 @@ from spark_jobs.write.routes import (
 )
 from spark_jobs.write.tasks import RecordRules
 
+SOURCE_READER = "source_reader"
+"""The fact in a result that tells who read the source: its tasks, or Spark and why."""
+
 Spread = Mapping[str, list[tuple[int, int]]]
 """By partition path the (bucket, records) that its new records are spread over."""
 
@@ -44,7 +47,8 @@ class Workload:
     """The records of a write with their places in ``slices`` of ``view``, and how many go where.
 
     ``replaced`` is what an overwrite takes the place of, ``dropped`` how many records an insert leaves out, ``begun``
-    the file groups by bucket number that the index itself begins (None: new records are packed by size).
+    the file groups by bucket number that the index itself begins (None: new records are packed by size),
+    ``content_size`` the bytes of the records as far as anybody knows.
     """
 
     view: FileSystemView
@@ -54,6 +58,7 @@ class Workload:
     begun: Mapping[int, NewGroup] | None
     replaced: ReplacedGroups | None
     dropped: int
+    content_size: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

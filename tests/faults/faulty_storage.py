@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -76,8 +77,8 @@ class FaultyStorage(LocalStorage):
     def make_directory(self, path: str) -> None:
         self._call("make_directory", path, super().make_directory, path)
 
-    def open_input(self, path: str) -> pa.NativeFile:
-        return self._call("open_input", path, super().open_input, path)
+    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+        return self._call("open_input", path, partial(super().open_input, may_change=may_change), path)
 
     def open_output(self, path: str) -> pa.NativeFile:
         return self._call("open_output", path, super().open_output, path)

@@ -124,6 +124,11 @@ class TimestampRule:
         index = np.where(present, np.cumsum(present) - 1, len(valid))
         return both.take(pa.array(index))
 
+    @property
+    def names_its_zones(self) -> bool:
+        """Whether the zone of the machine has no part in the values."""
+        return self.output_zone is not None and (bool(self.unit) or self.input_zone is not None)
+
     def of_instants(self, utc_millis: Numbers) -> pa.Array:
         """Partition values of instants."""
         offsets = (self.output_zone or local_zone()).offsets_at(utc_millis)

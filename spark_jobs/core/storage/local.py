@@ -121,9 +121,9 @@ class LocalStorage:
         with one_line(path, "made"):
             os.makedirs(path, exist_ok=True)
 
-    def open_input(self, path: str) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
         with one_line(path, "read"):
-            return pa.memory_map(path) if os.path.getsize(path) else pa.OSFile(path)
+            return pa.OSFile(path) if may_change or not os.path.getsize(path) else pa.memory_map(path)
 
     def open_output(self, path: str) -> pa.NativeFile:
         with one_line(path, "written"):

@@ -94,8 +94,12 @@ class Storage(Protocol):
         """Make a directory and its parents; no error where it exists."""
         ...
 
-    def open_input(self, path: str) -> pa.NativeFile:
-        """A random-access reader for data files."""
+    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+        """A random-access reader for data files.
+
+        :param may_change: others may cut the file short meanwhile, as nobody does with a table's: reading it then
+            raises, and does not end the process.
+        """
         ...
 
     def open_output(self, path: str) -> pa.NativeFile:

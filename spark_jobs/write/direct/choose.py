@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +34,9 @@ def parquet_source(schema: pa.Schema, urls: Sequence[str]) -> ParquetSource | st
     for file in files:
         if isinstance(file, str):
             return file
+    folder = next((part for url in urls for part in url.split("/")[:-1] if _names_column(part, schema)), None)
+    if folder is not None:
+        return f"the folder {folder} has the name of a column, whose value Spark takes from there"
     return ParquetSource(files=tuple(file for file in files if not isinstance(file, str)), schema=schema)
 
 
@@ -42,7 +46,7 @@ def _source_file(url: str, schema: pa.Schema) -> SourceFile | str:
         status = storage.stat(path)
         if status is None:
             return f"{url} is gone"
-        with storage.open_input(path) as stream:
+        with storage.open_input(path, may_change=True) as stream:
             parquet = pq.ParquetFile(stream, pre_buffer=False)
             stored, metadata = parquet.schema_arrow, parquet.metadata
     except (HudiError, pa.ArrowException, OSError) as error:
@@ -55,8 +59,20 @@ def _source_file(url: str, schema: pa.Schema) -> SourceFile | str:
             return f"{url} has no column {field.name}"
         if not reads_alike(stored.field(index).type, field.type):
             return f"column {field.name} of {url} is {stored.field(index).type}"
-    groups = tuple(metadata.row_group(number).num_rows for number in range(metadata.num_row_groups))
-    return SourceFile(storage=storage, path=path, size=status.size, etag=status.etag, groups=groups)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return SourceFile(
+        storage=storage,
+        path=path,
+        size=status.size,
+        etag=status.etag,
+        groups=tuple(group.num_rows for group in groups),
+        content_size=sum(group.total_byte_size for group in groups),
+    )
+
+
+def _names_column(folder: str, schema: pa.Schema) -> bool:
+    name, is_named, _ = unquote(folder).partition("=")
+    return bool(is_named) and name.lower() in {column.lower() for column in schema.names}
 
 
 def reads_alike(stored: pa.DataType, wanted: pa.DataType) -> bool:
@@ -74,12 +90,18 @@ def reads_alike(stored: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def same_keys_without_spark(spec: KeySpec, schema: pa.Schema, *, virtual: bool) -> bool:
-    """Whether keys and paths come out letter by letter as they do through Spark.
+    """Whether keys and paths come out letter by letter as they do through Spark, and the same in every process.
 
-    Of floating-point numbers Java's releases write different digits; virtual keys never come from Java.
+    Of floating-point numbers Java's releases write different digits; virtual keys never come from Java. What goes by
+    the zone of the machine is computed once by Spark, but in the driver and again in the tasks without it.
     """
+    if spec.time_rule is not None and not spec.time_rule.names_its_zones:
+        return False
     names = {*spec.partition_fields, *(() if virtual else spec.record_key_fields)}
-    return not any(pa.types.is_floating(schema.field(name).type) for name in names if schema.get_field_index(name) >= 0)
+    kinds = [schema.field(name).type for name in names if schema.get_field_index(name) >= 0]
+    if spec.consistent_timestamps and any(pa.types.is_timestamp(kind) for kind in kinds):
+        return False
+    return not any(pa.types.is_floating(kind) for kind in kinds)
 
 
 def _has_old_calendar(metadata: Mapping[bytes, bytes]) -> bool:

@@ -22,6 +22,8 @@ from spark_jobs.write.workload import OpenWrite, Spread, Workload
 
 MOST_PLACED_BY_DRIVER = 2_000_000
 """Rows whose keys the driver holds at once, some 100 bytes each; more are joined by Spark."""
+MOST_READ_BY_TASKS = 2 << 30
+"""Bytes of values that are not compressed: a task may have to look through all of them for its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,8 @@ def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
     """
     kind = write.config.index_type
     recorded_alone = kind.is_global and write.config.looks_up
-    if source.source.rows > MOST_PLACED_BY_DRIVER or (recorded_alone and kind is not IndexType.RECORD_INDEX):
+    too_large = source.source.rows > MOST_PLACED_BY_DRIVER or source.source.content_size > MOST_READ_BY_TASKS
+    if too_large or (recorded_alone and kind is not IndexType.RECORD_INDEX):
         return None
     incoming = by_partition(source.keys())
     placing = Placing(
@@ -71,6 +74,7 @@ def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
         slices=slices,
         records=PlacedSource(open_write=write, source=source, rows=placed.rows),
         profile=profile,
+        content_size=source.source.content_size,
         begun=placed.begun,
         replaced=replaced,
         dropped=placed.dropped,

@@ -18,6 +18,9 @@ from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.failure import one_line
 
 ROWS_PER_BATCH = 64 * 1024
+BYTES_PER_BATCH = 32 << 20
+"""Of values in memory; batches of wide rows have fewer rows."""
+_PROBED_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class SourceFile:
     size: int
     etag: str
     groups: tuple[int, ...]
+    content_size: int
+    """Bytes of the values as they are encoded, not compressed."""
 
     @property
     def rows(self) -> int:
@@ -45,15 +50,20 @@ class SourceFile:
     @contextmanager
     def opened(self) -> Iterator[pq.ParquetFile]:
         """
-        :raises StorageError: the file is not the one any more that the write began with, or can't be read.
+        :raises StorageError: the file is not the one any more that the write began with, before or after it was read,
+            or can't be read.
         """
+        self._require_unchanged()
+        with one_line(self.path, "read"), self.storage.open_input(self.path, may_change=True) as stream:
+            yield pq.ParquetFile(stream, pre_buffer=False)
+        self._require_unchanged()
+
+    def _require_unchanged(self) -> None:
         status = self.storage.stat(self.path)
         if status is None or status.etag != self.etag:
             raise StorageError(
                 f"source {self.path} was changed while it was read", todo="write new files instead", source=self.path
             )
-        with one_line(self.path, "read"), self.storage.open_input(self.path) as stream:
-            yield pq.ParquetFile(stream, pre_buffer=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +81,11 @@ class ParquetSource:
     def size(self) -> int:
         """Bytes of the files."""
         return sum(file.size for file in self.files)
+
+    @property
+    def content_size(self) -> int:
+        """Bytes of the values as the files encode them, not compressed."""
+        return sum(file.content_size for file in self.files)
 
     def shares(self, count: int) -> list[RowRange]:
         """The rows cut into ``count`` ranges of equal length, but for one row; fewer where there are fewer rows."""
@@ -125,6 +140,16 @@ class ParquetSource:
         """
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         number = start
-        for batch in parquet.iter_batches(ROWS_PER_BATCH, row_groups=[group], columns=schema.names, use_threads=False):
+        rows = _rows_per_batch(parquet, group, schema.names)
+        for batch in parquet.iter_batches(rows, row_groups=[group], columns=schema.names, use_threads=False):
             yield number, conform(batch, schema)
             number += batch.num_rows
+
+
+def _rows_per_batch(parquet: pq.ParquetFile, group: int, columns: Sequence[str]) -> int:
+    """By the first rows of a row group: what the footer says of bytes does not count a text as often as it stands
+    there.
+    """
+    first = next(parquet.iter_batches(_PROBED_ROWS, row_groups=[group], columns=list(columns), use_threads=False))
+    rows: int = BYTES_PER_BATCH * first.num_rows // max(first.nbytes, 1)
+    return max(_PROBED_ROWS, min(ROWS_PER_BATCH, rows))

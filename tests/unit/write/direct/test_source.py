@@ -68,6 +68,26 @@ def test_a_source_that_was_replaced_meanwhile_is_refused(tmp_path: Path) -> None
         list(source.read(RowRange(0, 4)))
 
 
+def test_a_source_that_is_replaced_between_two_looks_is_refused(tmp_path: Path) -> None:
+    source = written(tmp_path, [4])
+    reading = source.read(RowRange(0, 4))
+    next(reading)
+    os.unlink(tmp_path / "0.parquet")
+    written(tmp_path, [4])
+    with pytest.raises(StorageError, match="was changed while it was read"):
+        list(reading)
+
+
+def test_batches_of_wide_rows_are_short(tmp_path: Path) -> None:
+    table = pa.table({"id": ["x" * 100_000] * 1000, "n": [1] * 1000}, schema=SCHEMA)
+    pq.write_table(table, tmp_path / "wide.parquet")
+    source = parquet_source(SCHEMA, [str(tmp_path / "wide.parquet")])
+    assert isinstance(source, ParquetSource)
+    batches = list(source.read(RowRange(0, 1000)))
+    assert sum(batch.num_rows for batch in batches) == 1000
+    assert max(batch.nbytes for batch in batches) <= 40 << 20
+
+
 def test_keys_come_in_the_order_of_the_rows(tmp_path: Path) -> None:
     source = written(tmp_path, [3, 2])
     spec = KeySpec.of(("id",), ("n",), hive_style=True, url_encode=False)
@@ -135,6 +155,48 @@ def test_what_cannot_be_opened_is_left_to_spark(tmp_path: Path, url: str, why: s
 def test_a_column_that_a_file_lacks_is_left_to_spark(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "a.parquet")
     assert "has no column n" in str(parquet_source(SCHEMA, [str(tmp_path / "a.parquet")]))
+
+
+@pytest.mark.parametrize("folder", ["id=EU", "ID=EU", "i%64=EU"])
+def test_a_folder_that_spark_takes_a_column_from_is_left_to_spark(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    pq.write_table(pa.table({"id": ["a"], "n": [1]}, schema=SCHEMA), tmp_path / folder / "a.parquet")
+    assert "has the name of a column" in str(parquet_source(SCHEMA, [str(tmp_path / folder / "a.parquet")]))
+    (tmp_path / "other=EU").mkdir()
+    pq.write_table(pa.table({"id": ["a"], "n": [1]}, schema=SCHEMA), tmp_path / "other=EU" / "a.parquet")
+    assert isinstance(parquet_source(SCHEMA, [str(tmp_path / "other=EU" / "a.parquet")]), ParquetSource)
+
+
+@pytest.mark.parametrize(
+    ("properties", "alike"),
+    [
+        ({"hoodie.keygen.timebased.timezone": "UTC"}, True),
+        ({"hoodie.keygen.timebased.output.timezone": "UTC"}, True),
+        ({}, False),
+    ],
+)
+def test_what_goes_by_the_machines_zone_is_left_to_spark(properties: dict[str, str], alike: bool) -> None:
+    spec = KeySpec.of(
+        ("id",),
+        ("n",),
+        hive_style=False,
+        url_encode=False,
+        class_name="org.apache.hudi.keygen.TimestampBasedKeyGenerator",
+        properties={
+            "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+            "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
+            **properties,
+        },
+    )
+    assert same_keys_without_spark(spec, SCHEMA, virtual=False) is alike
+
+
+def test_timestamps_as_text_in_keys_are_left_to_spark() -> None:
+    schema = pa.schema([("id", pa.timestamp("us", "UTC")), ("n", pa.int64())])
+    consistent = {"hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": "true"}
+    for properties, alike in ((consistent, False), ({}, True)):
+        spec = KeySpec.of(("id",), (), hive_style=False, url_encode=False, properties=properties)
+        assert same_keys_without_spark(spec, schema, virtual=False) is alike
 
 
 def test_floating_point_keys_are_left_to_spark() -> None:
