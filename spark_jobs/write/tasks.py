@@ -21,6 +21,7 @@ from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
 from spark_jobs.core.merge.fold import last_of_each
 from spark_jobs.core.merge.protocol import Mask
 from spark_jobs.core.schema.conform import conform
+from spark_jobs.core.schema.exact import refuse_cut_times
 from spark_jobs.core.schema.meta_fields import META_FIELDS, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write.routes import AppendRoute, CreateRoute, Route
@@ -142,8 +143,12 @@ def _without_moved(rows: pa.Table, context: WriteContext) -> tuple[pa.Table, pa.
 
 
 def as_records(rows: pa.Table, context: WriteContext) -> pa.Table:
-    """Key and partition path, then the table's own columns, in their types."""
+    """Key and partition path, then the table's own columns, in their types.
+
+    :raises BadRecordError: a value has no counterpart in its column's type.
+    """
     own = [field for field in context.file_format.schema if field.name not in META_FIELDS]
+    refuse_cut_times(rows, pa.schema(own))
     return conform(rows, pa.schema([pa.field(RECORD_KEY, pa.string()), pa.field(PARTITION_PATH, pa.string()), *own]))
 
 

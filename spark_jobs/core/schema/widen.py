@@ -22,9 +22,9 @@ _PLAIN_FROM, _PLAIN_TO = 1e-3, 1e7
 def widen(array: pa.Array[Any], target: pa.DataType) -> pa.Array[Any]:
     """``array`` in the type ``target``.
 
-    Whole numbers round where a float can't hold them, times are cut to the coarser unit (towards the past), numbers
-    become texts as Java writes them. A float keeps its value as a double, as in Avro (Hudi's vectorised reader goes by
-    its decimal text instead, its other readers don't).
+    Whole numbers round where a float can't hold them, times are cut to the coarser unit (towards the past; what a write
+    would lose so, ``exact.py`` refuses), numbers become texts as Java writes them. A float keeps its value as a double,
+    as in Avro (Hudi's vectorised reader goes by its decimal text instead, its other readers don't).
     """
     source = array.type
     if source.equals(target):

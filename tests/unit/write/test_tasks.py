@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.files.base_file import BaseFileWriter, open_base_file
+from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.schema.avro import avro_schema_of
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write import tasks
 from spark_jobs.write.routes import CreateRoute
-from spark_jobs.write.tasks import BUCKET, RecordRules, bulk_insert_batches, write_buckets
+from spark_jobs.write.tasks import BUCKET, RecordRules, as_records, bulk_insert_batches, write_buckets
 from tests.unit.core.support import context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
@@ -137,3 +142,16 @@ def test_an_error_leaves_no_file_open(context: WriteContext) -> None:
 
     with pytest.raises(ValueError, match="no more"):
         list(bulk_insert_batches(broken(), context, scope(), SEED, RULES))
+
+
+def test_times_keep_their_digits_in_a_table_of_milliseconds(context: WriteContext) -> None:
+    schema = pa.schema([("id", pa.string()), ("at", pa.timestamp("ms", tz="UTC"))])
+    millis = replace(context, file_format=base_file_format({}, schema, avro_schema_of(schema, "t")))
+
+    def records(micros: int) -> pa.Table:
+        found = rows(("k", 0, "p"), partition="p").select([RECORD_KEY, PARTITION_PATH, "id"])
+        return as_records(found.append_column("at", pa.array([micros], pa.timestamp("us", tz="UTC"))), millis)
+
+    assert records(5_000)["at"].cast(pa.int64()).to_pylist() == [5]
+    with pytest.raises(BadRecordError, match=r"column at holds 1970-01-01 00:00:00\.005001"):
+        records(5_001)

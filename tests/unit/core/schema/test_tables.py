@@ -341,3 +341,18 @@ def test_keys_and_ordering_stay_as_they_are(tmp_path: Path, name: str) -> None:
             alter(table, change)
     assert table.refreshed().evolution_at() is None
     assert len(table.refreshed().timeline.instants) == 1
+
+
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_local_timestamps_and_longs_become_each_other(tmp_path: Path, unit: str) -> None:
+    at = dt.datetime(1970, 1, 1, 0, 0, 5)
+    ticks = 5_000 if unit == "ms" else 5_000_000
+    local, counted = pa.array([at], pa.timestamp(unit)), pa.array([ticks], pa.int64())
+    for name, first, second, kept in (("a", local, counted, at), ("b", counted, local, ticks)):
+        table = make(tmp_path / name, merge_on_read=True)
+        write(table, pa.table({"id": ["a"], "ts": [0], "x": first}))
+        write(table, pa.table({"id": ["b"], "ts": [0], "x": second}))
+        assert table.refreshed().schema.field("x").type == first.type
+        assert {row["x"] for row in rows_of(table).values()} == {kept}
+        with pytest.raises(ConfigError, match="column x is timestamp in the source and long in the table"):
+            write(table, pa.table({"id": ["c"], "ts": [0], "x": pa.array([at], pa.timestamp(unit, tz="UTC"))}))
