@@ -27,7 +27,19 @@ from pyspark.sql.types import (
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.keygen.java_text import java_text
 from spark_jobs.core.keygen.keys import partition_level
-from spark_jobs.core.keygen.path_names import ESCAPED, REFUSED_PARTS, RESERVED, RESERVED_PATH, RESERVED_TODO
+from spark_jobs.core.keygen.path_names import (
+    ENCODE_TODO,
+    ESCAPED,
+    LONG,
+    LONG_TODO,
+    MOST_BYTES,
+    REFUSED_CHARS,
+    REFUSED_PARTS,
+    RESERVED,
+    RESERVED_PATH,
+    RESERVED_TODO,
+    UNWRITABLE,
+)
 from spark_jobs.core.keygen.spec import (
     DEFAULT_PARTITION,
     EMPTY_PLACEHOLDER,
@@ -105,16 +117,20 @@ def _partition_part(source: DataFrame, part: PartitionPart, spec: KeySpec) -> Co
     for bad, why in REFUSED_PARTS.items():
         refused = F.when(F.array_contains(parts, bad), F.lit(why)).otherwise(refused)
     is_bad = F.arrays_overlap(parts, F.array(*map(F.lit, REFUSED_PARTS)))
-    encode = F.lit("correct it in the source, or set hoodie.datasource.write.partitionpath.urlencode")
-    checked = F.when(is_bad, _bad_value(name, refused, encode))
+    checked = F.when(is_bad, _bad_value(name, refused, ENCODE_TODO))
+    if not spec.url_encode:
+        codes = "".join(f"\\x{ord(char):02x}" for char in REFUSED_CHARS)
+        checked = checked.when(folder.rlike(f"[{codes}]"), _bad_value(name, F.lit(UNWRITABLE), ENCODE_TODO))
+    is_long = (F.octet_length(folder) > MOST_BYTES) & F.exists(parts, lambda one: F.octet_length(one) > MOST_BYTES)
+    checked = checked.when(is_long, _bad_value(name, F.lit(LONG), LONG_TODO))
     if len(spec.parts) == 1:
-        checked = checked.when(folder == RESERVED_PATH, _bad_value(name, F.lit(RESERVED), F.lit(RESERVED_TODO)))
+        checked = checked.when(folder == RESERVED_PATH, _bad_value(name, F.lit(RESERVED), RESERVED_TODO))
     return checked.otherwise(folder)
 
 
-def _bad_value(name: str, why: Column, todo: Column) -> Column:
+def _bad_value(name: str, why: Column, todo: str) -> Column:
     start = F.lit(f"spark_jobs.core.errors.BadRecordError: a value of partition column {name} ")
-    return F.raise_error(F.concat(start, why, F.lit(": "), todo)).cast("string")
+    return F.raise_error(F.concat(start, why, F.lit(f": {todo}"))).cast("string")
 
 
 def _time_part(column: Column, part: PartitionPart, spec: KeySpec) -> Column:

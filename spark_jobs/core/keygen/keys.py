@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.keygen.java_text import java_text
-from spark_jobs.core.keygen.path_names import REFUSED_PARTS, RESERVED, RESERVED_PATH, RESERVED_TODO, escape
+from spark_jobs.core.keygen.path_names import RESERVED, RESERVED_PATH, RESERVED_TODO, escape, why_refused
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, EMPTY_PLACEHOLDER, NULL_PLACEHOLDER, KeySpec, PartitionPart
 
 
@@ -68,18 +68,12 @@ def _folder(text: str, part: PartitionPart, spec: KeySpec) -> str:
     if spec.url_encode:
         value = escape(value)
     folder = f"{part.field}={value}" if spec.hive_style else value
-    parts = folder.split("/")
-    for bad, why in REFUSED_PARTS.items():
-        if bad in parts:
-            raise BadRecordError(
-                f"a value of partition column {part.field} {why}",
-                todo="correct it in the source, or set hoodie.datasource.write.partitionpath.urlencode",
-                column=part.field,
-            )
+    refused = why_refused(folder)
     if folder == RESERVED_PATH and len(spec.parts) == 1:
-        raise BadRecordError(
-            f"a value of partition column {part.field} {RESERVED}", todo=RESERVED_TODO, column=part.field
-        )
+        refused = RESERVED, RESERVED_TODO
+    if refused is not None:
+        why, todo = refused
+        raise BadRecordError(f"a value of partition column {part.field} {why}", todo=todo, column=part.field)
     return folder
 
 

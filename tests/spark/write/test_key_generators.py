@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.keygen.keys import partition_paths, record_keys
 from spark_jobs.core.keygen.spec import PACKAGE, Generator, KeySpec
 from spark_jobs.core.schema.meta_fields import META_FIELDS
@@ -71,6 +71,19 @@ def test_spark_and_arrow_agree(spark: SparkSession, tmp_path: Path, spec: KeySpe
     found = source.select("id", record_key(source, spec), partition_path(source, spec)).orderBy("id").collect()
     assert [one[1] for one in found] == record_keys(VALUES, spec).to_pylist()
     assert [one[2] for one in found] == partition_paths(VALUES, spec).to_pylist()
+
+
+@pytest.mark.parametrize(
+    "value", ["a/../b", "/a", ".hoodie", "__all_partitions__", "a\nb", "a\rb", "a\0", "ü" * 128, "x/" + "a" * 256]
+)
+def test_spark_and_arrow_refuse_the_same_values(spark: SparkSession, value: str) -> None:
+    spec = KeySpec.of(["id"], ["p"], hive_style=False, url_encode=False)
+    with pytest.raises(BadRecordError) as expected:
+        partition_paths(pa.table({"id": [1], "p": [value]}), spec)
+    source = spark.createDataFrame([(1, value)], "id int, p string")
+    with pytest.raises(Exception, match="BadRecordError") as found:
+        source.select(partition_path(source, spec)).collect()
+    assert failure_of(found.value).message == str(expected.value)
 
 
 def jobs(spark: SparkSession, tmp_path: Path, **more: Any) -> Jobs:

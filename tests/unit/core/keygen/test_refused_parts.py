@@ -44,3 +44,27 @@ def test_a_whole_path_with_the_name_of_the_list_of_partitions() -> None:
     two = KeySpec.of(("id",), ("p", "q"), hive_style=False, url_encode=False)
     rows = pa.table({"id": ["1"], "p": ["__all_partitions__"], "q": ["a"]})
     assert partition_paths(rows, two).to_pylist() == ["__all_partitions__/a"]
+
+
+@pytest.mark.parametrize("value", ["a\0", "\n", "a\nb", "a/b\r"])
+def test_what_no_file_or_no_line_of_markers_can_hold(value: str) -> None:
+    """Whatever kind of markers a write has; Hudi reads a carriage return as the end of a line, too."""
+    for hive_style in (True, False):
+        with pytest.raises(BadRecordError, match=r"column p has a line break or a NUL character in it: .*urlencode"):
+            paths(value, hive_style=hive_style)
+    assert paths("a\n\0", url_encode=True) == ["a%0A%00"]
+
+
+def test_folder_names_that_are_too_long() -> None:
+    whole = "a" * 255
+    for value, options in [
+        (whole + "a", {}),
+        (f"x/{whole}a", {}),
+        ("ü" * 128, {}),
+        (whole, {"hive_style": True}),
+        ("/" * 86, {"url_encode": True}),
+    ]:
+        with pytest.raises(BadRecordError, match="column p makes a folder name of more than 255 bytes: shorten it"):
+            paths(value, **options)
+    assert paths(whole) == [whole]
+    assert paths(f"{whole}/{whole}") == [f"{whole}/{whole}"]
