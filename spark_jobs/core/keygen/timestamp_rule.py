@@ -211,7 +211,15 @@ def _longs(column: pa.Array, name: str) -> Numbers:
     if pa.types.is_date32(kind):
         return np.asarray(column.cast(pa.int32())).astype(np.int64)
     if pa.types.is_decimal(kind):
-        return np.array([int(value) for value in column.to_pylist()], np.int64)
+        whole = [int(value) for value in column.to_pylist()]
+        outside = next((number for number in whole if not _LONG.min <= number <= _LONG.max), None)
+        if outside is not None:
+            raise BadRecordError(
+                f"{outside} in column {name} is no time: it has more than 64 bits",
+                todo="correct it in the source",
+                column=name,
+            )
+        return np.array(whole, np.int64)
     if pa.types.is_floating(kind):
         values = np.nan_to_num(np.asarray(column).astype(np.float64), nan=0.0)
         inside = np.clip(np.trunc(values), -9.2e18, 9.2e18).astype(np.int64)

@@ -146,6 +146,14 @@ def test_settings_of_times_that_are_wrong(changes: dict[str, str], message: str)
         spec("id", "ts", Generator.TIMESTAMP, properties={**TIMES, **changes})
 
 
+@pytest.mark.parametrize("number", [1 << 63, -(1 << 63) - 1, 10**37])
+def test_a_number_that_is_no_time(number: int) -> None:
+    made = spec("id", "ts", Generator.TIMESTAMP, properties=TIMES)
+    rows = pa.table({"id": ["1"], "ts": pa.array([Decimal(number)], pa.decimal128(38, 0))})
+    with pytest.raises(BadRecordError, match=f"{number} in column ts is no time"):
+        partition_paths(rows, made)
+
+
 def test_generators_by_type_and_class() -> None:
     assert class_of_type("non_partition") == PACKAGE + Generator.NON_PARTITIONED
     with pytest.raises(ConfigError, match=r"keygenerator\.type=X is not valid: give one of SIMPLE"):
