@@ -76,6 +76,7 @@ class _Job:
             done = _completed(timeline)
             self._refuse_other_beginning(table, done)
             if set(wanted) <= set(done):
+                self._sweep(table)
                 reason = f"the table is there already: {_text_of(done)} bootstrapped it from {self.plan.source}"
                 return nothing_to_do(SERVICE, table, reason, **{BOOTSTRAPPED: True})
             wanted = [one for one in wanted if one not in done]
@@ -85,6 +86,11 @@ class _Job:
         if self.options.dry_run:
             return self._planned(facts.hash_at(timeline))
         return self._execute(table, wanted, facts.digest)
+
+    def _sweep(self, table: HudiTable) -> None:
+        """Heartbeat and markers that a run left which died right after its last commit."""
+        if not self.options.dry_run and not table.timeline.pending_writes():
+            roll_back_failed_writes(table.transaction_settings(self.settings.properties))
 
     def _wanted(self) -> list[str]:
         found = [BOOTSTRAP_INSTANT] if self.plan.kept else []

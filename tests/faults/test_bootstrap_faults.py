@@ -1,0 +1,56 @@
+"""A bootstrap broken at each storage call that changes something, then run again: the same table, and nothing left."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+from tests.faults.faulty_storage import CHANGES, DIED, Fault, FaultyStorage
+from tests.faults.test_storage_faults import act_with, in_another_process
+from tests.unit.services.bootstrap.sources import NORTH_STAYS, all_rows, bootstrap, make_source, rows_of
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+
+
+@pytest.mark.parametrize(
+    ("table_type", "fault"), [("COPY_ON_WRITE", Fault.DIE_BEFORE), ("MERGE_ON_READ", Fault.LOSE_ANSWER)]
+)
+def test_after_any_broken_call_a_rerun_gives_the_same(tmp_path: Path, table_type: str, fault: Fault) -> None:
+    source, expected = make_source(tmp_path / "source", hive=False), all_rows().combine_chunks()
+    for name in ("north/part-1.parquet", "south/part-1.parquet"):
+        (source / name).unlink()
+    expected = expected.filter([number % 14 < 7 for number in range(expected.num_rows)])
+
+    def act(path: Path) -> None:
+        bootstrap(path, source, {**NORTH_STAYS, "hoodie.write.lock.wait_time_ms": "10000"}, table_type=table_type)
+
+    record = tmp_path / "calls"
+
+    def whole() -> None:
+        storage = FaultyStorage()
+        act_with(storage, act, tmp_path / "whole")
+        record.write_text("\n".join(storage.calls))
+
+    assert in_another_process(whole) == 0
+    calls = record.read_text().splitlines()
+    broken = [number for number, call in enumerate(calls) if call in CHANGES]
+    assert len(broken) > 50
+    wrong = []
+    for number in broken:
+        path = tmp_path / str(number)
+        storage = FaultyStorage(fault, number)
+        code = in_another_process(lambda storage=storage, path=path: act_with(storage, act, path))
+        assert code == (DIED if fault is Fault.DIE_BEFORE else code)
+        found = []
+        if in_another_process(lambda path=path: act(path)) != 0:
+            found = ["the rerun failed"]
+        else:
+            found += [] if rows_of(path).equals(expected) else [f"{rows_of(path).num_rows} rows"]
+            found += local.problems_of(path) + [str(one) for one in validate(str(path), deep=True)]
+        wrong += [f"call {number} ({calls[number]}): {one}" for one in found]
+        shutil.rmtree(path)
+    assert not wrong, "\n".join(wrong)
