@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from spark_jobs.core.config.index_keys import IndexType
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.index.buckets import place_of_bucket
 from spark_jobs.core.read.table_schema import add_to_history, committed_schema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -42,7 +44,8 @@ def publish(
 ) -> JobResult:
     """Complete the instant.
 
-    :raises WriteConflictError: another writer changed the same file groups, a replaced partition or the schema.
+    :raises WriteConflictError: another writer changed the same file groups, began the same bucket, or changed a
+        replaced partition or the schema.
     """
     extra, internal = rows.schema_metadata(transaction.time)
     if config.options.idempotency_key:
@@ -62,9 +65,13 @@ def publish(
         if internal is not None:
             add_to_history(table.storage, table.base_path, timeline, transaction.time, rows.evolution, internal)
 
-    instant = transaction.publish(
-        metadata.encode(), _contended(metadata), written=written_paths(written.stats), check=check
-    )
+    paths = written_paths(written.stats)
+    if config.index_type is IndexType.BUCKET:  # a bucket that had no group gets one, whoever begins it
+        instant = transaction.publish(
+            metadata.encode(), metadata.touched_file_groups(), written=paths, check=check, place_of=place_of_bucket
+        )
+    else:
+        instant = transaction.publish(metadata.encode(), _contended(metadata), written=paths, check=check)
     result = committed(config, instant, metadata)
     return replace(
         result, seconds_by_phase=dict(progress.seconds_by_phase), extra={**result.extra, **dict(written.notes)}

@@ -68,6 +68,14 @@ def bucket_of(file_id: str) -> int | None:
     return int(match[0]) if match else None
 
 
+def place_of_bucket(group: tuple[str, str]) -> tuple[str, str]:
+    """(Partition, number of the bucket) of a (partition, file id): one for the groups that two writers begin for the
+    same bucket. A group of no bucket is a place of its own.
+    """
+    partition, file_id = group
+    return (partition, file_id[:_PREFIX]) if bucket_of(file_id) is not None else group
+
+
 def _hashes_of_fields(keys: pa.Array[Any], fields: Sequence[str]) -> npt.NDArray[np.uint32]:
     """``List.hashCode`` of the values that count, for keys with at least one colon."""
     split: Any = pc.split_pattern(keys, ",")

@@ -1,6 +1,7 @@
 """Optimistic concurrency: did another writer change the same file groups.
 
-Hudi: SimpleConcurrentFileWritesConflictResolutionStrategy.
+Hudi: SimpleConcurrentFileWritesConflictResolutionStrategy; with buckets for file groups
+BucketIndexConcurrentFileWritesConflictResolutionStrategy.
 """
 
 from __future__ import annotations
@@ -71,15 +72,19 @@ def find_conflict(
     touched: frozenset[FileGroupKey],
     groups_of: Callable[[Instant], frozenset[FileGroupKey]],
     is_compaction: Callable[[Instant], bool],
+    place_of: Callable[[FileGroupKey], FileGroupKey] = lambda group: group,
 ) -> tuple[Instant, frozenset[FileGroupKey]] | None:
     """The first candidate with a file group of the writer's, and which; None where there is none.
 
     A compaction older than the writer is none: the writer's logs went to the slice that it makes.
+
+    :param place_of: file groups with one place are the same to both writers, whatever their ids.
     """
     for other in others:
         if other.timestamp < own.timestamp and is_compaction(other):
             continue
-        common = touched & groups_of(other)
+        places = {place_of(group) for group in groups_of(other)}
+        common = frozenset(group for group in touched if place_of(group) in places)
         if common:
             return other, common
     return None

@@ -98,6 +98,7 @@ class Transaction:
         *,
         written: frozenset[str],
         check: Callable[[ActiveTimeline], None] = lambda timeline: None,
+        place_of: Callable[[FileGroupKey], FileGroupKey] = lambda group: group,
     ) -> Instant:
         """Complete the instant under the lock.
 
@@ -106,6 +107,7 @@ class Transaction:
         :param written: relative paths of the data files in ``data``; files of other attempts of its tasks are
             deleted, and every partition of them gets its metafile, even if a cleaner took it away meanwhile.
         :param check: raises where something else changed that the writer built on; asked under the lock.
+        :param place_of: what of a file group no two writers may have; the bucket where that is the index.
         :raises WriteConflictError: another writer has a touched file group, or took this one for gone.
         """
         storage, base_path = self.settings.storage, self.settings.base_path
@@ -113,7 +115,7 @@ class Transaction:
             timeline = self.settings.load_timeline()
             self._check_rights(timeline)
             if touched:
-                self._check_conflicts(timeline, touched)
+                self._check_conflicts(timeline, touched, place_of)
             check(timeline)
             reconcile_markers(storage, base_path, self.time, written)
             partitions = sorted({path.rpartition("/")[0] for path in written})
@@ -189,7 +191,12 @@ class Transaction:
             instant=self.time,
         )
 
-    def _check_conflicts(self, timeline: ActiveTimeline, touched: frozenset[FileGroupKey]) -> None:
+    def _check_conflicts(
+        self,
+        timeline: ActiveTimeline,
+        touched: frozenset[FileGroupKey],
+        place_of: Callable[[FileGroupKey], FileGroupKey] = lambda group: group,
+    ) -> None:
         yields = self.settings.yields_to_clusterings or self.instant.action is Action.REPLACE_COMMIT
         found = find_conflict(
             candidates(timeline, self.instant, self._baseline, yields_to_clusterings=yields),
@@ -197,6 +204,7 @@ class Transaction:
             touched,
             lambda other: touched_groups(timeline, other, self.settings.clock),
             lambda other: _is_compaction(timeline, other, self.settings.clock),
+            place_of,
         )
         if found is not None:
             other, common = found
