@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -13,7 +14,9 @@ import pyarrow.dataset as ds
 from pyarrow.fs import LocalFileSystem
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import StorageError
+from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped
 from spark_jobs.core.metadata_table.keys import column_id, column_stats_key, partition_id
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -24,6 +27,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.view.file_slice import FileSlice
 
 _MOST_PREFIXES = 1000
+_FOOTERS_AT_ONCE = 16
 _STORED_SCALE = 15
 _FIRST_SURROGATE = "\ud800"
 """From here on Java, which picked the bounds, orders text otherwise than Arrow, which compares with them."""
@@ -64,8 +68,29 @@ class DataSkipping:
             stats = self._stats([field.name for field in columns], {one.partition for one in judged})
         except StorageError:
             return list(slices)
-        hopeless = _without_match(judged, columns, stats, condition, schema)
+        hopeless = _without_match(judged, columns, stats, self._times(judged, columns), condition, schema)
         return [one for one in slices if (one.partition, one.file_id) not in hopeless]
+
+    def _times(self, slices: Sequence[FileSlice], columns: Sequence[pa.Field[Any]]) -> Mapping[str, frozenset[str]]:
+        """Those of the timestamp columns that the files of a write have in their present unit, by its instant.
+
+        Bounds of timestamps are numbers of the unit that the file has, which its statistics don't tell, and Hudi lets a
+        table's unit change. The files of one write share their schema: one footer of each is read.
+        """
+        times = [field for field in columns if _kind_of(field.type) == "timestamp"]
+        of_write = {one.base_file.name.instant: one.base_file.relative_path for one in slices if one.base_file}
+        if not times:
+            return {}
+
+        def alike(path: str) -> frozenset[str]:
+            try:
+                stored = open_base_file(self.storage, join(self.base_path, path)).schema_arrow
+            except (StorageError, CorruptTableError):
+                return frozenset()  # who reads the file tells what is wrong with it
+            return frozenset(field.name for field in times if _unit_of(stored, field.name) == _unit(field.type))
+
+        with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+            return dict(zip(of_write, pool.map(alike, of_write.values()), strict=True))
 
     def _stats(self, columns: Iterable[str], partitions: Iterable[str]) -> Mapping[str, ColumnStats]:
         table = MetadataTable.open(self.storage, self.base_path, self.timeline, self.clock)
@@ -79,16 +104,23 @@ def _without_match(
     slices: Sequence[FileSlice],
     columns: Sequence[pa.Field[Any]],
     stats: Mapping[str, ColumnStats],
+    times: Mapping[str, frozenset[str]],
     condition: pc.Expression,
     schema: pa.Schema,
 ) -> frozenset[tuple[str, str]]:
-    """(partition, file id) of those that can't have a row of the condition: Arrow judges by what is sure of each."""
+    """(partition, file id) of those that can't have a row of the condition: Arrow judges by what is sure of each.
+
+    :param times: the timestamp columns that may be judged, by the instant of the file.
+    """
     format, files = ds.ParquetFileFormat(), LocalFileSystem()
     fragments = []
     for number, one in enumerate(slices):
         assert one.base_file is not None
         sure: pc.Expression = pc.scalar(True)
+        known = times.get(one.base_file.name.instant, frozenset())
         for field in columns:
+            if _kind_of(field.type) == "timestamp" and field.name not in known:
+                continue
             found = stats.get(column_stats_key(field.name, one.partition, str(one.base_file.name)))
             bound = None if found is None else guarantee(field, found)
             sure = sure if bound is None else sure & bound
@@ -128,6 +160,15 @@ def _kind_of(kind: pa.DataType) -> str | None:
     if pa.types.is_timestamp(kind) and kind.unit in ("ms", "us"):
         return "timestamp"
     return "decimal" if pa.types.is_decimal(kind) else None
+
+
+def _unit_of(stored: pa.Schema, name: str) -> str | None:
+    place = stored.get_field_index(name)
+    return None if place < 0 else _unit(stored.field(place).type)
+
+
+def _unit(kind: Any) -> str | None:
+    return kind.unit if isinstance(kind, pa.TimestampType) else None
 
 
 def _scalar(kind: pa.DataType, bound: Wrapped | None) -> pa.Scalar[Any] | None:
