@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from spark_jobs.core.config.key import Key, integer, text
+from spark_jobs.core.config.key import Key, boolean, integer, text
 
 
 class BootstrapMode(StrEnum):
@@ -90,6 +90,12 @@ TRANSLATOR = Key(
     parse=_identity,
     default="org.apache.hudi.client.bootstrap.translator.IdentityBootstrapPartitionPathTranslator",
     doc="How folders become partitions; they keep their names, other translators are refused.",
+)
+INDEX_ENABLED = Key(
+    name="hoodie.bootstrap.index.enable",
+    parse=boolean,
+    default=True,
+    doc="Write the index of METADATA_ONLY partitions; false is refused, since nobody could read their rows.",
 )
 INPUT_PROVIDER = Key(
     name="hoodie.bootstrap.full.input.provider",

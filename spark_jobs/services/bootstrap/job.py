@@ -133,7 +133,9 @@ class _Job:
         transaction = bootstrap.transaction
         maintain_metadata_table(transaction, self.settings.properties, self.progress.note)
         plan = self.plan
-        result = written(SERVICE, table, wanted[-1], stats, files_in=len(plan.files), bytes_in=plan.bytes)
+        done = plan.kept * (BOOTSTRAP_INSTANT in wanted) + plan.copied * (FULL_BOOTSTRAP_INSTANT in wanted)
+        bytes_in = sum(file.size for file in done)
+        result = written(SERVICE, table, wanted[-1], stats, files_in=len(done), bytes_in=bytes_in)
         extra: dict[str, Any] = {**plan.counts(), "instants": wanted, "engine": engine, BOOTSTRAPPED: True}
         return replace(result, extra={**extra, "plan_hash": plan.facts().hash_at(transaction.load_timeline())})
 

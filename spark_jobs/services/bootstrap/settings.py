@@ -150,6 +150,12 @@ def _key_spec(options: BootstrapOptions, properties: Mapping[str, str], source: 
 
 def _refuse_unsupported(properties: Mapping[str, str]) -> None:
     bootstrap_keys.TRANSLATOR.of(properties)
+    if not bootstrap_keys.INDEX_ENABLED.of(properties):
+        raise ConfigError(
+            f"{bootstrap_keys.INDEX_ENABLED.name}=false makes a table whose rows nobody finds",
+            todo="leave it out; with FULL_RECORD there is no index anyway",
+            key=bootstrap_keys.INDEX_ENABLED.name,
+        )
     if not table_keys.POPULATE_META_FIELDS.of(properties):
         raise ConfigError(
             f"{table_keys.POPULATE_META_FIELDS.name}=false and a bootstrap exclude each other, its files hold them",

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from spark_jobs.core.errors import ConfigError, StorageError
 from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.keygen.spec import DEFAULT_PARTITION
 from spark_jobs.core.read.bootstrap import folder_values
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS
@@ -74,8 +75,8 @@ def list_source(storage: Storage, path: str) -> Source:
 
 
 def _is_hidden(name: str) -> bool:
-    """As Spark has it: a partition may begin with an underline."""
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+    """As Spark has it, but for the folder of rows without a value: a partition may begin with an underline."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name and name != DEFAULT_PARTITION)
 
 
 def hive_fields(partitions: Iterable[str]) -> tuple[str, ...]:

@@ -203,6 +203,7 @@ def test_a_failed_copy_leaves_what_was_kept(tmp_path: Path, plain: Path) -> None
         ({"record_key_fields": ()}, "needs record key fields"),
         ({"conf": {"hoodie.populate.meta.fields": "false"}}, "hoodie.populate.meta.fields"),
         ({"conf": {"hoodie.bootstrap.index.class": "a.NoOpBootstrapIndex"}}, "none that this release writes"),
+        ({"conf": {"hoodie.bootstrap.index.enable": "false"}}, "whose rows nobody finds"),
         ({"conf": {"hoodie.bootstrap.partitionpath.translator.class": "a.Decoded"}}, "leave it out"),
         ({"record_key_fields": ("nothing",)}, "no column nothing"),
         ({"partition_path_fields": ("revision",)}, "puts a row of .* into partition '0'"),
@@ -326,3 +327,33 @@ def test_work_goes_to_a_cluster_in_as_many_pieces_as_allowed(tmp_path: Path, pla
     assert rows_of(tmp_path / "t").equals(all_rows().combine_chunks())
     sequence = HudiTable.open(str(tmp_path / "t")).scan(columns=["_hoodie_commit_seqno"]).to_arrow()
     assert len(set(sequence["_hoodie_commit_seqno"].to_pylist())) == 28
+
+
+@pytest.mark.parametrize("hive", [True, False], ids=["hive", "plain"])
+def test_rows_without_a_partition_value_come_along(tmp_path: Path, hive: bool) -> None:
+    source = make_source(tmp_path / "source", hive=hive)
+    folder = source / ("region=__HIVE_DEFAULT_PARTITION__" if hive else "__HIVE_DEFAULT_PARTITION__")
+    folder.mkdir()
+    none = rows("none", 900).set_column(3, "region", pa.nulls(7, pa.string()))
+    pq.write_table(none.drop_columns(["region"]) if hive else none, folder / "part-0.parquet")
+    bootstrap(tmp_path / "t", source)
+    assert rows_of(tmp_path / "t").equals(pa.concat_tables([all_rows(), none]).sort_by("id").combine_chunks())
+    assert validate(str(tmp_path / "t"), deep=True) == []
+
+
+def test_a_run_goes_on_with_the_copies_that_are_left(tmp_path: Path, plain: Path) -> None:
+    """As after a death between the two commits."""
+    path, whole = tmp_path / "t", tmp_path / "whole"
+    bootstrap(path, plain, NORTH_STAYS)
+    shutil.copytree(path, whole)
+    meta = path / ".hoodie"
+    for file in [*meta.glob(f"{COPIED}.*"), *meta.glob(f"metadata/.hoodie/{COPIED}.*")]:
+        file.unlink()
+    shutil.rmtree(path / "south")
+    for log in (meta / "metadata" / "files").glob(".files-*.log.3_*"):
+        log.unlink()
+    assert list(completed(path)) == [KEPT]
+    result = bootstrap(path, plain, NORTH_STAYS)
+    assert (result.instant, result.files_in, result.records_out) == (COPIED, 2, 14)
+    assert rows_of(path).equals(rows_of(whole))
+    assert validate(str(path), deep=True) == []
