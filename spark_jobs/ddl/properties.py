@@ -15,8 +15,8 @@ import pyarrow as pa
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.key import Key
 from spark_jobs.core.config.keygen_keys import PERSISTED
-from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.keygen.spec import infer_class
+from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.keygen.spec import generator_of, infer_class
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.ddl.statement import CreateTable
 
@@ -44,10 +44,13 @@ def table_properties(statement: CreateTable, defaults: Mapping[str, str] | None 
     table_type = keys.TYPE.of(given)
     record_key = keys.RECORD_KEY_FIELDS.of(given)
     precombine = keys.PRECOMBINE_FIELD.of(given)
-    for field in record_key:
-        _require_column(statement.schema, field, "primaryKey")
+    if record_key:
+        named = [_column_of(statement.schema, field, "primaryKey") for field in record_key]
+        given[keys.RECORD_KEY_FIELDS.name] = ",".join(named)
     if precombine:
-        _require_column(statement.schema, precombine, "preCombineField")
+        given[keys.PRECOMBINE_FIELD.name] = _column_of(statement.schema, precombine.strip(), "preCombineField")
+    if generator := keys.KEY_GENERATOR_CLASS.of(given):
+        _require_generator(generator)
     properties = {
         keys.HIVE_STYLE.name: "true",
         keys.URL_ENCODE.name: "false",
@@ -142,14 +145,30 @@ def _refuse_misspelt(options: Mapping[str, str]) -> None:
             raise ConfigError(f"the option {name} is not known", todo=f"write {known}", key=name)
 
 
-def _require_column(schema: pa.Schema, field: str, option: str) -> None:
-    root = field.split(".", 1)[0]
-    if root.lower() not in {name.lower() for name in schema.names}:
+def _column_of(schema: pa.Schema, field: str, option: str) -> str:
+    """The field as its column is spelled. Hudi's DDL looks for it without regard to case and keeps it as written; what
+    makes keys of records looks for that very name.
+    """
+    root, dot, inner = field.partition(".")
+    for name in schema.names:
+        if name.lower() == root.lower():
+            return f"{name}{dot}{inner}"
+    raise ConfigError(
+        f"{option} names {field}, which is no column of the table",
+        todo="its columns are " + ", ".join(schema.names),
+        column=field,
+    )
+
+
+def _require_generator(class_name: str) -> None:
+    try:
+        generator_of(class_name)
+    except UnsupportedTableError as error:
         raise ConfigError(
-            f"{option} names {field}, which is no column of the table",
-            todo="its columns are " + ", ".join(schema.names),
-            column=field,
-        )
+            f"{keys.KEY_GENERATOR_CLASS.name}={class_name} is not supported",
+            todo=error.todo,
+            key=keys.KEY_GENERATOR_CLASS.name,
+        ) from error
 
 
 def _null_last(avro: Any) -> Any:

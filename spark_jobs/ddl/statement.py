@@ -20,6 +20,8 @@ FORM = (
     "[tblproperties (...)] [location '...']"
 )
 
+_LONG_NAME = "org.apache.hudi"
+
 # sqlglot warns through logging of what it can't parse, besides telling it in the value it gives
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
@@ -53,7 +55,7 @@ def parse_create_table(text: str) -> CreateTable:
     found = _Clauses()
     for clause in create.args["properties"].expressions if create.args.get("properties") else ():
         found.add(clause)
-    if found.provider.lower() != "hudi":
+    if found.provider.lower() not in ("hudi", _LONG_NAME):
         raise ConfigError(
             f"the statement makes a table of {found.provider or 'no named format'}", todo="write USING hudi in it"
         )
@@ -117,7 +119,7 @@ def _only_statement(text: str) -> exp.Create:
     if len(text) > MAX_CHARACTERS:
         raise ConfigError(f"the statement has {len(text)} characters", todo=f"give one of at most {MAX_CHARACTERS}")
     try:
-        parsed = sqlglot.parse(text, dialect="spark")
+        parsed = sqlglot.parse(_with_quoted_format(text), dialect="spark")
     except ParseError as error:
         raise ConfigError(_where(error), todo=f"check the SQL, or the type, there; the form is {FORM}") from error
     except (SqlglotError, RecursionError) as error:
@@ -132,11 +134,26 @@ def _only_statement(text: str) -> exp.Create:
         raise ConfigError(f"the statement ({begin} ...) is no CREATE TABLE of a known form", todo=f"the form is {FORM}")
     if create.args.get("replace"):
         raise ConfigError("CREATE OR REPLACE TABLE is not supported", todo="remove the old table, then create the new")
+    if isinstance(create.args.get("expression"), exp.Subquery) and not isinstance(create.this, exp.Schema):
+        raise ConfigError(
+            "a SELECT stands where the columns belong",
+            todo="put a column of that name in backquotes; CREATE TABLE AS SELECT is not supported",
+        )
     if create.args.get("expression") is not None:
         raise ConfigError(
             "CREATE TABLE AS SELECT is not supported", todo="create the table, then write the rows with ingest.py"
         )
     return create
+
+
+def _with_quoted_format(text: str) -> str:
+    """``using org.apache.hudi``, which sqlglot does not know, in backquotes, which mean the same to Spark."""
+    tokens = sqlglot.tokenize(text, dialect="spark")
+    for at in range(len(tokens) - 5):
+        first, *name = tokens[at : at + 6]
+        if first.text.lower() == "using" and "".join(one.text for one in name).lower() == _LONG_NAME:
+            return f"{text[: name[0].start]}`{_LONG_NAME}`{text[name[-1].end + 1 :]}"
+    return text
 
 
 def _where(error: ParseError) -> str:

@@ -46,6 +46,17 @@ def test_a_whole_statement() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["hudi", "HUDI", "`hudi`", "org.apache.hudi", "Org.Apache.Hudi", "`org.apache.hudi`", "org . apache.hudi"]
+)
+def test_names_of_the_format(name: str) -> None:
+    found = parse_create_table(
+        f"create table t (`select` int comment 'using org.apache.hudi') using {name} tblproperties (type = 'mor')"
+    )
+    assert found.schema.field("select").metadata == {COMMENT: b"using org.apache.hudi"}
+    assert found.options == {"type": "mor"}
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("boolean", pa.bool_()),
@@ -98,6 +109,7 @@ def test_types(text: str, expected: pa.DataType) -> None:
         ("create view v as select 1", r"\(create view ...\) is no CREATE TABLE"),
         ("create table t using hudi as select 1 as a", "AS SELECT is not supported: create the table, then write"),
         ("create table t (a int) using hudi as (select 1)", "AS SELECT is not supported"),
+        ("create table t (select int, b int) using hudi", "a SELECT stands where.*of that name in backquotes"),
         ("create or replace table t (a int) using hudi", "OR REPLACE"),
         ("create table t like u", "the clause LIKE u is not supported"),
         ("create table t (a int) using parquet", "a table of parquet: write USING hudi"),
