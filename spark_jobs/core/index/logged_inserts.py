@@ -2,7 +2,8 @@
 
 The writers of this release, and Hudi's with the indexes that look at base files alone, put new keys into base files.
 Hudi's other indexes (buckets, in memory, in Flink's state) send them to logs too; a writer that looked at base files
-alone after them would store such a key a second time.
+alone after them would store such a key a second time. So it would after a compaction was executed whose base files lack
+a key that an earlier log deleted, and that was written again, as an update, while the compaction was pending.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def slices_with_logged_inserts(
     """Those of the slices whose logs have to be looked into for keys.
 
     They have logs and no base file, or an id of a bucket, or a delta commit says that it inserted into their logs, or
-    that of a log is archived and can't say.
+    that it wrote them before there was a base file, or that of a log is archived and can't say.
     """
     logged = {number: one for number, one in slices.items() if one.log_files}
     sure = {
@@ -40,8 +41,8 @@ def slices_with_logged_inserts(
 
 
 def _appended(timeline: ActiveTimeline, clock: Clock, since: str) -> tuple[set[str], set[tuple[str, str]]]:
-    """The log files that delta commits from an instant on wrote, and (partition, file id) of the logs that they put
-    inserts into.
+    """The log files that delta commits from an instant on wrote, and (partition, file id) of the logs that they may
+    have put keys into that no base file has.
     """
     stats = [
         stat
@@ -50,5 +51,5 @@ def _appended(timeline: ActiveTimeline, clock: Clock, since: str) -> tuple[set[s
         for stat in timeline.commit_metadata(instant, clock).write_stats
         if stat.is_log_append
     ]
-    inserted = {(stat.partition_path, stat.file_id) for stat in stats if stat.num_inserts > 0}
+    inserted = {(stat.partition_path, stat.file_id) for stat in stats if stat.num_inserts > 0 or not stat.base_file}
     return {stat.path or "" for stat in stats}, inserted

@@ -31,6 +31,13 @@ def slice_keys(reader: SliceReader, one: FileSlice) -> Iterator[pa.Array[Any]]:
         yield record_keys(batch, spec)
 
 
+def base_and_slice_keys(reader: SliceReader, one: FileSlice) -> Iterator[pa.Array[Any]]:
+    """The keys of a slice, and those that its base file alone has, whose records the logs removed; some twice."""
+    if one.base_file is not None and one.log_files:
+        yield from slice_keys(reader, replace(one, log_files=()))
+    yield from slice_keys(reader, one)
+
+
 def found_in_base(reader: SliceReader, one: FileSlice, keys: pa.Array[Any]) -> pa.Array[Any]:
     """Those of ``keys`` that the base file of a slice holds; its key column alone is read."""
     found = [pc.filter(some, pc.is_in(some, value_set=keys)) for some in slice_keys(reader, replace(one, log_files=()))]

@@ -14,7 +14,7 @@ from spark_jobs.core.files.base_file import FooterIndex, footer_index, open_base
 from spark_jobs.core.files.names import join
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.index.ranges import KeyRange, candidates
-from spark_jobs.core.index.stored_keys import slice_keys
+from spark_jobs.core.index.stored_keys import base_and_slice_keys, slice_keys
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.protocol import Engine
@@ -29,11 +29,14 @@ Found = dict[str, list[tuple[int, Numbers]]]
 class KeySearch:
     """What every task needs: the incoming keys of each partition, and whether bloom filters are asked before a file's
     keys are read. Pickles.
+
+    ``live_alone``: keys whose records the logs removed are none.
     """
 
     reader: SliceReader
     keys: Mapping[str, Keys]
     by_bloom: bool
+    live_alone: bool = False
 
     def found(self, one: FileSlice) -> Numbers:
         """Places, in the keys of its partition, of those that a slice has."""
@@ -45,8 +48,9 @@ class KeySearch:
             if not len(possible):
                 return possible
             wanted = wanted.take(pa.array(possible))
+        keys_of = slice_keys if self.live_alone else base_and_slice_keys
         places = [
-            np.asarray(pc.index_in(stored, value_set=wanted).drop_null()) for stored in slice_keys(self.reader, one)
+            np.asarray(pc.index_in(stored, value_set=wanted).drop_null()) for stored in keys_of(self.reader, one)
         ]
         found = np.unique(np.concatenate([np.zeros(0, np.int64), *places]))
         return found if possible is None else possible[found]
@@ -68,12 +72,17 @@ def locate_keys(
 
     :param slices: by bucket number; ``logged`` are those of them whose logs are read.
     """
-    asked = [
-        (number, one if number in logged else replace(one, log_files=()))
+    asked = {
+        number: one if number in logged else replace(one, log_files=())
         for number, one in slices.items()
         if one.partition in search.keys and (one.base_file is not None or number in logged)
-    ]
-    pieces = [piece for piece in _dealt(asked, tasks) if piece]
+    }
+    return find_in(engine, tasks, search, asked)
+
+
+def find_in(engine: Engine, tasks: int, search: KeySearch, slices: Mapping[int, FileSlice]) -> Found:
+    """Look the keys up in slices as they are given."""
+    pieces = [piece for piece in _dealt(list(slices.items()), tasks) if piece]
 
     def work(piece: Sequence[tuple[int, FileSlice]], scope: TaskScope) -> list[tuple[int, Numbers]]:
         return [(number, search.found(one)) for number, one in piece]

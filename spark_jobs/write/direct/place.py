@@ -21,9 +21,11 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import Operation
 from spark_jobs.services.rewrite import slice_reader
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.direct.dead_places import without_dead_places
 from spark_jobs.write.direct.locate import Found, KeySearch, locate_keys
 from spark_jobs.write.direct.tagged import NEW, PartitionKeys, PlacedRows, place
 from spark_jobs.write.index.bucket import numbers_by_bucket
+from spark_jobs.write.index.live_keys import live_keys_alone
 from spark_jobs.write.pack import NewGroup
 
 
@@ -96,13 +98,19 @@ class Placing:
         return self.config.looks_up and self.config.operation is Operation.INSERT
 
     def _search(self, slices: Mapping[int, FileSlice]) -> Found:
+        live_alone = live_keys_alone(self.config, self.table)
         search = KeySearch(
             reader=slice_reader(self.table, self.context, self.config.properties),
             keys={partition: keys.keys for partition, keys in self.incoming.items()},
             by_bloom=self.config.index_type is IndexType.BLOOM and self.config.populate_meta_fields,
+            live_alone=live_alone,
         )
+        if live_alone:
+            logged = {number: one for number, one in slices.items() if one.log_files}
+            return locate_keys(self.engine, self.tasks, search, slices, logged)
         logged = slices_with_logged_inserts(slices, self.table.timeline, self.table.clock)
-        return locate_keys(self.engine, self.tasks, search, slices, logged)
+        found = locate_keys(self.engine, self.tasks, search, slices, logged)
+        return without_dead_places(self.engine, self.tasks, search, slices, found)
 
     def _recorded_places(self, slices: Mapping[int, FileSlice], recorded: pa.Table) -> Found:
         numbered = list(slices.items())

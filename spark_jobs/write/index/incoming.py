@@ -19,6 +19,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.spark import parallelism
 from spark_jobs.services.rewrite import slice_reader
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.index.live_keys import live_keys_alone
 from spark_jobs.write.pack import NewGroup
 from spark_jobs.write.tasks import BUCKET
 
@@ -45,8 +46,19 @@ class Incoming:
     held: list[DataFrame]
 
     @property
+    def live_alone(self) -> bool:
+        """Whether the keys of a slice are those of its rows, its logs merged."""
+        return live_keys_alone(self.config, self.table)
+
+    @property
     def with_base(self) -> dict[int, FileSlice]:
-        return {number: one for number, one in self.slices.items() if one.base_file is not None}
+        """The slices whose base files are looked into for keys."""
+        by_logs = self.live_alone
+        return {
+            number: one
+            for number, one in self.slices.items()
+            if one.base_file is not None and not (by_logs and one.log_files)
+        }
 
     @property
     def fits_broadcast(self) -> bool:

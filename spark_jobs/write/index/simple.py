@@ -79,9 +79,13 @@ def _in_base_files(incoming: Incoming) -> DataFrame | None:
 
 
 def locate_in_logs(incoming: Incoming) -> DataFrame | None:
-    """The same for keys that may stand in logs alone; None where no log can have such a key."""
-    table = incoming.table
-    logged = slices_with_logged_inserts(incoming.slices, table.timeline, table.clock)
+    """The same for keys that may stand in logs alone, or for those of all slices with logs where live keys alone count;
+    None where no log can have such a key.
+    """
+    if incoming.live_alone:
+        logged = {number: one for number, one in incoming.slices.items() if one.log_files}
+    else:
+        logged = slices_with_logged_inserts(incoming.slices, incoming.table.timeline, incoming.table.clock)
     if not logged:
         return None
     keys = incoming.keyed.select(RECORD_KEY)

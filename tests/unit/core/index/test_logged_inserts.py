@@ -16,7 +16,7 @@ BUCKET = "00000003-4610-8bcd-f1b2-416c0178aaaa-0"
 FIRST, SECOND = "20240101000000000", "20240102000000000"
 
 
-def appended(file_id: str, inserts: int) -> WriteStat:
+def appended(file_id: str, inserts: int, base_file: str = "f.parquet") -> WriteStat:
     """By the first log of a slice that began with the first commit."""
     return WriteStat(
         file_id=file_id,
@@ -24,13 +24,14 @@ def appended(file_id: str, inserts: int) -> WriteStat:
         partition_path="a",
         num_inserts=inserts,
         log_version=1,
+        base_file=base_file,
     )
 
 
 def test_those_that_may_have_such_keys(tmp_path: Path) -> None:
     table = new_table(str(tmp_path / "t"))
     complete(table, start(table, FIRST), [])
-    complete(table, start(table, SECOND), [appended("updated", 0), appended("inserted", 4)])
+    complete(table, start(table, SECOND), [appended("updated", 0), appended("inserted", 4), appended("early", 0, "")])
     slices = {
         1: file_slice("bare", FIRST, 10),
         2: file_slice("log alone", FIRST, None, 5),
@@ -38,9 +39,10 @@ def test_those_that_may_have_such_keys(tmp_path: Path) -> None:
         4: file_slice("updated", FIRST, 10, 5),
         5: file_slice("inserted", FIRST, 10, 5),
         6: file_slice("inserted", FIRST, 10, 5, partition="b"),
+        7: file_slice("early", FIRST, 10, 5),
     }
     table = table.refreshed()
-    assert sorted(slices_with_logged_inserts(slices, table.timeline, table.clock)) == [2, 3, 5]
+    assert sorted(slices_with_logged_inserts(slices, table.timeline, table.clock)) == [2, 3, 5, 7]
     assert slices_with_logged_inserts({1: slices[1]}, table.timeline, table.clock) == {}
 
 
