@@ -49,9 +49,7 @@ class KeySearch:
                 return possible
             wanted = wanted.take(pa.array(possible))
         keys_of = slice_keys if self.live_alone else base_and_slice_keys
-        places = [
-            np.asarray(pc.index_in(stored, value_set=wanted).drop_null()) for stored in keys_of(self.reader, one)
-        ]
+        places = [np.asarray(pc.index_in(stored, value_set=wanted).drop_null()) for stored in keys_of(self.reader, one)]
         found = np.unique(np.concatenate([np.zeros(0, np.int64), *places]))
         return found if possible is None else possible[found]
 
