@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.core.config.index_keys import IndexType
 from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.index.bucket_check import refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, file_id_of
 from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
@@ -132,9 +133,12 @@ class Placing:
     def _by_bucket(self, slices: Mapping[int, FileSlice], rows: Mapping[str, PlacedRows]) -> Placement:
         """
         :raises CorruptTableError: a group that can't be of a bucket, or two of one bucket.
+        :raises ConfigError: the table has another number of buckets.
         """
         settings = BucketSettings.of(self.config.properties, self.config.key_spec.record_key_fields)
         numbers = numbers_by_bucket(slices, settings.buckets)
+        reader = slice_reader(self.table, self.context, self.config.properties)
+        refuse_other_buckets(reader, slices.values(), settings)
         begun: dict[int, NewGroup] = {}
         placed: dict[str, PlacedRows] = {}
         next_number = len(slices)

@@ -11,6 +11,7 @@ from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from spark_jobs.core.config import index_keys as keys
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.index.bucket_check import refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, bucket_of, file_id_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
@@ -27,9 +28,11 @@ def tag_by_bucket(incoming: Incoming) -> Tagged:
     """Each record with the file group of its bucket; those of buckets that have none yet get new ones.
 
     :raises CorruptTableError: a group that can't be of a bucket, or two of one bucket.
+    :raises ConfigError: the table has another number of buckets.
     """
     settings = BucketSettings.of(incoming.config.properties, incoming.config.key_spec.record_key_fields)
     number_of = numbers_by_bucket(incoming.slices, settings.buckets)
+    refuse_other_buckets(incoming.reader(), incoming.slices.values(), settings)
     hashed = incoming.hold(_hashed(incoming, settings))
     touched = [tuple(row) for row in hashed.groupBy(PARTITION_PATH, _HASHED).count().collect()]
     new_groups: dict[int, NewGroup] = {}
