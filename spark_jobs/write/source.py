@@ -64,7 +64,7 @@ def files_for_tasks(source: DataFrame, options: IngestOptions) -> ParquetSource 
         return "spark, because of --source-option"
     if _overlap(options.source):
         return "spark, because a file may be in several of --source"
-    if str(source.sparkSession.conf.get(_REBASE, "")).upper() == "LEGACY":
+    if str(source.sparkSession.conf.get(_REBASE)).upper() == "LEGACY":
         return f"spark, because of {_REBASE}"
     if any(str(source.sparkSession.conf.get(name, "false")).lower() == "true" for name in _LENIENT):
         return "spark, because of " + " or ".join(_LENIENT)

@@ -54,7 +54,7 @@ def why_not_due(timeline: ActiveTimeline, settings: TriggerSettings, now: str) -
 
 
 def _since(timeline: ActiveTimeline, compactions: tuple[Instant, ...]) -> SinceCompaction | None:
-    deltas = timeline.filter(lambda one: one.action is Action.DELTA_COMMIT)
+    deltas = timeline.completed(Action.DELTA_COMMIT)  # Hudi counts those under way too, which a plan can't take in
     if compactions:
         last = compactions[-1]
         return SinceCompaction(commits=sum(one.timestamp > last.timestamp for one in deltas), since=last)
