@@ -88,7 +88,7 @@ def test_two_workers_share_each_job(cluster: StandaloneCluster, tmp_path: Path) 
     first, second = batch(tmp_path / "one", range(4000), "a", 1), batch(tmp_path / "two", range(2000, 6000), "b", 2)
     run(cluster.submit("ingest", *ingest(table, kind, "bulk_insert", first)))
     run(cluster.submit("ingest", *ingest(table, kind, "upsert", second)))
-    run(cluster.submit("compact", "--base-path", str(table), "--table-name", "t", *CONF))
+    run(cluster.submit("compact", "--base-path", str(table), "--table-name", "t", "--engine", "spark", *CONF))
     assert values(table) == {key: f"{'b' if key >= 2000 else 'a'}{key}" for key in range(6000)}
     assert not [one for one in HudiTable.open(str(table)).file_slices() if one.log_files]
     assert [len(executors) for executors in executors_with_tasks(cluster.events).values()] == [2, 2, 2]
