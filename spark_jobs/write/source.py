@@ -89,7 +89,7 @@ def keyed_source(files: ParquetSource | str | None, config: WriteConfig) -> Keye
     if not isinstance(files, ParquetSource):
         return files
     if not same_keys_without_spark(config.key_spec, files.schema, virtual=not config.populate_meta_fields):
-        return "spark: a key or partition column holds floating-point numbers"
+        return "spark: a key or partition column holds floating-point numbers, or times in the zone of the machine"
     return KeyedSource(source=files, spec=config.key_spec)
 
 
