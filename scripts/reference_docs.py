@@ -13,39 +13,13 @@ from enum import Enum
 from pathlib import Path
 
 from spark_jobs import options
-from spark_jobs.core.config import (
-    bootstrap_keys,
-    file_keys,
-    history_keys,
-    index_keys,
-    keygen_keys,
-    metadata_keys,
-    operation_keys,
-    payload_keys,
-    schema_keys,
-    service_keys,
-    table_keys,
-    write_keys,
-)
 from spark_jobs.core.config.key import Key
+from spark_jobs.core.config.known import KEY_MODULES
 from spark_jobs.options.flags import flags_of
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _SECTION = re.compile(r"(<!-- begin (?P<name>\S+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)
-_KEYS = {
-    "keys:table_keys": table_keys,
-    "keys:file_keys": file_keys,
-    "keys:write_keys": write_keys,
-    "keys:operation_keys": operation_keys,
-    "keys:index_keys": index_keys,
-    "keys:payload_keys": payload_keys,
-    "keys:metadata_keys": metadata_keys,
-    "keys:keygen_keys": keygen_keys,
-    "keys:schema_keys": schema_keys,
-    "keys:history_keys": history_keys,
-    "keys:service_keys": service_keys,
-    "keys:bootstrap_keys": bootstrap_keys,
-}
+_KEYS = {f"keys:{module.__name__.rpartition('.')[2]}": module for module in KEY_MODULES}
 
 
 def table(name: str) -> str:

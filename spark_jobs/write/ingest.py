@@ -105,7 +105,7 @@ def write_frame(
             take_back_table(table.transaction_settings(config.properties), progress.note)
         raise
     if source is not None and "repeated" not in result.extra:
-        count, size = source_size(source)
+        count, size = files.counts if isinstance(files, ParquetSource) else source_size(source)
         reader = keyed_source(files, config)
         told = {SOURCE_READER: reader} if isinstance(reader, str) else {}
         result = replace(result, files_in=count, bytes_in=size, extra={**told, **result.extra})

@@ -56,10 +56,6 @@ class WorkloadProfile:
                     updates[bucket], partition_of[bucket] = count, partition
         return WorkloadProfile(updates, inserts, partition_of)
 
-    def inserts_alone(self) -> WorkloadProfile:
-        """Without the records that the table has."""
-        return WorkloadProfile({}, self.inserts, {})
-
     def beginning(self, groups: Mapping[int, NewGroup]) -> WorkloadProfile:
         """With the records of file groups that the index begins, by bucket number, as the inserts that they are."""
         if not groups:

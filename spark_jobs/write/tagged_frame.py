@@ -18,10 +18,7 @@ from spark_jobs.engine.spark import parallelism, task_scope
 from spark_jobs.write.index.incoming import Incoming
 from spark_jobs.write.index.tagging import Index
 from spark_jobs.write.profile import WorkloadProfile
-from spark_jobs.write.routes import (
-    RoutingPlan,
-    number_slices,
-)
+from spark_jobs.write.routes import RoutingPlan, number_slices
 from spark_jobs.write.tasks import BUCKET, STAT_SCHEMA, RecordRules, as_batches, write_buckets
 from spark_jobs.write.workload import OpenWrite, Spread, Workload
 

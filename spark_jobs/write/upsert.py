@@ -15,9 +15,7 @@ from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.placed_source import PlacedSource, place_by_arrays
 from spark_jobs.write.profile import workload_metadata
 from spark_jobs.write.publish import Written
-from spark_jobs.write.routes import (
-    RoutingPlan,
-)
+from spark_jobs.write.routes import RoutingPlan
 from spark_jobs.write.routing import pack, route
 from spark_jobs.write.tagged_frame import place_by_joins
 from spark_jobs.write.tasks import RecordRules

@@ -21,6 +21,21 @@ from spark_jobs.core.config import (
 )
 from spark_jobs.core.config.key import Key
 
+KEY_MODULES = (
+    table_keys,
+    file_keys,
+    write_keys,
+    operation_keys,
+    index_keys,
+    payload_keys,
+    service_keys,
+    metadata_keys,
+    keygen_keys,
+    schema_keys,
+    history_keys,
+    bootstrap_keys,
+)
+"""The modules that declare keys, those of the table first."""
 OTHERS_PREFIXES = (
     "hoodie.datasource.hive_sync.",
     "hoodie.meta.sync.",
@@ -31,25 +46,7 @@ OTHERS_PREFIXES = (
 
 def declared() -> tuple[Key[object], ...]:
     """All declared keys, those of the table first."""
-    return tuple(
-        value
-        for module in (
-            table_keys,
-            file_keys,
-            write_keys,
-            operation_keys,
-            index_keys,
-            payload_keys,
-            service_keys,
-            metadata_keys,
-            keygen_keys,
-            schema_keys,
-            history_keys,
-            bootstrap_keys,
-        )
-        for value in vars(module).values()
-        if isinstance(value, Key)
-    )
+    return tuple(value for module in KEY_MODULES for value in vars(module).values() if isinstance(value, Key))
 
 
 def unknown_key_warnings(keys: Iterable[str]) -> list[str]:

@@ -78,9 +78,9 @@ class ParquetSource:
         return sum(file.rows for file in self.files)
 
     @property
-    def size(self) -> int:
-        """Bytes of the files."""
-        return sum(file.size for file in self.files)
+    def counts(self) -> tuple[int, int]:
+        """Number and bytes of the files."""
+        return len(self.files), sum(file.size for file in self.files)
 
     @property
     def content_size(self) -> int:
