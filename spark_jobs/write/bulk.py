@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.core.config import operation_keys, write_keys
@@ -22,21 +22,22 @@ from spark_jobs.engine.spark import SparkEngine, scan_tasks, task_scope
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.write import bulk_insert_rows
+from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.tasks import MAX_OPEN_FILES, STAT_SCHEMA, RecordRules, as_batches, bulk_insert_batches
 
 _RECORD = "_pyhudi_record"
 
 
 def bulk_insert(
-    keyed: DataFrame, config: WriteConfig, context: WriteContext, seed: str, direct: KeyedSource | None = None
+    spark: SparkSession, rows: PreparedRows, context: WriteContext, seed: str, direct: KeyedSource | None = None
 ) -> list[WriteStat]:
     """
     :param seed: a UUID, from which the tasks derive the ids of their file groups.
-    :param direct: the source of ``keyed`` where the tasks may read it themselves; they do unless rows are to be sorted.
+    :param direct: the source of ``rows`` where the tasks may read it themselves; they do unless rows are to be sorted.
     """
-    rules = RecordRules(combine=False, all_deleted=False)
+    config, rules = rows.config, RecordRules(combine=False, all_deleted=False)
     if direct is not None and takes_any_order(config):
-        spark, asked = keyed.sparkSession, write_keys.BULK_INSERT_PARALLELISM.of(config.properties)
+        asked = write_keys.BULK_INSERT_PARALLELISM.of(config.properties)
         scans = scan_tasks(spark, [file.size for file in direct.source.files])
         tasks = min(asked, scans) if asked else scans
         return bulk_insert_rows(SparkEngine(spark), direct, tasks, context, seed, rules)
@@ -45,8 +46,8 @@ def bulk_insert(
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return as_batches(bulk_insert_batches(batches, context, task_scope(), seed, rules, most))
 
-    rows = laid_out(keyed, config).mapInArrow(work, STAT_SCHEMA).collect()
-    return [WriteStat.from_json(json.loads(row.stat)) for row in rows]
+    stats = laid_out(rows.keyed, config).mapInArrow(work, STAT_SCHEMA).collect()
+    return [WriteStat.from_json(json.loads(row.stat)) for row in stats]
 
 
 def laid_out(keyed: DataFrame, config: WriteConfig) -> DataFrame:

@@ -175,14 +175,14 @@ def _run(
         if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
             transaction.to_inflight()
             with progress.phase("write"):
-                stats = bulk_insert(rows.keyed, config, context, table.clock.new_uuid(), direct)
+                stats = bulk_insert(spark, rows, context, table.clock.new_uuid(), direct)
             by = "tasks" if takes_any_order(config) else "spark, which brings the records in order"
             return Written(stats=stats, notes={} if direct is None else {SOURCE_READER: by})
         job = UpsertJob(
             spark=spark,
             config=config,
             table=table,
-            keyed=rows.keyed,
+            rows=rows,
             context=context,
             progress=progress,
             direct=direct,

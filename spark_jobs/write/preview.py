@@ -60,7 +60,7 @@ def preview(
         )
     elif config.operation is not Operation.DELETE_PARTITION:
         context = write_context(config, table, rows, "")
-        job = UpsertJob(spark=spark, config=config, table=table, keyed=rows.keyed, context=context, progress=progress)
+        job = UpsertJob(spark=spark, config=config, table=table, rows=rows, context=context, progress=progress)
         with job.workload() as work:
             plan |= _plan_of(job, work)
     return JobResult(

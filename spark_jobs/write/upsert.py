@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
-
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.placed_source import PlacedSource, place_by_arrays
+from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.profile import workload_metadata
 from spark_jobs.write.publish import Written
 from spark_jobs.write.routes import RoutingPlan
@@ -26,11 +25,10 @@ from spark_jobs.write.workload import SOURCE_READER, OpenWrite, Spread, Workload
 class UpsertJob(OpenWrite):
     """One upsert, insert, overwrite or delete on an open table.
 
-    ``keyed`` has key and partition path beside the data columns, ``direct`` is the source of them where the tasks may
-    read it themselves.
+    ``direct`` is the source of ``rows`` where the tasks may read it themselves.
     """
 
-    keyed: DataFrame
+    rows: PreparedRows
     direct: KeyedSource | None = None
 
     def run(self, to_inflight: Callable[[bytes], None]) -> Written:
@@ -59,7 +57,7 @@ class UpsertJob(OpenWrite):
         if work is not None:
             yield work
             return
-        with place_by_joins(self, self.keyed) as work:
+        with place_by_joins(self, self.rows.keyed) as work:
             yield work
 
     def _write(self, work: Workload, plan: RoutingPlan, spread: Spread) -> list[WriteStat]:
