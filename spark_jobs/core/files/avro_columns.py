@@ -99,12 +99,13 @@ def decode_records(
     :raises UnsupportedTableError: a stored type can't become the target's.
     """
     view = memoryview(buffer)
-    return _decode(view, *_bounds(view, count), writer_schema, target_schema)
+    return decode_between(view, *record_bounds(view, count), writer_schema, target_schema)
 
 
-def _decode(
+def decode_between(
     buffer: memoryview, starts: _I64, ends: _I64, writer_schema: Mapping[str, Any], target_schema: pa.Schema
 ) -> pa.Table:
+    """The same of records whose :func:`record_bounds` are known."""
     record = resolve_names(writer_schema)
     stored = arrow_schema_of(record)
     parts = _decode_by_columns if reads_by_columns(record) else _decode_one_by_one
@@ -146,8 +147,11 @@ def _cast(column: pa.ChunkedArray[Any], field: pa.Field[Any]) -> Any:
         ) from error
 
 
-def _bounds(buffer: memoryview, count: int) -> tuple[_I64, _I64]:
-    """Where the binary forms of the records begin and end."""
+def record_bounds(buffer: memoryview, count: int) -> tuple[_I64, _I64]:
+    """Where the binary forms of ``count`` records begin and end, the first of which stands at the start of ``buffer``.
+
+    :raises CorruptTableError: so many records are not there.
+    """
     if not 0 <= count <= len(buffer) // 4:
         raise CorruptTableError(f"a block of {len(buffer)} bytes has {count} Avro records")
     length_at = struct.Struct(">i").unpack_from

@@ -27,9 +27,13 @@ PREFIX = ".commits_.archive."
 MERGE_PLAN_NAME = "mergeArchivePlan"
 
 _NAME = re.compile(r"\.commits_\.archive\.(\d{1,9})(?:_[^/]*)?")
-_HEAD = struct.Struct(">ii")
+CONTENT_HEAD = struct.Struct(">ii")
+"""Content version and number of entries, in front of a block's entries."""
 _LENGTH = struct.Struct(">i")
-_LISTED = frozenset({"commitTime", "actionType", "actionState", "stateTransitionTime"})
+LISTED = ("commitTime", "actionType", "actionState", "stateTransitionTime")
+"""The fields that tell what an entry is."""
+
+Entry = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +95,7 @@ def encode_entries(entries: Sequence[Mapping[str, Any]]) -> bytes:
     records = [encode_record(_writer_schema(), entry) for entry in entries]
     content = b"".join(_LENGTH.pack(len(one)) + one for one in records)
     headers = {HeaderKey.SCHEMA: schema_text(ARCHIVED_ENTRY)}
-    return encode_block(BlockType.AVRO_DATA_BLOCK, headers, _HEAD.pack(CONTENT_VERSION, len(records)) + content)
+    return encode_block(BlockType.AVRO_DATA_BLOCK, headers, CONTENT_HEAD.pack(CONTENT_VERSION, len(records)) + content)
 
 
 def archive_blocks(file: pa.NativeFile) -> Iterator[LogBlock]:
@@ -103,7 +107,17 @@ def archive_blocks(file: pa.NativeFile) -> Iterator[LogBlock]:
             yield block
 
 
-def entries_of(block: LogBlock, path: str, content: bytes) -> Iterator[tuple[dict[str, Any], EntryPlace]]:
+def schema_of(block: LogBlock) -> str:
+    """The schema of a block's entries, refused where it could lead their reader astray.
+
+    :raises ValueError: it is none; or what ``json`` and fastavro raise.
+    """
+    schema = intern(block.schema_json)  # the same long text in every block
+    _schemas(schema)
+    return schema
+
+
+def entries_of(block: LogBlock, path: str, content: bytes) -> Iterator[tuple[Entry, EntryPlace]]:
     """When, what and how far each entry is, with its place; what else it holds is passed over.
 
     :raises CorruptTableError: the content is not entries.
@@ -116,14 +130,14 @@ def entries_of(block: LogBlock, path: str, content: bytes) -> Iterator[tuple[dic
         raise CorruptTableError(f"the block at byte {block.start} of {path} is unreadable ({error})") from error
 
 
-def _entries_of(block: LogBlock, path: str, content: bytes) -> Iterator[tuple[dict[str, Any], EntryPlace]]:
-    version, count = _HEAD.unpack_from(content)
+def _entries_of(block: LogBlock, path: str, content: bytes) -> Iterator[tuple[Entry, EntryPlace]]:
+    version, count = CONTENT_HEAD.unpack_from(content)
     if not 1 <= version <= CONTENT_VERSION:
         raise UnsupportedTableError(f"the block at byte {block.start} of {path} has content version {version}")
-    schema = intern(block.schema_json)  # the same long text in every block
+    schema = schema_of(block)
     writer, listed = _schemas(schema)
     view = memoryview(content)
-    at = _HEAD.size
+    at = CONTENT_HEAD.size
     for _ in range(count):
         length = _LENGTH.unpack_from(content, at)[0]
         at += _LENGTH.size
@@ -150,7 +164,7 @@ def read_entry(storage: Storage, place: EntryPlace) -> dict[str, Any]:
 def _schemas(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """A block's schema, and the same with the few fields that tell what an entry is."""
     writer = parsed_schema(text)
-    listed = {**writer, "fields": [field for field in writer["fields"] if field["name"] in _LISTED]}
+    listed = {**writer, "fields": [field for field in writer["fields"] if field["name"] in LISTED]}
     return writer, listed
 
 

@@ -13,11 +13,11 @@ from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content
 from spark_jobs.core.timeline.archive_files import (
     EntryPlace,
     archive_blocks,
-    entries_of,
     is_unfinished_merge,
     list_archive,
     read_entry,
 )
+from spark_jobs.core.timeline.archive_listing import listed_entries
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Action, Instant, parse_instant_time
 
@@ -130,10 +130,8 @@ def _entries_of_file(
 ) -> Iterator[tuple[dict[str, Any], EntryPlace]]:
     try:
         with storage.open_input(status.path) as file:
-            for block in archive_blocks(file):
-                content = block.read_content()
-                if needle in content:
-                    yield from entries_of(block, status.path, content)
+            read = ((block, block.read_content()) for block in archive_blocks(file))
+            yield from listed_entries((each for each in read if needle in each[1]), status.path)
     except CorruptTableError:
         # one that a merge was writing when it broke off is cut: all it should hold is elsewhere still
         if not is_unfinished_merge(storage, folder, status.name):
