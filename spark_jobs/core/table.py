@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.config import service_keys, write_keys
+from spark_jobs.core.config import strategy_keys, write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError
@@ -270,7 +270,7 @@ class HudiTable:
                 misses=write_keys.HEARTBEAT_MISSES.of(properties),
             ),
             metadata_writer=metadata_writer or self._metadata_writer(properties),
-            yields_to_clusterings=service_keys.UPDATES_STRATEGY.of(properties) is service_keys.UpdatesStrategy.REJECT,
+            yields_to_clusterings=strategy_keys.UPDATES_STRATEGY.of(properties) is strategy_keys.UpdatesStrategy.REJECT,
         )
 
     def _metadata_writer(self, properties: Mapping[str, str]) -> MetadataWriter:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from spark_jobs.options.choices import EngineKind, TableType
+from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import flag
 from spark_jobs.options.planned import PlannedOptions
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
+from spark_jobs.options.table_type import NewTableType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +25,7 @@ class BootstrapOptions(PlannedOptions):
         str | None,
         flag("--source", keys=("hoodie.bootstrap.base.path",), help="Folder of the Parquet files."),
     ] = None
-    table_type: Annotated[
-        TableType | None,
-        flag(
-            "--table-type",
-            choices=TableType,
-            keys=("hoodie.datasource.write.table.type", "hoodie.datasource.write.storage.type", "hoodie.table.type"),
-            help="Type of the table; COPY_ON_WRITE if not given.",
-        ),
-    ] = None
+    table_type: NewTableType = None
     record_key_fields: RecordKeyFields = ()
     partition_path_fields: PartitionPathFields = ()
     precombine_field: PrecombineField = None

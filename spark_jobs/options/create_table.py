@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
-from spark_jobs.options.choices import TableType
 from spark_jobs.options.flags import Kind, flag
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
+from spark_jobs.options.table_type import NewTableType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +30,7 @@ class CreateTableOptions(JobOptions):
     database: Annotated[
         str | None, flag("--database", keys=("hoodie.database.name",), help="Database of the table.")
     ] = None
-    table_type: Annotated[
-        TableType | None,
-        flag(
-            "--table-type",
-            choices=TableType,
-            keys=("hoodie.datasource.write.table.type", "hoodie.datasource.write.storage.type", "hoodie.table.type"),
-            help="Type of the table.",
-        ),
-    ] = None
+    table_type: NewTableType = None
     record_key_fields: RecordKeyFields = ()
     partition_path_fields: PartitionPathFields = ()
     precombine_field: PrecombineField = None

@@ -37,6 +37,8 @@ class Flag:
     keys: tuple[str, ...]
     help: str
     choices: type[StrEnum] | None
+    least: int | None = None
+    """Of whole numbers the smallest."""
 
     def parse(self, text: str) -> Any:
         """A value from its text.
@@ -46,7 +48,7 @@ class Flag:
         if self.choices is not None:
             return parse_choice(self.choices, text)
         if self.kind is Kind.INTEGER:
-            return _integer(text)
+            return _integer(text, self.least)
         if self.kind is Kind.BOOLEAN:
             return _boolean(text)
         if self.kind is Kind.NAMES:
@@ -94,7 +96,7 @@ class Flag:
         if self.choices is not None:
             return parse_choice(self.choices, str(value))
         if self.kind is Kind.INTEGER:
-            return _integer(str(value))
+            return _integer(str(value), self.least)
         if self.kind in (Kind.BOOLEAN, Kind.SWITCH):
             return value if isinstance(value, bool) else _boolean(str(value))
         return str(value)
@@ -115,9 +117,11 @@ def flag(
     kind: Kind = Kind.TEXT,
     keys: tuple[str, ...] = (),
     choices: type[StrEnum] | None = None,
+    least: int | None = None,
 ) -> Flag:
     """The declaration that stands in the ``Annotated`` type of a dataclass field."""
-    return Flag(names=names, kind=Kind.CHOICE if choices else kind, keys=keys, help=help, choices=choices)
+    kind = Kind.CHOICE if choices else kind
+    return Flag(names=names, kind=kind, keys=keys, help=help, choices=choices, least=least)
 
 
 def flags_of(options: type[Any]) -> dict[str, Flag]:
@@ -141,11 +145,14 @@ def parse_choice(kind: type[E], text: str) -> E:
     raise ValueError("give one of " + ", ".join(member.value for member in kind))
 
 
-def _integer(text: str) -> int:
+def _integer(text: str, least: int | None) -> int:
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         raise ValueError("give a whole number") from None
+    if least is not None and number < least:
+        raise ValueError(f"give {least} or more")
+    return number
 
 
 def _boolean(text: str) -> bool:

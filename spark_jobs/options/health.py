@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
-from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.overdue import OverdueHours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +27,4 @@ class HealthOptions(JobOptions):
         bool,
         flag("--list-storage", kind=Kind.SWITCH, help="List the storage also where a metadata table lists the files."),
     ] = False
-    overdue_hours: Annotated[
-        int,
-        flag("--overdue-hours", kind=Kind.INTEGER, help="Hours that an instant may be pending without a heartbeat."),
-    ] = 24
-
-    def __post_init__(self) -> None:
-        # named with its class, because slots=True makes another class of this one
-        JobOptions.__post_init__(self)
-        if self.overdue_hours < 0:
-            raise OptionsError(f"--overdue-hours={self.overdue_hours} is not valid: give 0 or more")
+    overdue_hours: OverdueHours = 24

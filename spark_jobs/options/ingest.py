@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
-from spark_jobs.options.choices import Operation, SourceReader, TableType
+from spark_jobs.options.choices import Operation, SourceReader
 from spark_jobs.options.flags import Kind, Pairs, flag
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
+from spark_jobs.options.table_type import NewTableType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +38,7 @@ class IngestOptions(JobOptions):
             help="auto: the tasks read Parquet files themselves where they see what Spark would; spark: never.",
         ),
     ] = SourceReader.AUTO
-    table_type: Annotated[
-        TableType | None,
-        flag(
-            "--table-type",
-            choices=TableType,
-            keys=("hoodie.datasource.write.table.type", "hoodie.datasource.write.storage.type", "hoodie.table.type"),
-            help="Type of a new table.",
-        ),
-    ] = None
+    table_type: NewTableType = None
     op: Annotated[
         Operation | None,
         flag(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.plan_hash import PlanFacts
 
 
 def nothing_to_do(action: str, table: HudiTable, reason: str, **extra: Any) -> JobResult:
@@ -37,4 +39,32 @@ def written(action: str, table: HudiTable, instant: str, stats: Sequence[WriteSt
         inserts=sum(stat.num_inserts for stat in stats),
         deletes=sum(stat.num_deletes for stat in stats),
         **counts,
+    )
+
+
+def planned(
+    action: str,
+    table: HudiTable,
+    facts: PlanFacts,
+    progress: Progress,
+    *,
+    shown: Mapping[str, Any] | None,
+    instant: str | None = None,
+    **extra: Any,
+) -> JobResult:
+    """What a service did by its plan, or in a dry run would do.
+
+    :param shown: the plan itself, of a dry run alone.
+    """
+    return JobResult(
+        action=action,
+        state=JobState.COMPLETED if shown is None else JobState.DRY_RUN,
+        instant=instant,
+        base_path=table.base_path,
+        table=table.config.name,
+        files_in=facts.files,
+        bytes_in=facts.bytes,
+        plan=None if shown is None else dict(shown),
+        seconds_by_phase=dict(progress.seconds_by_phase),
+        extra={"plan_hash": facts.hash_at(table.timeline), **extra},
     )

@@ -16,6 +16,7 @@ from spark_jobs.core.config import (
     payload_keys,
     schema_keys,
     service_keys,
+    strategy_keys,
     table_keys,
     write_keys,
 )
@@ -29,6 +30,7 @@ KEY_MODULES = (
     index_keys,
     payload_keys,
     service_keys,
+    strategy_keys,
     metadata_keys,
     keygen_keys,
     schema_keys,

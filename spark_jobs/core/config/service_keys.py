@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from enum import StrEnum
-from typing import TypeVar
 
 from spark_jobs.core.config.key import NO_NAMES, Key, boolean, choice, integer, names, text
-
-E = TypeVar("E", bound=StrEnum)
+from spark_jobs.core.config.strategy_keys import class_of
 
 
 class CompactionTrigger(StrEnum):
@@ -37,16 +34,6 @@ class CompactionStrategy(StrEnum):
     PARTITION_REGEX = "PartitionRegexBasedCompactionStrategy"
 
 
-class ClusteringPlanStrategy(StrEnum):
-    """Which slices a clustering takes, by the class names of Hudi's package
-    ``org.apache.hudi.client.clustering.plan.strategy``.
-    """
-
-    SIZE_BASED = "SparkSizeBasedClusteringPlanStrategy"
-    RECENT_DAYS = "SparkRecentDaysClusteringPlanStrategy"
-    SELECTED_PARTITIONS = "SparkSelectedPartitionsClusteringPlanStrategy"
-
-
 class PartitionFilterMode(StrEnum):
     """Which partitions a clustering looks at (Hudi: ClusteringPlanPartitionFilterMode)."""
 
@@ -62,21 +49,6 @@ class LayoutStrategy(StrEnum):
     LINEAR = "LINEAR"
     ZORDER = "ZORDER"
     HILBERT = "HILBERT"
-
-
-class UpdatesStrategy(StrEnum):
-    """What becomes of a write that changes file groups of a pending clustering, by the class names of Hudi's package
-    ``org.apache.hudi.client.clustering.update.strategy``.
-    """
-
-    REJECT = "SparkRejectUpdateStrategy"
-    ALLOW = "SparkAllowUpdateStrategy"
-
-
-def _class_of(kind: type[E]) -> Callable[[str], E]:
-    """A class name with or without its package."""
-    inner = choice(kind)
-    return lambda value: inner(value.strip().rpartition(".")[2])
 
 
 def _pattern(value: str) -> str:
@@ -113,7 +85,7 @@ COMPACT_MAX_DELTA_SECONDS = Key(
 )
 COMPACT_STRATEGY = Key(
     name="hoodie.compaction.strategy",
-    parse=_class_of(CompactionStrategy),
+    parse=class_of(CompactionStrategy),
     default=CompactionStrategy.LOG_FILE_SIZE,
     doc="Which slices a compaction takes, by the name of Hudi's class, with or without its package.",
 )
@@ -158,12 +130,6 @@ CLUSTER_SCHEDULE_INLINE = Key(
     parse=boolean,
     default=False,
     doc="A write plans the clustering that is due, and leaves it to cluster.py.",
-)
-CLUSTER_PLAN_STRATEGY = Key(
-    name="hoodie.clustering.plan.strategy.class",
-    parse=_class_of(ClusteringPlanStrategy),
-    default=ClusteringPlanStrategy.SIZE_BASED,
-    doc="How a clustering is planned, by the name of Hudi's class, with or without its package.",
 )
 CLUSTER_FILTER_MODE = Key(
     name="hoodie.clustering.plan.partition.filter.mode",
@@ -212,12 +178,6 @@ LAYOUT_STRATEGY = Key(
     parse=choice(LayoutStrategy),
     default=LayoutStrategy.LINEAR,
     doc="The order of rows by the sort columns: one after the other, or along a Z-order or Hilbert curve.",
-)
-UPDATES_STRATEGY = Key(
-    name="hoodie.clustering.updates.strategy",
-    parse=_class_of(UpdatesStrategy),
-    default=UpdatesStrategy.REJECT,
-    doc="Whether a write that changes file groups of a pending clustering is rejected, or the clustering is.",
 )
 ROLLBACK_PENDING_CLUSTERING = Key(
     name="hoodie.clustering.rollback.pending.replacecommit.on.conflict",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from spark_jobs.core.config import history_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
@@ -13,11 +14,11 @@ from spark_jobs.core.timeline.instant import parse_instant
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
-from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.result import JobResult
 from spark_jobs.services.archival.bounds import bounds_of
 from spark_jobs.services.archival.plan import ArchivalPlan, Keep, TimelineFacts, plan_archival, why_nothing
 from spark_jobs.services.cleaning.job import retained_from
-from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 
 ACTION = "archive"
@@ -89,25 +90,16 @@ def plan_of(table: HudiTable, properties: Mapping[str, str]) -> ArchivalPlan | s
     return ArchivalPlan(instants=chosen, sizes=sizes, keep=keep, held_by=held_by)
 
 
-def _result(
-    table: HudiTable, plan: ArchivalPlan, done: Mapping[str, str | int | None] | None, progress: Progress
-) -> JobResult:
+def _result(table: HudiTable, plan: ArchivalPlan, done: Mapping[str, Any] | None, progress: Progress) -> JobResult:
     """:param done: what an archival wrote; None for a dry run."""
-    facts = plan.facts
-    return JobResult(
-        action=ACTION,
-        state=JobState.DRY_RUN if done is None else JobState.COMPLETED,
-        base_path=table.base_path,
-        table=table.config.name,
-        files_in=facts.files,
-        bytes_in=facts.bytes,
-        plan=plan.to_json() if done is None else None,
-        seconds_by_phase=dict(progress.seconds_by_phase),
-        extra={
-            "plan_hash": facts.hash_at(table.timeline),
-            "archived": len(plan.instants),
-            "newest": max(one.timestamp for one in plan.instants),
-            "held_by": plan.held_by.why if plan.held_by else None,
-            **(done or {}),
-        },
+    return planned(
+        ACTION,
+        table,
+        plan.facts,
+        progress,
+        shown=plan.to_json() if done is None else None,
+        archived=len(plan.instants),
+        newest=max(one.timestamp for one in plan.instants),
+        held_by=plan.held_by.why if plan.held_by else None,
+        **(done or {}),
     )

@@ -19,12 +19,12 @@ from spark_jobs.core.timeline.instant import Action, Instant, State, format_inst
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
-from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.result import JobResult
 from spark_jobs.services.cleaning.execute import carry_out_clean, withdraw_without_plan
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
 from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, plan_cleaning, retained_by
 from spark_jobs.services.due import commits_since
-from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 
@@ -231,26 +231,19 @@ def _last_cleaned(table: HudiTable) -> str:
 def _result(
     table: HudiTable, plan: CleanPlan, instant: str | None, progress: Progress, *, dry_run: bool = False
 ) -> JobResult:
-    facts = plan.facts
-    return JobResult(
-        action=ACTION,
-        state=JobState.DRY_RUN if dry_run else JobState.COMPLETED,
+    return planned(
+        ACTION,
+        table,
+        plan.facts,
+        progress,
+        shown=plan.to_json() if dry_run else None,
         instant=instant,
-        base_path=table.base_path,
-        table=table.config.name,
-        files_in=plan.files,
-        bytes_in=plan.bytes,
-        plan=plan.to_json() if dry_run else None,
-        seconds_by_phase=dict(progress.seconds_by_phase),
-        extra={
-            "plan_hash": facts.hash_at(table.timeline),
-            "deleted_files": plan.files,
-            "deleted_bytes": plan.bytes,
-            "retain_from": plan.retain_from.timestamp if plan.retain_from else None,
-            "held_files": plan.held,
-            "held_by": _held_back_by(table, plan) if plan.settings.retained else None,
-            **({"estimated_seconds": _estimated_seconds(table, plan)} if dry_run else {}),
-        },
+        deleted_files=plan.files,
+        deleted_bytes=plan.bytes,
+        retain_from=plan.retain_from.timestamp if plan.retain_from else None,
+        held_files=plan.held,
+        held_by=_held_back_by(table, plan) if plan.settings.retained else None,
+        **({"estimated_seconds": _estimated_seconds(table, plan)} if dry_run else {}),
     )
 
 

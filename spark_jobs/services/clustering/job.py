@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from spark_jobs.core.config import file_keys, service_keys
+from spark_jobs.core.config import file_keys, service_keys, strategy_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.service_keys import LayoutStrategy
 from spark_jobs.core.errors import ConfigError
@@ -49,7 +49,11 @@ class ClusteringService:
     piece: ClassVar[str] = "group"
 
     def refuse(self, table: HudiTable) -> None:
-        """Both table types are clustered."""
+        """Both table types are clustered, in one way.
+
+        :raises ConfigError: another way is asked for.
+        """
+        strategy_keys.CLUSTER_EXECUTION_STRATEGY.of(self.properties)
 
     def pending(self, table: HudiTable) -> list[Instant]:
         """Pending replace commits that are clusterings; a pending overwrite has no plan."""

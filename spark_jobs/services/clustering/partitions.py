@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.config import service_keys as keys
-from spark_jobs.core.config.service_keys import ClusteringPlanStrategy, PartitionFilterMode
+from spark_jobs.core.config.service_keys import PartitionFilterMode
+from spark_jobs.core.config.strategy_keys import CLUSTER_PLAN_STRATEGY, ClusteringPlanStrategy
 from spark_jobs.core.errors import ConfigError
 
 _MODE_OF = {
@@ -39,7 +40,7 @@ class PartitionFilter:
         """
         :raises ConfigError: SELECTED_PARTITIONS without its bounds.
         """
-        mode = _MODE_OF.get(keys.CLUSTER_PLAN_STRATEGY.of(properties)) or keys.CLUSTER_FILTER_MODE.of(properties)
+        mode = _MODE_OF.get(CLUSTER_PLAN_STRATEGY.of(properties)) or keys.CLUSTER_FILTER_MODE.of(properties)
         begin, end = keys.CLUSTER_BEGIN_PARTITION.of(properties), keys.CLUSTER_END_PARTITION.of(properties)
         if mode is PartitionFilterMode.SELECTED_PARTITIONS and not (begin and end):
             missing = keys.CLUSTER_END_PARTITION if begin else keys.CLUSTER_BEGIN_PARTITION

@@ -22,8 +22,8 @@ from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
-from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.options.result import JobResult
+from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 from spark_jobs.services.restore.execute import execute_restore, still_there
 from spark_jobs.services.restore.plan import (
@@ -146,22 +146,16 @@ def _result(table: HudiTable, plan: RestorePlan, done: Instant | None, progress:
     """:param done: the completed restore; None for a dry run."""
     facts = plan.facts
     undone = [one.target for one in plan.undoings]
-    return JobResult(
-        action=ACTION,
-        state=JobState.DRY_RUN if done is None else JobState.COMPLETED,
+    return planned(
+        ACTION,
+        table,
+        facts,
+        progress,
+        shown=plan.to_json() if done is None else None,
         instant=done.timestamp if done else None,
-        base_path=table.base_path,
-        table=table.config.name,
-        files_in=facts.files,
-        bytes_in=facts.bytes,
-        plan=plan.to_json() if done is None else None,
-        seconds_by_phase=dict(progress.seconds_by_phase),
-        extra={
-            "plan_hash": facts.hash_at(table.timeline),
-            "goal": plan.goal,
-            "undone": {one.timestamp: one.action.value for one in undone},
-            "deleted_files": facts.files,
-            "deleted_bytes": facts.bytes,
-            "cancelled_logs": sum(len(each.cancel) for one in plan.undoings for each in one.requests),
-        },
+        goal=plan.goal,
+        undone={one.timestamp: one.action.value for one in undone},
+        deleted_files=facts.files,
+        deleted_bytes=facts.bytes,
+        cancelled_logs=sum(len(each.cancel) for one in plan.undoings for each in one.requests),
     )

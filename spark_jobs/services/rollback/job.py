@@ -21,9 +21,9 @@ from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
 from spark_jobs.engine.progress import Progress
-from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.result import JobResult
 from spark_jobs.options.rollback import RollbackOptions
-from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
 from spark_jobs.services.rollback.execute import block_instants, requests_for_pending, roll_back
@@ -207,20 +207,14 @@ def _result(
 ) -> JobResult:
     """:param done: (undone write, rollback) of each; None for a dry run."""
     facts = plan.facts
-    return JobResult(
-        action=ACTION,
-        state=JobState.DRY_RUN if done is None else JobState.COMPLETED,
+    return planned(
+        ACTION,
+        table,
+        facts,
+        progress,
+        shown=plan.to_json() if done is None else None,
         instant=done[-1][1] if done else None,
-        base_path=table.base_path,
-        table=table.config.name,
-        files_in=facts.files,
-        bytes_in=facts.bytes,
-        plan=plan.to_json() if done is None else None,
-        seconds_by_phase=dict(progress.seconds_by_phase),
-        extra={
-            "plan_hash": facts.hash_at(table.timeline),
-            "deleted_files": facts.files,
-            "deleted_bytes": facts.bytes,
-            "rolled_back": dict(done or ()),
-        },
+        deleted_files=facts.files,
+        deleted_bytes=facts.bytes,
+        rolled_back=dict(done or ()),
     )
