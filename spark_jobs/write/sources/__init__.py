@@ -1,0 +1,1 @@
+"""Sources that a checkpoint goes with: each write takes what came since, and says in its commit how far it read."""
