@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.engine.failure import Failure
 from spark_jobs.engine.job import run_job
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.ingest import IngestOptions
-from spark_jobs.options.result import JobResult
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.source_packages import packages_for
 
 
 def main(options: IngestOptions, progress: Progress) -> JobResult:
@@ -28,9 +31,18 @@ def main(options: IngestOptions, progress: Progress) -> JobResult:
     from spark_jobs.engine.session import job_session
     from spark_jobs.write.ingest import ingest
 
-    with job_session("ingest", debug=options.debug) as spark:
+    packages = packages_for(options.source_format, options.source_options)
+    with job_session("ingest", debug=options.debug, packages=packages) as spark:
         return ingest(spark, options, progress)
 
 
+def misfit(result: JobResult) -> Failure | None:
+    """How a dry run ends that found a source which does not fit the table: as its write would."""
+    plan = result.plan or {}
+    if result.state is not JobState.DRY_RUN or plan.get("fits") is not False:
+        return None
+    return Failure(message=str(result.reason), exit_code=ConfigError.exit_code)
+
+
 if __name__ == "__main__":
-    sys.exit(run_job(main, IngestOptions))
+    sys.exit(run_job(main, IngestOptions, verdict=misfit))

@@ -177,6 +177,10 @@ class HudiJobOperator(BaseOperator):
         """Values of options that this kind of job does not take as they were given."""
         return {}
 
+    def packages_for(self, options: JobOptions) -> str | None:
+        """The Maven packages that spark-submit is to fetch."""
+        return self.packages
+
     def _of_connection(self, hudi: HudiHook) -> dict[str, str]:
         """The connection's ``hoodie.*`` values but for those that the task's file of properties has; all of them where
         the driver alone can see that file.
@@ -201,7 +205,7 @@ class HudiJobOperator(BaseOperator):
             conn_id=spark_conn_id or DEFAULT_SPARK_CONN_ID,
             application_args=options.to_args(),
             conf=self.conf,
-            packages=self.packages,
+            packages=self.packages_for(options),
             jars=self.jars,
             files=self.files,
             py_files=self.py_files,

@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import Context
 
 from airflow_provider_pyhudi.operators.base import HudiJobOperator
 from spark_jobs.options import IngestOptions, JobOptions
+from spark_jobs.options.source_packages import packages_for, with_packages
 
 
 class HudiIngestOperator(HudiJobOperator):
@@ -27,7 +28,13 @@ class HudiIngestOperator(HudiJobOperator):
         "source_format",
         "source",
         "source_options",
+        "source_schema",
         "source_reader",
+        "transformer_sql",
+        "transformer_sql_file",
+        "transformer",
+        "error_table",
+        "max_errors",
         "table_type",
         "op",
         "record_key_fields",
@@ -44,7 +51,13 @@ class HudiIngestOperator(HudiJobOperator):
         source_format: str | None = None,
         source: str | Sequence[str] = (),
         source_options: Mapping[str, Any] | None = None,
+        source_schema: str | None = None,
         source_reader: str | None = None,
+        transformer_sql: str | None = None,
+        transformer_sql_file: str | None = None,
+        transformer: str | Sequence[str] = (),
+        error_table: str | None = None,
+        max_errors: int | str | None = None,
         table_type: str | None = None,
         op: str | None = None,
         record_key_fields: str | Sequence[str] = (),
@@ -59,7 +72,13 @@ class HudiIngestOperator(HudiJobOperator):
         self.source_format = source_format
         self.source = source
         self.source_options = source_options
+        self.source_schema = source_schema
         self.source_reader = source_reader
+        self.transformer_sql = transformer_sql
+        self.transformer_sql_file = transformer_sql_file
+        self.transformer = transformer
+        self.error_table = error_table
+        self.max_errors = max_errors
         self.table_type = table_type
         self.op = op
         self.record_key_fields = record_key_fields
@@ -74,3 +93,13 @@ class HudiIngestOperator(HudiJobOperator):
             return {"idempotency_key": self.idempotency_key or None}
         ti = context["ti"]
         return {"idempotency_key": f"{ti.dag_id}/{ti.task_id}/{ti.run_id}/{ti.map_index}"}
+
+    def packages_for(self, options: JobOptions) -> str | None:
+        """Those of the task, else of ``conf``, and what the source's format needs beside them."""
+        given, jars = self.packages, self.jars
+        if given is None:
+            given = (self.conf or {}).get("spark.jars.packages")
+        needed = (
+            packages_for(options.source_format, options.source_options) if isinstance(options, IngestOptions) else ()
+        )
+        return with_packages(given, needed, jars or (self.conf or {}).get("spark.jars"))

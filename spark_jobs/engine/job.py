@@ -38,12 +38,12 @@ def run_job(
     argv: Sequence[str] | None = None,
     *,
     clock: Clock = SYSTEM_CLOCK,
-    verdict: Callable[[JobResult], str | None] = lambda result: None,
+    verdict: Callable[[JobResult], str | Failure | None] = lambda result: None,
 ) -> int:
     """Parse the options, run the body, hand over its result; returns the exit code.
 
     :param verdict: for jobs that judge: a result that it has words for is handed over too, and ends the job with 1 and
-        these words.
+        these words, or with a failure's own exit code and line of error.
 
     The result goes, as JSON, to the last line of stdout and to the storage URL ``--result-file`` (whole or not at all;
     an earlier result there goes first). An error goes to stderr as one line, ``<job>: error: ...``; its traceback only
@@ -76,7 +76,7 @@ def _run(
     options_type: type[Options],
     words: Sequence[str],
     clock: Clock,
-    verdict: Callable[[JobResult], str | None],
+    verdict: Callable[[JobResult], str | Failure | None],
 ) -> int:
     options = options_type.from_args(words)
     target = locate(options.result_file) if options.result_file else None
@@ -105,6 +105,9 @@ def _run(
                 path=options.result_file,
             ) from error
     judged = verdict(result)
+    if isinstance(judged, Failure):
+        say(sys.stderr, f"{options_type.job}: error: {judged.message}")
+        return judged.exit_code
     if judged is not None:
         say(sys.stderr, f"{options_type.job}: {judged}")
     return 0 if judged is None else 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,11 +14,18 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.options.source_packages import with_packages
+
+_GATEWAY, _ARGUMENTS = "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS"
+"""Variables of PySpark: set where spark-submit started Java; what Java is started with else."""
 
 
 @contextmanager
-def job_session(job: str, *, debug: bool = False) -> Iterator[SparkSession]:
+def job_session(job: str, *, debug: bool = False, packages: Sequence[str] = ()) -> Iterator[SparkSession]:
     """A session by the settings of spark-submit, stopped at the end.
+
+    :param packages: Maven packages that the job needs. They are added where this process starts Java itself;
+        spark-submit has started it already, and takes them by ``--packages``.
 
     Java's own log is kept off stderr, which belongs to the job's progress and its one line of error (what Spark would
     log of a failed task is in that error); with ``debug``, or where the user configured a log, it is as Spark has it.
@@ -26,6 +34,8 @@ def job_session(job: str, *, debug: bool = False) -> Iterator[SparkSession]:
         files.
     """
     refuse_mixed_versions()
+    if packages and SparkContext._gateway is None and _GATEWAY not in os.environ:
+        os.environ[_ARGUMENTS] = submit_arguments(os.environ.get(_ARGUMENTS), packages)
     quiet = not debug and not _log_is_configured()
     if quiet:
         _silence_java()
@@ -36,6 +46,18 @@ def job_session(job: str, *, debug: bool = False) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
+
+
+def submit_arguments(given: str | None, packages: Sequence[str]) -> str:
+    """The words with which PySpark starts Java, and packages beside those that they name already."""
+    words = shlex.split(given or "pyspark-shell")
+    place = words.index("--packages") + 1 if "--packages" in words[:-1] else 0
+    named = with_packages(words[place] if place else None, packages)
+    if place:
+        words[place] = named or ""
+    else:
+        words = ["--packages", named or "", *words] if named else words
+    return shlex.join(words)
 
 
 def _log_is_configured() -> bool:

@@ -10,6 +10,7 @@ from spark_jobs.options.choices import Operation, SourceReader
 from spark_jobs.options.flags import Kind, Pairs, flag
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 from spark_jobs.options.table_type import NewTableType
+from spark_jobs.options.transforms import ErrorTable, MaxErrors, Transformers, TransformerSql, TransformerSqlFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,10 @@ class IngestOptions(JobOptions):
     source_options: Annotated[
         Pairs, flag("--source-option", kind=Kind.PAIRS, help="An option of the source's reader.")
     ] = ()
+    source_schema: Annotated[
+        str | None,
+        flag("--source-schema", help="Columns of the source as Spark's DDL spells them; else Spark finds them."),
+    ] = None
     source_reader: Annotated[
         SourceReader,
         flag(
@@ -38,6 +43,11 @@ class IngestOptions(JobOptions):
             help="auto: the tasks read Parquet files themselves where they see what Spark would; spark: never.",
         ),
     ] = SourceReader.AUTO
+    transformer_sql: TransformerSql = None
+    transformer_sql_file: TransformerSqlFile = None
+    transformer: Transformers = ()
+    error_table: ErrorTable = None
+    max_errors: MaxErrors = None
     table_type: NewTableType = None
     op: Annotated[
         Operation | None,

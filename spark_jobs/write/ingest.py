@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -29,6 +30,7 @@ from spark_jobs.write.config import REPLACES, WriteConfig, open_if_there, resolv
 from spark_jobs.write.context import write_context
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import ParquetSource
+from spark_jobs.write.error_rows import CheckedRows
 from spark_jobs.write.explain import explain
 from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.new_table import create_table
@@ -43,8 +45,9 @@ from spark_jobs.write.overwrite import (
 from spark_jobs.write.prepare import PreparedRows, prepare
 from spark_jobs.write.preview import preview
 from spark_jobs.write.publish import Written, publish
-from spark_jobs.write.schema import with_valid_names
-from spark_jobs.write.source import files_for_tasks, keyed_source, read_source, source_size
+from spark_jobs.write.ready_rows import ReadyRows, ready_rows, told_in_full
+from spark_jobs.write.schema_fit import SchemaFit
+from spark_jobs.write.source import files_for_tasks, keyed_source, lenient_settings, read_source, source_size
 from spark_jobs.write.upsert import UpsertJob
 from spark_jobs.write.workload import SOURCE_READER
 
@@ -58,29 +61,56 @@ def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | Non
     resolved = options.effective()
     if resolved.op is Operation.DELETE_PARTITION and not resolved.source:
         return write_frame(spark, None, options, shown)
-    source = read_source(spark, resolved.source_format or "parquet", resolved.source, dict(resolved.source_options))
-    return write_frame(spark, source, options, shown, files=files_for_tasks(source, resolved))
+    for line in lenient_settings(spark, resolved):
+        shown.note(f"warning: with {line} files that Spark can't read are left out")
+    source = read_source(spark, resolved)
+    files = None if isinstance(source, CheckedRows) else files_for_tasks(source, resolved)
+    return write_frame(spark, source, options, shown, files=files)
 
 
 def write_frame(
     spark: SparkSession,
-    source: DataFrame | None,
+    source: DataFrame | CheckedRows | None,
     options: IngestOptions,
     progress: Progress,
     files: ParquetSource | str | None = None,
 ) -> JobResult:
     """Write the rows of a DataFrame by the options of an ingest.
 
-    :param source: None for a delete_partition whose options name the partitions.
+    :param source: with a mark at rows that could not be read, where there may be such; None for a delete_partition
+        whose options name the partitions.
     :param files: those that ``source`` consists of where tasks may read them themselves, or why they may not.
+    :raises BadRecordError: rows don't fit and there is no error table; tells how many, and the first.
     """
     for line in unknown_key_warnings(dict(options.hoodie_properties())):
         progress.note(f"warning: {line}")
     table = open_if_there(options.base_path)
     config = resolve(options, table)
+    with ready_rows(source, config, table, progress) as ready:
+        try:
+            return _write_ready(spark, ready, config, table, progress, files)
+        except Exception as error:
+            told = told_in_full(error, source, config, table, progress) if ready.refused is None else None
+            if told is None:
+                raise
+            raise told from error
+
+
+def _write_ready(
+    spark: SparkSession,
+    ready: ReadyRows,
+    config: WriteConfig,
+    table: HudiTable | None,
+    progress: Progress,
+    files: ParquetSource | str | None,
+) -> JobResult:
+    options, source = config.options, ready.rows
     synced = sync_asked_for(config.properties)
-    if source is not None:
-        source = with_valid_names(source, config.properties)
+    fit = SchemaFit.of(source, config, table) if options.dry_run and source is not None else None
+    if fit is not None:
+        fit.tell(progress.note)
+        if fit.why:
+            return fit.refused(config)
     rows = prepare(source, config, table)
     partitions: list[str] = []
     if table is not None and config.operation is Operation.DELETE_PARTITION:
@@ -93,19 +123,20 @@ def write_frame(
     if options.explain:
         return explain(config, table, rows.keyed, progress)
     if options.dry_run:
-        return preview(spark, config, table, rows, progress, partitions)
+        planned = preview(spark, config, table, rows, progress, partitions)
+        return replace(planned, plan={**(planned.plan or {}), **(fit.plan(rows) if fit else {}), **ready.facts})
     is_new = table is None
     if table is None:
         table, config, is_new = create_table(config)
     try:
         with tuned_for_arrow(spark):
-            result = _write_once(spark, config, table, source, files, progress)
+            result = _write_once(spark, config, table, ready, files, progress)
     except BaseException:
         if is_new:
             take_back_table(table.transaction_settings(config.properties), progress.note)
         raise
-    if source is not None and "repeated" not in result.extra:
-        count, size = files.counts if isinstance(files, ParquetSource) else source_size(source)
+    if ready.origin is not None and "repeated" not in result.extra:
+        count, size = files.counts if isinstance(files, ParquetSource) else source_size(ready.origin)
         reader = keyed_source(files, config)
         told = {SOURCE_READER: reader} if isinstance(reader, str) else {}
         result = replace(result, files_in=count, bytes_in=size, extra={**told, **result.extra})
@@ -116,7 +147,7 @@ def _write_once(
     spark: SparkSession,
     config: WriteConfig,
     table: HudiTable,
-    source: DataFrame | None,
+    ready: ReadyRows,
     files: ParquetSource | str | None,
     progress: Progress,
 ) -> JobResult:
@@ -141,10 +172,11 @@ def _write_once(
             break
     try:
         table = table.refreshed()
-        rows = prepare(source, config, table)  # again: since the first look another writer may have added a column
+        rows = prepare(ready.rows, config, table)  # again: since the first look another writer may have added a column
         direct = keyed_source(files, config)
         direct = direct if isinstance(direct, KeyedSource) else None
         written = _run(spark, config, table, rows, direct, transaction, progress)
+        errors = _write_errors(spark, config, ready, transaction.time, progress)
         with progress.phase("publish"):
             result = publish(config, table, rows, transaction, written, progress)
     except BaseException:
@@ -154,7 +186,21 @@ def _write_once(
     maintain_metadata_table(settings, config.properties, progress.note)
     maintain_table(settings, config.properties, progress.note)
     run_inline_services(SparkEngine(spark), table, config.properties, progress)
-    return result
+    return replace(result, extra={**result.extra, **errors})
+
+
+def _write_errors(
+    spark: SparkSession, config: WriteConfig, ready: ReadyRows, instant: str, progress: Progress
+) -> dict[str, Any]:
+    """Add the rows that don't fit to the error table; what the result says of them."""
+    target, refused = ready.error_table, ready.refused
+    if target is None or refused is None or not refused.count:
+        return ready.facts
+    key = refused.key_of(config, instant)
+    with progress.phase("errors"):
+        options = target.options(key)
+        done = write_frame(spark, refused.as_errors(config, instant, key), options, Progress.silent("errors"))
+    return {**ready.facts, "error_instant": done.instant}
 
 
 def _run(

@@ -5,6 +5,7 @@ What Spark's own functions can say stays in the JVM; times are formatted by ``co
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.keygen.java_text import java_text
 from spark_jobs.core.keygen.keys import partition_level
 from spark_jobs.core.keygen.path_names import (
@@ -47,6 +48,9 @@ from spark_jobs.core.keygen.spec import (
     KeySpec,
     PartitionPart,
 )
+
+_BAD_RECORD = "spark_jobs.core.errors.BadRecordError: "
+"""In front of the text of an error by which the engine knows whose fault it is."""
 
 _NO_EXPONENT = 6
 """Up to so many places BigDecimal.toString has no exponent, and Spark's cast is the same; it never writes one."""
@@ -73,9 +77,11 @@ def record_key(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> Co
     """
     fields = spec.record_key_fields
     texts = {name: _text(source, name, spec, virtual=virtual) for name in fields}
+    asked = fields if spec.composite_key else fields[:1]
+    nothing = _nothing_in(texts[name] for name in asked)
+    missing = F.when(nothing, F.raise_error(F.lit(f"{_BAD_RECORD}{no_key(fields)}")).cast("string"))
     if not spec.composite_key:
-        value = texts[fields[0]]
-        return F.when(F.coalesce(value, F.lit("")) == "", _bad_key(fields)).otherwise(value)
+        return missing.otherwise(texts[fields[0]])
     parts = [
         F.concat(
             F.lit(f"{name}:"),
@@ -85,8 +91,22 @@ def record_key(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> Co
         )
         for name in fields
     ]
-    nothing = reduce(lambda left, right: left & right, [F.coalesce(texts[name], F.lit("")) == "" for name in fields])
-    return F.when(nothing, _bad_key(fields)).otherwise(F.concat_ws(",", *parts))
+    return missing.otherwise(F.concat_ws(",", *parts))
+
+
+def key_is_missing(source: DataFrame, spec: KeySpec) -> Column:
+    """Whether a row has no value in its key."""
+    fields = spec.record_key_fields if spec.composite_key else spec.record_key_fields[:1]
+    return _nothing_in([_text(source, name, spec) for name in fields])
+
+
+def no_key(fields: tuple[str, ...]) -> str:
+    """What is said of a row without a key."""
+    return f"a record has no value in its key ({', '.join(fields)}): fill it in the source"
+
+
+def _nothing_in(texts: Iterable[Column]) -> Column:
+    return reduce(lambda left, right: left & right, [F.coalesce(text, F.lit("")) == "" for text in texts])
 
 
 def partition_path(source: DataFrame, spec: KeySpec) -> Column:
@@ -95,42 +115,47 @@ def partition_path(source: DataFrame, spec: KeySpec) -> Column:
     return F.concat_ws("/", *parts) if parts else F.lit("")
 
 
-def _bad_key(fields: tuple[str, ...]) -> Column:
-    names = ", ".join(fields)
-    return F.raise_error(
-        F.lit(
-            f"spark_jobs.core.errors.BadRecordError: a record has no value in its key ({names}): fill it in the source"
-        )
-    ).cast("string")
+def partition_problem(source: DataFrame, part: PartitionPart, spec: KeySpec) -> Column:
+    """Why the value of a partition column can't be a folder's name; null where it can."""
+    if part.is_time:
+        return _time_problem(_column(source, part.field), part, spec)
+    return _refusal(part.field, _folder(source, part.field, spec), spec)
 
 
 def _partition_part(source: DataFrame, part: PartitionPart, spec: KeySpec) -> Column:
     if part.is_time:
         return _time_part(_column(source, part.field), part, spec)
-    name = part.field
+    folder = _folder(source, part.field, spec)
+    refusal = _refusal(part.field, folder, spec)
+    raised = F.raise_error(F.concat(F.lit(_BAD_RECORD), refusal)).cast("string")
+    return F.when(refusal.isNotNull(), raised).otherwise(folder)
+
+
+def _folder(source: DataFrame, name: str, spec: KeySpec) -> Column:
     value = F.coalesce(_text(source, name, spec), F.lit(""))
     escaped = _escape(value) if spec.url_encode else value
     filled = F.when(value == "", F.lit(DEFAULT_PARTITION)).otherwise(escaped)
-    folder = F.concat(F.lit(f"{name}="), filled) if spec.hive_style else filled
+    return F.concat(F.lit(f"{name}="), filled) if spec.hive_style else filled
+
+
+def _refusal(name: str, folder: Column, spec: KeySpec) -> Column:
+    def why(reason: Column, todo: str) -> Column:
+        return F.concat(F.lit(f"a value of partition column {name} "), reason, F.lit(f": {todo}"))
+
     parts = F.split(folder, "/")
     refused = F.lit("")
-    for bad, why in REFUSED_PARTS.items():
-        refused = F.when(F.array_contains(parts, bad), F.lit(why)).otherwise(refused)
+    for bad, reason in REFUSED_PARTS.items():
+        refused = F.when(F.array_contains(parts, bad), F.lit(reason)).otherwise(refused)
     is_bad = F.arrays_overlap(parts, F.array(*map(F.lit, REFUSED_PARTS)))
-    checked = F.when(is_bad, _bad_value(name, refused, ENCODE_TODO))
+    found = F.when(is_bad, why(refused, ENCODE_TODO))
     if not spec.url_encode:
         codes = "".join(f"\\x{ord(char):02x}" for char in REFUSED_CHARS)
-        checked = checked.when(folder.rlike(f"[{codes}]"), _bad_value(name, F.lit(UNWRITABLE), ENCODE_TODO))
+        found = found.when(folder.rlike(f"[{codes}]"), why(F.lit(UNWRITABLE), ENCODE_TODO))
     is_long = (F.octet_length(folder) > MOST_BYTES) & F.exists(parts, lambda one: F.octet_length(one) > MOST_BYTES)
-    checked = checked.when(is_long, _bad_value(name, F.lit(LONG), LONG_TODO))
+    found = found.when(is_long, why(F.lit(LONG), LONG_TODO))
     if len(spec.parts) == 1:
-        checked = checked.when(folder == RESERVED_PATH, _bad_value(name, F.lit(RESERVED), RESERVED_TODO))
-    return checked.otherwise(folder)
-
-
-def _bad_value(name: str, why: Column, todo: str) -> Column:
-    start = F.lit(f"spark_jobs.core.errors.BadRecordError: a value of partition column {name} ")
-    return F.raise_error(F.concat(start, why, F.lit(f": {todo}"))).cast("string")
+        found = found.when(folder == RESERVED_PATH, why(F.lit(RESERVED), RESERVED_TODO))
+    return found
 
 
 def _time_part(column: Column, part: PartitionPart, spec: KeySpec) -> Column:
@@ -139,6 +164,25 @@ def _time_part(column: Column, part: PartitionPart, spec: KeySpec) -> Column:
 
     formatted: Column = arrow_udf(level, "string", ArrowUDFType.SCALAR)(column)
     return formatted
+
+
+def _time_problem(column: Column, part: PartitionPart, spec: KeySpec) -> Column:
+    def problems(values: pa.Array) -> pa.Array:
+        try:
+            partition_level(values, part, spec)
+        except HudiError:
+            return pa.array([_time_refusal(values.slice(place, 1)) for place in range(len(values))], pa.string())
+        return pa.nulls(len(values), pa.string())
+
+    def _time_refusal(value: pa.Array) -> str | None:
+        try:
+            partition_level(value, part, spec)
+        except HudiError as error:
+            return str(error)
+        return None
+
+    found: Column = arrow_udf(problems, "string", ArrowUDFType.SCALAR)(column)
+    return found
 
 
 def _arrow_text(column: Column, name: str) -> Column:

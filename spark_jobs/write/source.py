@@ -2,53 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructType
 
 from spark_jobs.core.config.schema_keys import SANITIZE_NAMES
 from spark_jobs.core.errors import ConfigError, HudiError, StorageError
 from spark_jobs.core.storage import locate
-from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.choices import SourceReader
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.choose import parquet_source, same_keys_without_spark
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import ParquetSource
+from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem, row_as_json
 from spark_jobs.write.schema import source_schema
+from spark_jobs.write.source_errors import reading_error
+from spark_jobs.write.source_schema import declared_schema
+from spark_jobs.write.transformers import steps_of
+
+TEXT_FORMATS = frozenset(("csv", "json", "xml"))
+"""Formats of which Spark may meet rows that it can't read."""
+FILE_FORMATS = TEXT_FORMATS | {"parquet", "orc", "avro", "text"}
+CORRUPT = "_pyhudi_corrupt_record"
 
 _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
+_LENIENT_OPTIONS = ("ignoreCorruptFiles", "ignoreMissingFiles")
 _LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
-def read_source(spark: SparkSession, source_format: str, paths: Sequence[str], options: Mapping[str, str]) -> DataFrame:
-    """
+def read_source(spark: SparkSession, options: IngestOptions) -> DataFrame | CheckedRows:
+    """The rows of a source; of text formats those too that can't be read, each marked.
+
+    Left to itself Spark makes nulls of what it can't read in CSV, JSON and XML, or drops the row, and matches the
+    columns of CSV files to those of the first file by their place alone.
+
+    :param options: effective ones.
     :raises StorageError: a path is missing or unreadable.
-    :raises ConfigError: no paths, or a format that Spark does not know.
+    :raises ConfigError: no paths, a format that Spark does not know, or options that would drop rows unseen.
     """
-    if not paths:
+    source_format, paths = options.source_format or "parquet", options.source
+    given = {name.lower(): value for name, value in dict(options.source_options).items()}
+    if not paths and source_format in FILE_FORMATS:
         raise ConfigError("no source is given", todo="give --source")
+    if paths and source_format == "jdbc":
+        raise ConfigError(
+            f"--source {paths[0]} is not for jdbc",
+            todo="give --source-option url=jdbc:... and --source-option dbtable=TABLE, or query=SELECT ...",
+        )
+    is_text = source_format in TEXT_FORMATS
+    if is_text and given.get("mode", "").upper() == "DROPMALFORMED":
+        raise ConfigError(
+            "--source-option mode=DROPMALFORMED drops rows unseen",
+            todo="leave it out: rows that can't be read fail the write, or go to --error-table",
+        )
     try:
-        return spark.read.format(source_format).options(**options).load(list(paths))
+        reader = spark.read.format(source_format).options(**dict(options.source_options))
+        schema = declared_schema(options)
+        if schema is not None:
+            reader = reader.schema(schema)
+        if not is_text or given.get("mode", "").upper() == "FAILFAST":
+            return _load(reader, paths)
+        own = given.get("columnnameofcorruptrecord")
+        rows = _load(reader if own else reader.option("columnNameOfCorruptRecord", CORRUPT), paths)
+        if own and own in rows.columns:
+            return rows  # the user takes care of them
+        return _with_corrupt_rows(reader, rows, paths, by_header="enforceschema" not in given)
     except (PySparkException, Py4JError) as error:
-        condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
-        shown = ", ".join(paths)
-        if "PATH_NOT_FOUND" in condition:
-            raise StorageError(f"source {shown} does not exist", todo="check --source", source=shown) from error
-        if "DATA_SOURCE_NOT_FOUND" in (condition or str(error)):
-            raise ConfigError(
-                f"--source-format {source_format} is not known to Spark", todo="check its name, or add its package"
-            ) from error
-        if "UNABLE_TO_INFER_SCHEMA" in condition:
-            raise StorageError(
-                f"source {shown} holds no {source_format} files with a schema", todo="check --source", source=shown
-            ) from error
-        why = failure_of(error).message
-        raise StorageError(f"source {shown} can't be read ({why})", todo="check --source", source=shown) from error
+        raise reading_error(error, source_format, paths, spark.version) from error
+
+
+def _load(reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:
+    return reader.load(list(paths)) if paths else reader.load()
+
+
+def _with_corrupt_rows(
+    reader: DataFrameReader, rows: DataFrame, paths: Sequence[str], *, by_header: bool
+) -> CheckedRows:
+    """The same rows, read by the schema that is known now.
+
+    :param by_header: whether the header of each CSV file has to name the columns of the schema.
+    """
+    known = StructType([field for field in rows.schema.fields if field.name != CORRUPT])
+    if not known.fields:
+        raise StorageError(
+            f"source {', '.join(paths)} holds no record that can be read", todo="check --source and --source-format"
+        )
+    reader = reader.schema(known.add(CORRUPT, StringType())).option("columnNameOfCorruptRecord", CORRUPT)
+    if by_header:
+        reader = reader.option("enforceSchema", "false")
+    names = [field.name for field in known.fields if field.name != CORRUPT]
+    # Spark does not read the column of corrupt records alone: so the others stand beside it
+    text = F.coalesce(F.col(CORRUPT), row_as_json(names))
+    found = problem(
+        ErrorReason.CORRUPT_RECORD, None, "a row can't be read by the source's schema:", text, F.input_file_name()
+    )
+    marked = _load(reader, paths).withColumn(PROBLEM, F.when(F.col(CORRUPT).isNotNull(), found))
+    return CheckedRows(rows=marked.drop(CORRUPT))
 
 
 def files_for_tasks(source: DataFrame, options: IngestOptions) -> ParquetSource | str | None:
@@ -62,16 +117,30 @@ def files_for_tasks(source: DataFrame, options: IngestOptions) -> ParquetSource 
         return "spark, as --source-reader asks"
     if options.source_options:
         return "spark, because of --source-option"
+    if declared_schema(options) is not None:
+        return "spark, because of --source-schema"
+    if steps_of(options):
+        return f"spark, because of {steps_of(options)[0].kind.value}"
+    if options.error_table:
+        return "spark, because of --error-table"
     if _overlap(options.source):
         return "spark, because a file may be in several of --source"
     if str(source.sparkSession.conf.get(_REBASE)).upper() == "LEGACY":
         return f"spark, because of {_REBASE}"
-    if any(str(source.sparkSession.conf.get(name, "false")).lower() == "true" for name in _LENIENT):
-        return "spark, because of " + " or ".join(_LENIENT)
+    lenient = lenient_settings(source.sparkSession, options)
+    if lenient:
+        return f"spark, because of {lenient[0]}"
     if SANITIZE_NAMES.of(dict(options.hoodie_properties())):
         return f"spark, because of {SANITIZE_NAMES.name}"
     found = parquet_source(source_schema(source), source.inputFiles())
     return f"spark: {found}" if isinstance(found, str) else found
+
+
+def lenient_settings(spark: SparkSession, options: IngestOptions) -> list[str]:
+    """The settings by which Spark leaves out files that it can't read."""
+    found = [name for name in _LENIENT if str(spark.conf.get(name, "false")).lower() == "true"]
+    given = {name.lower(): str(value).lower() for name, value in dict(options.source_options).items()}
+    return found + [name for name in _LENIENT_OPTIONS if given.get(name.lower()) == "true"]
 
 
 def _overlap(paths: Sequence[str]) -> bool:

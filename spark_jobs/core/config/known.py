@@ -18,6 +18,7 @@ from spark_jobs.core.config import (
     service_keys,
     strategy_keys,
     table_keys,
+    transform_keys,
     write_keys,
 )
 from spark_jobs.core.config.key import Key
@@ -36,6 +37,7 @@ KEY_MODULES = (
     schema_keys,
     history_keys,
     bootstrap_keys,
+    transform_keys,
 )
 """The modules that declare keys, those of the table first."""
 OTHERS_PREFIXES = (

@@ -81,7 +81,7 @@ def deduce_writer_schema(
     if table is None:
         return WriterSchema(avro=dict(source))
     stored, given = internal_of(table), internal_of(source)
-    agreed = _in_types_of(given, stored)
+    agreed = in_types_of(given, stored)
     keeps = rules.keep_missing or history is not None
     _refuse_missing(agreed, stored, allowed=rules.keep_missing if keeps else rules.drop_missing)
     _refuse_unreadable(agreed, stored, by_history=history is not None and rules.reconcile)
@@ -92,7 +92,7 @@ def deduce_writer_schema(
         avro = without_meta_fields(avro_of(merged, full_name_of(table), table, source))
         return WriterSchema(avro=avro, internal=merged.at(0))
     merged = merge(agreed, stored) if keeps else agreed
-    if _shape(merged.record) == _shape(stored.record):
+    if shape_of(merged.record) == shape_of(stored.record):
         return WriterSchema(avro=dict(table))
     return WriterSchema(avro=avro_of(merged, full_name_of(table), table, source))
 
@@ -141,7 +141,7 @@ def _added(
             yield from _added(column.type, known, f"{prefix}{column.name}.")
 
 
-def _in_types_of(given: InternalSchema, stored: InternalSchema) -> InternalSchema:
+def in_types_of(given: InternalSchema, stored: InternalSchema) -> InternalSchema:
     """The source's schema, in the table's types where its own are narrower; null is allowed where either allows it."""
     known = dict(walk(stored.record))
 
@@ -189,14 +189,18 @@ def _with_children(kind: InternalType, columns: tuple[Column, ...]) -> InternalT
     return kind
 
 
-def _refuse_missing(given: InternalSchema, stored: InternalSchema, *, allowed: bool) -> None:
-    if allowed:
-        return
+def missing_columns(given: InternalSchema, stored: InternalSchema) -> Iterator[str]:
+    """Full names of the stored columns that the given schema lacks, but for parts of a column that has none there."""
     names = dict(walk(given.record))
     for name, _ in walk(stored.record):
         parent = names.get(name.rpartition(".")[0])
-        if name in names or (parent is not None and isinstance(parent.type, str)):
-            continue
+        if name not in names and not (parent is not None and isinstance(parent.type, str)):
+            yield name
+
+
+def _refuse_missing(given: InternalSchema, stored: InternalSchema, *, allowed: bool) -> None:
+    name = None if allowed else next(missing_columns(given, stored), None)
+    if name is not None:
         raise ConfigError(
             f"the source has no column {name}, which the table has",
             todo=f"add it, or set {keys.SET_NULL_FOR_MISSING.name}=true; the source's columns are "
@@ -209,16 +213,16 @@ def _refuse_unreadable(agreed: InternalSchema, stored: InternalSchema, *, by_his
     known = dict(walk(agreed.record))
     for name, column in walk(stored.record):
         new = known.get(name)
-        if new is None or _readable(column.type, new.type, by_history=by_history):
+        if new is None or readable(column.type, new.type, by_history=by_history):
             continue
         raise ConfigError(
-            f"column {name} is {_shown(new.type)} in the source and {_shown(column.type)} in the table",
+            f"column {name} is {type_name(new.type)} in the source and {type_name(column.type)} in the table",
             todo="convert it in the source",
             column=name,
         )
 
 
-def _readable(old: InternalType, new: InternalType, *, by_history: bool) -> bool:
+def readable(old: InternalType, new: InternalType, *, by_history: bool) -> bool:
     """Whether stored values of one type are read as the other (Hudi: AvroSchemaCompatibility)."""
     if not isinstance(old, str) or not isinstance(new, str):
         return type(old) is type(new)
@@ -236,12 +240,12 @@ def _decimal(name: str) -> tuple[int, int]:
     return int(precision), int(scale)
 
 
-def _shown(kind: InternalType) -> str:
+def type_name(kind: InternalType) -> str:
     return kind if isinstance(kind, str) else {RecordType: "struct", ArrayType: "array", MapType: "map"}[type(kind)]
 
 
-def _shape(kind: InternalType) -> Any:
+def shape_of(kind: InternalType) -> Any:
     """A type without ids and comments."""
     if isinstance(kind, str):
         return kind
-    return type(kind), [(one.name, one.optional, _shape(one.type)) for one in children(kind)]
+    return type(kind), [(one.name, one.optional, shape_of(one.type)) for one in children(kind)]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.engine.failure import Failure
 from spark_jobs.engine.job import run_job
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options import CleanOptions, JobResult, JobState
@@ -48,6 +49,14 @@ def test_a_result_file_without_a_storage_is_refused_before_any_work(capsys: pyte
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "delete" not in printed.err
+
+
+def test_a_result_that_is_a_failure_is_handed_over_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--base-path=/t", f"--result-file={tmp_path}/result.json"]
+    assert run_job(body, CleanOptions, words, verdict=lambda result: Failure(message="no fit", exit_code=2)) == 2
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[-1] == "clean: error: no fit"
+    assert printed.out == (tmp_path / "result.json").read_text()
 
 
 @pytest.mark.parametrize("debug", [False, True])

@@ -40,7 +40,7 @@ def _values(declared: Flag) -> st.SearchStrategy[object]:
         return st.sampled_from(declared.choices)
     return {
         Kind.TEXT: TEXT,
-        Kind.INTEGER: st.integers(),
+        Kind.INTEGER: st.integers(min_value=declared.least),
         Kind.BOOLEAN: st.booleans(),
         Kind.SWITCH: st.booleans(),
         Kind.NAMES: st.lists(NAME, max_size=3).map(tuple),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -12,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.errors import BadRecordError, ConfigError
+from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.merge.pairs import all_of, none_of
 from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.merge.protocol import Mask, Verdict
+from spark_jobs.core.named_function import named_function
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 
 Combine = Callable[[pa.Table, pa.Table], Any]
@@ -95,21 +95,4 @@ def load_function(path: str) -> Combine:
     """
     :raises ConfigError: it is not ``module:function``, or there is no such module or function.
     """
-    module, _, name = path.partition(":")
-    if not module or not name:
-        raise ConfigError(
-            f"payload function {path} is no module:function", todo="give for instance merges:newest_price"
-        )
-    try:
-        function: Any = importlib.import_module(module)
-    except ImportError as error:
-        raise ConfigError(
-            f"payload function {path}: module {module} can't be imported ({error})",
-            todo="ship it to driver and executors with --py-files",
-        ) from error
-    for part in name.split("."):
-        function = getattr(function, part, None)
-    if not callable(function):
-        raise ConfigError(f"payload function {path}: module {module} has no function {name}", todo="check its name")
-    found: Combine = function
-    return found
+    return named_function(path, "payload function", "merges:newest_price")

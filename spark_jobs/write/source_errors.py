@@ -1,0 +1,34 @@
+"""What Spark says at length of a source that it can't read, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.errors import PySparkException
+
+from spark_jobs.core.errors import ConfigError, HudiError, StorageError
+from spark_jobs.engine.failure import failure_of
+from spark_jobs.options.source_packages import packages_for
+
+
+def reading_error(error: Exception, source_format: str, paths: Sequence[str], spark_version: str) -> HudiError:
+    """The error of the source for one of Spark's."""
+    condition = (error.getCondition() if isinstance(error, PySparkException) else None) or ""
+    text, shown = str(error), ", ".join(paths) or source_format
+    if "PATH_NOT_FOUND" in condition:
+        return StorageError(f"source {shown} does not exist", todo="check --source", source=shown)
+    if "DATA_SOURCE_NOT_FOUND" in (condition or text) or "Failed to find data source" in text:
+        needed = ",".join(packages_for(source_format, spark=spark_version))
+        todo = f"add --packages {needed} to spark-submit" if needed else "check its name, or add its package"
+        return ConfigError(f"--source-format {source_format} is not known to Spark", todo=todo)
+    if "UNABLE_TO_INFER_SCHEMA" in condition:
+        return StorageError(
+            f"source {shown} holds no {source_format} files with a schema", todo="check --source", source=shown
+        )
+    why = failure_of(error).message
+    if "No suitable driver" in text or (source_format == "jdbc" and "ClassNotFoundException" in text):
+        return ConfigError(
+            f"the database's driver is not on Spark's class path ({why})",
+            todo="add its jar by --packages or --jars of spark-submit, and name its class by --source-option driver=",
+        )
+    return StorageError(f"source {shown} can't be read ({why})", todo="check --source", source=shown)
