@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +28,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.options.choices import Operation
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
@@ -35,6 +36,7 @@ from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
 from spark_jobs.write.once import is_free, settle
+from spark_jobs.write.overwrite import replaced_groups, requested_replacement
 from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route, append_target
 from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
 
@@ -71,6 +73,24 @@ def create(path: Path, table_type: str) -> HudiTable:
 
 def write(path: Path, rows: pa.Table, key: str) -> str:
     """Upsert rows whose keys are all new or all known; the instant that did it."""
+    return _write(path, rows, key, OperationType.UPSERT)
+
+
+def delete(path: Path, rows: pa.Table, key: str) -> str:
+    """Remove the keys of these rows, all of them known."""
+    return _write(path, rows, key, OperationType.DELETE)
+
+
+def overwrite(path: Path, rows: pa.Table, partitions: Sequence[str], key: str) -> str:
+    """Put rows in the place of all that the partitions have, which without rows is a delete_partition.
+
+    :raises WriteConflictError: a pending plan has one of their file groups, as :func:`replaced_groups` says.
+    """
+    operation = OperationType.INSERT_OVERWRITE if rows.num_rows else OperationType.DELETE_PARTITION
+    return _write(path, rows, key, operation, partitions)
+
+
+def _write(path: Path, rows: pa.Table, key: str, operation: OperationType, partitions: Sequence[str] = ()) -> str:
     table = HudiTable.open(str(path))
     settings = table.transaction_settings(AT_ONCE)
     done = settle(settings, key, print)
@@ -78,24 +98,33 @@ def write(path: Path, rows: pa.Table, key: str) -> str:
         return done[0].timestamp
     roll_back_failed_writes(settings)
     action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
-    transaction = begin(settings, action, idempotency_key=key, allowed=lambda line: is_free(settings, line, key))
+    plan = b""
+    if partitions:
+        action, plan = Action.REPLACE_COMMIT, requested_replacement()
+    transaction = begin(
+        settings, action, idempotency_key=key, plan=plan, allowed=lambda line: is_free(settings, line, key)
+    )
     assert transaction is not None
     try:
         context = _context(table, transaction.time)
         keyed = _keyed(rows)
-        routed, routes = _route(table.refreshed(), keyed)
+        table = table.refreshed()
+        replaced = replaced_groups(table, Operation(operation.value.lower()), partitions) if partitions else None
+        routed, routes = _route(table, keyed, all_new=bool(partitions))
         transaction.to_inflight()
         token = int(SYSTEM_CLOCK.new_uuid()[:7], 16)
-        rules = RecordRules(combine=True, all_deleted=False)
+        rules = RecordRules(combine=True, all_deleted=operation is OperationType.DELETE)
         batches = iter(routed.sort_by(BUCKET).combine_chunks().to_batches())
         stats = list(write_buckets(batches, context, TaskScope(0, f"0-0-{token}"), routes, rules))
         metadata = CommitMetadata(
             write_stats=tuple(stats),
-            operation_type=OperationType.UPSERT,
+            operation_type=operation,
             extra_metadata={SCHEMA_KEY: json.dumps(avro_schema_of(SCHEMA, "t")), IDEMPOTENCY_KEY: key},
+            replaced_file_ids=replaced,
         )
-        touched = frozenset((one.partition_path, one.file_id) for one in stats if one.prev_commit != "null")
-        return transaction.publish(metadata.encode(), touched, written=written_paths(stats)).timestamp
+        touched = {(one.partition_path, one.file_id) for one in stats if one.prev_commit != "null"}
+        touched |= {(partition, file_id) for partition, ids in (replaced or {}).items() for file_id in ids}
+        return transaction.publish(metadata.encode(), frozenset(touched), written=written_paths(stats)).timestamp
     except BaseException:
         transaction.abandon()
         undo(settings, transaction.time, print)
@@ -212,10 +241,10 @@ def _keyed(rows: pa.Table) -> pa.Table:
     return rows.append_column(RECORD_KEY, pc.cast(rows["id"], pa.string())).append_column(PARTITION_PATH, rows["p"])
 
 
-def _route(table: HudiTable, keyed: pa.Table) -> tuple[pa.Table, Mapping[int, Route]]:
-    """Every record to the slice of its key, or to a new file group of its partition."""
+def _route(table: HudiTable, keyed: pa.Table, *, all_new: bool = False) -> tuple[pa.Table, Mapping[int, Route]]:
+    """Every record to the slice of its key, or to a new file group of its partition; with ``all_new`` to that alone."""
     view = table.view()
-    stored = table.scan().to_arrow() if view.latest_slices() else None
+    stored = table.scan().to_arrow() if view.latest_slices() and not all_new else None
     group_of = {}
     if stored is not None:
         file_ids = [name.partition("_")[0] for name in stored["_hoodie_file_name"].to_pylist()]

@@ -44,3 +44,14 @@ def is_compacted(table: MetadataTable, instant: str) -> bool:
     """Whether a compaction has merged the delta commit of an instant, so that it can't be taken back any more."""
     compactions = table.timeline.completed(Action.COMMIT)
     return any(one.timestamp > instant for one in compactions) and bool(commits_at(table, instant))
+
+
+def is_built_in(table: MetadataTable, instant: str) -> bool:
+    """Whether a partition was made from the table as it was with an instant completed, so that taking the instant's own
+    delta commit back leaves what the partition has of it.
+
+    An instant that the metadata table has no delta commit of is in there if all partitions are as new.
+    """
+    made = [one.timestamp for one in table.timeline.completed(Action.DELTA_COMMIT) if len(one.timestamp) > len(instant)]
+    seen = [time[: len(instant)] >= instant for time in made]
+    return any(seen) and (all(seen) or bool(commits_at(table, instant)))

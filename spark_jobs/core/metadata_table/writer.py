@@ -28,7 +28,7 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_pa
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.record_indexer import RecordIndexer
 from spark_jobs.core.metadata_table.record_keys import KeySource, MergedKeys
-from spark_jobs.core.metadata_table.recovery import is_compacted, misses_commits, recover
+from spark_jobs.core.metadata_table.recovery import is_built_in, is_compacted, misses_commits, recover
 from spark_jobs.core.metadata_table.table import ROLLBACK_SUFFIX, MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -125,6 +125,9 @@ class UpdatingMetadataWriter:
         self._write(publication, table, changes, listed)
         if instant.action is Action.ROLLBACK:
             undone = decode_payload(publication.data, instant.file_name)["commitsRollback"]
+            by_keys = MetadataPartition.RECORD_INDEX.path in listed
+            if by_keys and any(is_built_in(table, target) for target in undone):
+                return False  # which keys it added or removed is told nowhere else
             return all(self._undo(table.reloaded(), target, instant.timestamp) for target in undone)
         return True
 
