@@ -11,7 +11,7 @@ TransformerSql = Annotated[
     flag(
         "--transformer-sql",
         keys=("hoodie.streamer.transformer.sql", "hoodie.deltastreamer.transformer.sql"),
-        help="A query over <SRC> that makes the rows to write from the source's.",
+        help="A query over `<SRC>` that makes the rows to write from the source's.",
     ),
 ]
 TransformerSqlFile = Annotated[
