@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.files.base_file import BaseFileWriter
+from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.names import BaseFileName
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -34,6 +34,8 @@ MAX_OPEN_FILES = 64
 """Of one task: each holds buffers of a row group."""
 GATHERED_BYTES = 64 << 20
 """Records of many partitions that a task holds, so that each partition's come together."""
+HELD_BYTES = 128 << 20
+"""Records that a task's open files hold together until they fill a row group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,12 +192,19 @@ def bulk_insert_batches(
                     handle = CreateHandle(context, scope, partition, prefix, first=suffixes.get(partition, 0))
                 handles[partition] = handle
                 handle.write(part)
+                _keep_within(HELD_BYTES, handles.values())
         for handle in handles.values():
             yield from handle.close()
     except BaseException:
         for handle in handles.values():
             handle.abort()
         raise
+
+
+def _keep_within(held_bytes: int, handles: Collection[CreateHandle]) -> None:
+    """Let those go that hold most."""
+    while sum(handle.held_bytes for handle in handles) > held_bytes:
+        max(handles, key=lambda handle: handle.held_bytes).flush()
 
 
 def _gathered(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.Table]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
+from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.handles.context import TaskScope, WriteContext

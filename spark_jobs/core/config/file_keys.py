@@ -59,6 +59,13 @@ SMALL_FILE_LIMIT = Key(
     default=104857600,
     doc="Base files below so many bytes take inserts; 0 turns it off.",
 )
+ROW_GROUP_BYTES = Key(
+    name="hoodie.parquet.block.size",
+    parse=integer(1),
+    default=33554432,
+    doc="A row group of a base file ends with the batch that brings its values, as they are in memory, to so many "
+    "bytes. Hudi's default is 125829120; a task holds this much of each file that it writes.",
+)
 DICTIONARY = Key(
     name="hoodie.parquet.dictionary.enabled", parse=boolean, default=True, doc="Dictionary encoding in base files."
 )

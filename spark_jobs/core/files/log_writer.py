@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spark_jobs.core.files.avro_columns import EncodedRecords, conform_to, encode_records
-from spark_jobs.core.files.base_file import AVRO_SCHEMA_FOOTER, repeating_columns
+from spark_jobs.core.files.base_file import AVRO_SCHEMA_FOOTER
 from spark_jobs.core.files.delete_records import Orderings, Strings, encode_delete_records
 from spark_jobs.core.files.hfile.records import encode_hfile_content
 from spark_jobs.core.files.log_block import (
@@ -29,6 +29,7 @@ from spark_jobs.core.files.log_block import (
 )
 from spark_jobs.core.files.log_contents import CONTENT_HEAD
 from spark_jobs.core.files.log_format import LogFormat
+from spark_jobs.core.files.repeating import repeating_columns
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 
 _HFILE_KEY = " key"
@@ -121,7 +122,7 @@ def _avro_contents(table: pa.Table, avro: Mapping[str, Any], log_format: LogForm
 def _parquet_contents(table: pa.Table, avro: Mapping[str, Any], log_format: LogFormat) -> Iterator[_Content]:
     for part in _parts(conform_to(table, avro), log_format.max_block_bytes):
         sink = pa.BufferOutputStream()
-        columns = repeating_columns(part.slice(0, _SAMPLE_ROWS).combine_chunks()) if log_format.dictionary else []
+        columns = repeating_columns(part) if log_format.dictionary else []
         with pq.ParquetWriter(
             sink,
             part.schema,
@@ -147,7 +148,6 @@ _CONTENTS = {
     BlockType.PARQUET_DATA_BLOCK: _parquet_contents,
     BlockType.HFILE_DATA_BLOCK: _hfile_contents,
 }
-_SAMPLE_ROWS = 4096
 
 
 def _parts(table: pa.Table, limit: int) -> Iterator[pa.Table]:

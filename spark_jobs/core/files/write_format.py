@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.config import file_keys
-from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
+from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.schema.meta_fields import with_meta_fields
 
@@ -28,6 +28,7 @@ def base_file_format(
         codec_level=file_keys.ZSTD_LEVEL.of(properties),
         dictionary=file_keys.DICTIONARY.of(properties),
         bloom=bloom_settings(properties) if indexed else None,
+        row_group_bytes=file_keys.ROW_GROUP_BYTES.of(properties),
     )
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.files.base_file import BaseFileFormat
+from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat
 from spark_jobs.core.files.marker_service import MarkerService
 from spark_jobs.core.files.markers import create_marker, marker_folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from spark_jobs.core.files.base_file import BaseFileWriter
+from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.names import BaseFileName, MarkerType, join
 from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
 from spark_jobs.core.keygen.virtual import without_keys
@@ -60,8 +60,18 @@ class CreateHandle:
             stamped = stamp(rows, self._context, self._scope, self._partition, str(self._name))
         for batch in stamped.combine_chunks().to_batches():
             writer.write(without_keys(batch, self._context.virtual_keys))
-        if not self._whole_id and writer.size_so_far >= self._context.max_file_size:
+        if not self._whole_id and writer.is_of_size(self._context.max_file_size):
             self._finish()
+
+    @property
+    def held_bytes(self) -> int:
+        """Of the records that wait in memory for their row group."""
+        return self._writer.held_bytes if self._writer is not None else 0
+
+    def flush(self) -> None:
+        """Write them."""
+        if self._writer is not None:
+            self._writer.flush()
 
     def close(self) -> list[WriteStat]:
         """Finish the open file; a write stat for each file written."""

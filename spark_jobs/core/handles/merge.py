@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from spark_jobs.core.files.base_file import BaseFileWriter, footer_index, open_base_file, read_batches
+from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
+from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.names import BaseFileName, MarkerType, join
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.keygen.virtual import with_keys, without_keys
@@ -51,7 +52,7 @@ def _rewrite(
     path = context.prepare(base.partition, str(name), MarkerType.MERGE)
     source = open_base_file(context.storage, join(context.base_path, base.relative_path))
     index = footer_index(source)
-    seed = index if index.bloom is not None and index.key_range is not None else None
+    seed = index if index.bloom_text is not None and index.key_range is not None else None
     writer = BaseFileWriter(context.storage, path, context.file_format, seed=seed)
     updated = deleted = 0
     schema, spec = context.file_format.schema, context.virtual_keys

@@ -8,7 +8,7 @@ from itertools import chain
 
 from spark_jobs.core.config import bootstrap_keys, file_keys, table_keys
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.files.base_file import BaseFileFormat
+from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.merge.payload import payload_for_write

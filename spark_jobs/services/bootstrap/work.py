@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.base_file import BaseFileFormat
+from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.create import CreateHandle

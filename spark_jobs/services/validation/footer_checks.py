@@ -95,6 +95,7 @@ def _check_metadata(evidence: Evidence, path: str, file: pq.ParquetFile) -> Iter
             return
     try:
         index = footer_index(file)
+        _ = index.bloom  # reads it
     except HudiError as failure:
         yield error(5, path, f"its key index is unreadable ({failure.what})", _REWRITE)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -11,15 +12,10 @@ import pyarrow.compute as pc
 
 from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.base_file import (
-    FooterIndex,
-    footer_index,
-    java_min_max,
-    java_order,
-    open_base_file,
-    read_batches,
-)
+from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
+from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.files.delete_records import decode_delete_records
+from spark_jobs.core.files.key_range import java_min_max, java_order
 from spark_jobs.core.files.log_block import BlockType, LogBlock
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
 from spark_jobs.core.files.log_reader import read_blocks
@@ -33,6 +29,14 @@ _FILES_AT_ONCE = 4
 """A few: each holds a batch of rows, and a log its largest block."""
 _WHOLE = "restore it from a copy of the table, or roll back the write that made it"
 _REWRITE = "rewrite its file group by clustering, and find the writer that did this"
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyIndex:
+    """What a footer says of the keys in its file."""
+
+    key_range: tuple[str, str] | None
+    bloom: BloomFilter | None
 
 
 def check_rows(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
@@ -65,9 +69,10 @@ def _check(evidence: Evidence, path: str) -> list[Finding]:
 def _check_base(evidence: Evidence, path: str, whole: str, name: BaseFileName) -> Iterator[Finding]:
     with open_base_file(evidence.table.storage, whole) as file:
         try:
-            index = footer_index(file)
+            footer = footer_index(file)
+            index = _KeyIndex(footer.key_range, footer.bloom)
         except HudiError:
-            index = FooterIndex(None, None)  # told by the check of footers
+            index = _KeyIndex(None, None)  # told by the check of footers
         faults: dict[str, Finding] = {}  # the first of each kind is enough
         rows = 0
         for batch in read_batches(file, name=path):
@@ -81,7 +86,7 @@ def _check_base(evidence: Evidence, path: str, whole: str, name: BaseFileName) -
 
 
 def _faults(
-    evidence: Evidence, path: str, name: BaseFileName, batch: pa.RecordBatch, index: FooterIndex
+    evidence: Evidence, path: str, name: BaseFileName, batch: pa.RecordBatch, index: _KeyIndex
 ) -> Iterator[tuple[str, Finding]]:
     partition = path.rpartition("/")[0]
     names = batch.schema.names
@@ -131,7 +136,7 @@ def _commit_times(evidence: Evidence, path: str, instant: str, times: pa.Array[A
             yield "unknown", error(8, path, what, "restore the archive from a copy of the table")
 
 
-def _key_index(path: str, keys: pa.Array[Any], index: FooterIndex) -> Iterator[tuple[str, Finding]]:
+def _key_index(path: str, keys: pa.Array[Any], index: _KeyIndex) -> Iterator[tuple[str, Finding]]:
     hides = "look-ups of this key miss it, and an upsert writes it a second time"
     if index.bloom is not None:
         found = index.bloom.contains(keys)

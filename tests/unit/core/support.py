@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from spark_jobs.core.files.base_file import BaseFileFormat, BloomSettings
+from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.handles.context import TaskScope, WriteContext

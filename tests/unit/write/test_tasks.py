@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import BadRecordError
-from spark_jobs.core.files.base_file import BaseFileWriter, open_base_file
+from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.schema.avro import avro_schema_of

@@ -17,13 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.files.base_file import (
-    BaseFileFormat,
-    BaseFileWriter,
-    BloomSettings,
-    open_base_file,
-    read_batches,
-)
+from spark_jobs.core.files.base_file import open_base_file, read_batches
+from spark_jobs.core.files.base_file_writer import BaseFileFormat, BaseFileWriter, BloomSettings
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_format import LogFormat
