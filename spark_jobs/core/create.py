@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.keygen.spec import infer_class
 from spark_jobs.core.schema.avro import avro_schema_of
 
 
@@ -48,7 +49,7 @@ def new_table_properties(
         keys.BASE_FILE_FORMAT.name: "PARQUET",
         keys.ARCHIVE_FOLDER.name: "archived",
         keys.POPULATE_META_FIELDS.name: "true",
-        keys.KEY_GENERATOR_CLASS.name: key_generator_class,
+        keys.KEY_GENERATOR_CLASS.name: key_generator_class or infer_class(record_key_fields, partition_fields),
         keys.TIMEZONE.name: "LOCAL",
         keys.METAFILE_BASE_FORMAT.name: "false",
         keys.DROP_PARTITION_COLUMNS.name: "false",

@@ -19,8 +19,9 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
 from spark_jobs.core.read.data_skipping import DataSkipping
+from spark_jobs.core.read.partition_pruning import PartitionPruning
 from spark_jobs.core.read.retained import refuse_cleaned
-from spark_jobs.core.read.scan import Query, Scan
+from spark_jobs.core.read.scan import Query, Scan, full_schema_of
 from spark_jobs.core.read.slice_keys import SliceKeys
 from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
 from spark_jobs.core.schema.avro import arrow_schema_of
@@ -227,22 +228,31 @@ class HudiTable:
         until = None if asked is None else query_instant(asked)
         if until is not None:
             refuse_cleaned(self.timeline, self.view, until, self.clock)
-        view = self.view(until=until)
+        avro_schema = self.known_avro_schema(until) or self.avro_schema  # before the first commit: no rows, in today's
+        evolution = self.evolution_at(until)
         return Scan(
             storage=self.storage,
             base_path=self.base_path,
             config=self.config,
-            avro_schema=self.known_avro_schema(until)
-            or self.avro_schema,  # before the first commit: no rows, in today's
-            view=view,
+            avro_schema=avro_schema,
+            view=self.view(self._partitions_with(filter, avro_schema, evolution), until),
             query=kind,
             columns=None if columns is None else tuple(columns),
             condition=filter,
             begin=None if begin is None else query_instant(begin),
             end=until,
-            evolution=self.evolution_at(until),
+            evolution=evolution,
             skipping=self._skipping(),
         )
+
+    def _partitions_with(
+        self, condition: Any, avro_schema: Mapping[str, Any], evolution: SchemaEvolution | None
+    ) -> list[str] | None:
+        """The partitions that may have rows of a condition; None for all, and where a column may be another by name."""
+        if evolution is not None:
+            return None
+        pruning = PartitionPruning.of(self.config, full_schema_of(self.config, avro_schema), condition)
+        return None if pruning is None else pruning.partitions(self.listing)
 
     def _skipping(self) -> DataSkipping | None:
         """The column statistics of the metadata table, where it has them."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from spark_jobs.core.config.java_properties import format_properties
 from spark_jobs.core.errors import AlreadyExistsError, BadRecordError
 from spark_jobs.core.files.names import PARTITION_METAFILE, join
 from spark_jobs.core.storage import FileStatus, Storage
+
+Enter = Callable[[Sequence[str]], list[str]]
+"""Gives those of some folders (relative paths) that are looked into."""
 
 METAFILES = (PARTITION_METAFILE, f"{PARTITION_METAFILE}.parquet", f"{PARTITION_METAFILE}.orc")
 
@@ -77,18 +80,21 @@ def _nested(inner: str, outer: str) -> BadRecordError:
     )
 
 
-def list_partitions(storage: Storage, base_path: str) -> list[str]:
-    """Partition paths found by their metafiles, sorted; ``""`` where the base path itself is the partition."""
+def list_partitions(storage: Storage, base_path: str, enter: Enter = list) -> list[str]:
+    """Partition paths found by their metafiles, sorted; ``""`` where the base path itself is the partition.
+
+    :param enter: asked about the folders in each; all by default.
+    """
     found: list[str] = []
-    _visit(storage, base_path, "", found)
+    _visit(storage, base_path, "", found, enter)
     return sorted(found)
 
 
-def _visit(storage: Storage, base_path: str, relative: str, found: list[str]) -> None:
+def _visit(storage: Storage, base_path: str, relative: str, found: list[str], enter: Enter = list) -> None:
     entries: list[FileStatus] = storage.list(f"{base_path}/{relative}" if relative else base_path)
     if any(entry.name in METAFILES for entry in entries):
         found.append(relative)
         return
-    for entry in entries:
-        if entry.is_directory and entry.name != ".hoodie":
-            _visit(storage, base_path, join(relative, entry.name), found)
+    inner = [join(relative, entry.name) for entry in entries if entry.is_directory and entry.name != ".hoodie"]
+    for folder in enter(inner) if inner else ():
+        _visit(storage, base_path, folder, found, enter)

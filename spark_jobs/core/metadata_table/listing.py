@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.names import join
+from spark_jobs.core.files.partition_metafile import Enter
 from spark_jobs.core.metadata_table.layout import MetadataPartition, identifier_of, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, RAW_FILES, RawEntries
 from spark_jobs.core.metadata_table.scan import read_records
@@ -32,13 +33,13 @@ class MetadataListing:
     clock: Clock
     fallback: Listing
 
-    def partitions(self) -> list[str]:
+    def partitions(self, enter: Enter = list) -> list[str]:
         records = self._read([ALL_PARTITIONS])
         if records is None or ALL_PARTITIONS not in records:
-            return self.fallback.partitions()
+            return self.fallback.partitions(enter)
         live = [name for name, entry in records[ALL_PARTITIONS].items() if not entry["isDeleted"]]
         if ALL_PARTITIONS in live or any(entry["size"] for entry in records[ALL_PARTITIONS].values()):
-            return self.fallback.partitions()  # a partition of that name had its files written over the list
+            return self.fallback.partitions(enter)  # a partition of that name had its files written over the list
         return sorted(partition_of(name) for name in live)
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:

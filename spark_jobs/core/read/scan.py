@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -33,6 +33,11 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
 
 _FOOTERS_AT_ONCE = 16
+
+
+def full_schema_of(config: TableConfig, avro_schema: Mapping[str, Any]) -> pa.Schema:
+    """Meta columns first, then the table's own; at the end those that only partition paths have."""
+    return PathValues.of(config).added_to(with_meta_fields(arrow_schema_of(avro_schema)))
 
 
 class Query(Enum):
@@ -70,8 +75,8 @@ class Scan:
 
     @property
     def full_schema(self) -> pa.Schema:
-        """Meta columns first, then the table's own; at the end those that only partition paths have."""
-        return PathValues.of(self.config).added_to(with_meta_fields(arrow_schema_of(self.avro_schema)))
+        """:func:`full_schema_of` the table."""
+        return full_schema_of(self.config, self.avro_schema)
 
     @property
     def schema(self) -> pa.Schema:

@@ -8,15 +8,18 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Protocol
 
-from spark_jobs.core.files.partition_metafile import list_partitions
+from spark_jobs.core.files.partition_metafile import Enter, list_partitions
 from spark_jobs.core.storage import FileStatus, Storage
 
 
 class Listing(Protocol):
     """The partitions of a table and the files in them; what they mean is the view's to say."""
 
-    def partitions(self) -> list[str]:
-        """Relative paths, sorted; ``[""]`` for a table without partition columns that has data."""
+    def partitions(self, enter: Enter = list) -> list[str]:
+        """Relative paths, sorted; ``[""]`` for a table without partition columns that has data.
+
+        :param enter: folders that it does not give need not be looked into; all are by default.
+        """
         ...
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
@@ -35,8 +38,8 @@ class StorageListing:
     storage: Storage
     base_path: str
 
-    def partitions(self) -> list[str]:
-        return list_partitions(self.storage, self.base_path)
+    def partitions(self, enter: Enter = list) -> list[str]:
+        return list_partitions(self.storage, self.base_path, enter)
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
         for partition in partitions:
