@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.log_reader import LogData, LogDeletes
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import with_keys
@@ -40,6 +41,8 @@ def fold_log(
 
     A few blocks and one event for each key are in memory at a time: an earlier fold is as good as the events that it
     was made of, because of a deleted key only that it is deleted matters.
+
+    :raises CorruptTableError: a record or a delete without a key.
     """
     folded = Changes(schema.empty_table(), np.zeros(0, bool))
     held: list[LogData | LogDeletes] = []
@@ -80,6 +83,8 @@ def _fold(
     )
     deleted = np.concatenate([before.deleted, *(np.full(_count(one), isinstance(one, LogDeletes)) for one in entries)])
     encoded = rows.column(RECORD_KEY).combine_chunks().dictionary_encode()
+    if encoded.null_count:
+        raise CorruptTableError(f"{encoded.null_count} records or deletes in a slice's logs have no record key")
     if len(encoded.dictionary) == rows.num_rows:
         return Changes(rows, deleted)
     codes = np.asarray(encoded.indices).astype(np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.log_reader import LogData, LogDeletes
 from spark_jobs.core.merge import log_changes
 from spark_jobs.core.merge.changes import Changes
@@ -145,6 +146,22 @@ def test_without_an_ordering_column_the_last_word_counts(blocks: Blocks) -> None
 )
 def test_by_example(blocks: Blocks, expected: dict[str, str | None]) -> None:
     assert outcome(fold_log(entries_of(blocks), SCHEMA, "ts")) == expected
+
+
+@pytest.mark.parametrize("kind", ["record", "delete"])
+def test_a_key_that_is_null_is_named(kind: str) -> None:
+    found = entries_of([Put((("a", 1),)), Drop((("b", 1),), "int64")])
+    nothing = pa.nulls(1, pa.string())
+    put, drop = found
+    assert isinstance(put, LogData)
+    assert isinstance(drop, LogDeletes)
+    place = put.table.schema.get_field_index(RECORD_KEY)
+    if kind == "record":
+        put = replace(put, table=put.table.set_column(place, put.table.schema.field(place), [nothing]))
+    else:
+        drop = replace(drop, keys=nothing)
+    with pytest.raises(CorruptTableError, match="1 records or deletes in a slice's logs have no record key"):
+        fold_log([put, drop], SCHEMA, "ts")
 
 
 def test_timestamps_compare_with_the_longs_that_delete_blocks_hold() -> None:
