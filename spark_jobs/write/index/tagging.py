@@ -16,6 +16,7 @@ from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.index.bloom import locate_by_bloom
 from spark_jobs.write.index.bucket import tag_by_bucket
+from spark_jobs.write.index.dead_places import without_dead_places
 from spark_jobs.write.index.incoming import Incoming, Tagged
 from spark_jobs.write.index.moves import tag_globally
 from spark_jobs.write.index.record import look_up, record_index_of
@@ -83,7 +84,9 @@ class Index:
         located = self._locate(incoming)
         if self.kind.is_global:
             return tag_globally(incoming, located, self.kind)
-        return Tagged(frame=_untagged(incoming.keyed) if located is None else _joined(incoming, located))
+        if located is None:
+            return Tagged(frame=_untagged(incoming.keyed))
+        return Tagged(frame=_joined(incoming, without_dead_places(incoming, located)))
 
     def _locate(self, incoming: Incoming) -> DataFrame | None:
         """Key, partition path and bucket number of stored keys; kept until the write is done."""

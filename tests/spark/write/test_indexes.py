@@ -208,6 +208,24 @@ def test_keys_that_stand_in_logs_alone_are_found(spark: SparkSession, tmp_path: 
         assert not repeated(jobs, by_partition=True)
 
 
+@pytest.mark.parametrize("kind", ["SIMPLE", "BLOOM"])
+def test_a_key_that_logs_deleted_in_one_of_its_groups_goes_where_it_lives(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    """Also where it lives nowhere any more: a second place would make a second row."""
+    conf = {"hoodie.index.type": kind, "hoodie.parquet.small.file.limit": "0"}
+    jobs = SparkJobs(spark=spark, path=tmp_path / "t", table_type=MOR, conf=conf)
+    jobs.write("bulk_insert", [row(1, "a", "first"), row(2, "a", "first")])
+    jobs.write("delete", [row(1, "a")])
+    jobs.write("insert", [row(1, "a", "again", 2), row(3, "a", "again", 2)])
+    assert len(jobs.table().file_slices("a")) == 2
+    jobs.write("upsert", [row(key, "a", "upserted", 3) for key in (1, 2, 3)])
+    expect(jobs, [row(key, "a", "upserted", 3) for key in (1, 2, 3)], "after an upsert")
+    jobs.write("delete", [row(1, "a")])
+    jobs.write("upsert", [row(1, "a", "back", 4)])
+    expect(jobs, [row(1, "a", "back", 4), *(row(key, "a", "upserted", 3) for key in (2, 3))], "after it was gone")
+
+
 def places(jobs: Jobs) -> dict[str, str]:
     """The partition of each record key, by the folder where it is."""
     found: dict[str, str] = {}
