@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.core.config import file_keys, operation_keys
@@ -23,6 +23,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.write.key_limit import key_limit
 from spark_jobs.write.key_settings import agree, resolve_keys, resolve_meta_fields
 from spark_jobs.write.pack import SizeSettings
 
@@ -166,7 +167,9 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
             agree(keys.PAYLOAD_CLASS.name, keys.PAYLOAD_CLASS.of(given), own.payload_class, name)
         for style, stored in ((HIVE_STYLE, own.hive_style), (URL_ENCODE, own.url_encode)):
             agree(style.name, given.get(style.name, "").lower(), str(stored).lower(), name)
-    key_spec = resolve_keys(resolved, given, own)
+    is_mor = table_type is TableType.MERGE_ON_READ
+    limit = key_limit(properties, operation, merge_on_read=is_mor)
+    key_spec = replace(resolve_keys(resolved, given, own), limit=limit)
     payload_class = keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
     config = WriteConfig(
         options=resolved,
@@ -175,9 +178,7 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         name=name,
         table_type=table_type,
         key_spec=key_spec,
-        populate_meta_fields=resolve_meta_fields(
-            given, own, key_spec, merge_on_read=table_type is TableType.MERGE_ON_READ
-        ),
+        populate_meta_fields=resolve_meta_fields(given, own, key_spec, merge_on_read=is_mor),
         precombine_field=(own.precombine_field if own else resolved.precombine_field) or "",
         payload_class=payload_class or "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
         sizes=SizeSettings(

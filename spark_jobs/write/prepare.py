@@ -19,6 +19,7 @@ from spark_jobs.core.schema.reconcile import SchemaRules, WriterSchema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.key_limit import within
 from spark_jobs.write.key_settings import refuse_other_key_types
 from spark_jobs.write.keys import partition_path, record_key, require_columns
 from spark_jobs.write.schema import schema_with_ids, source_schema, writer_schema
@@ -40,7 +41,7 @@ class PreparedRows:
         names = [field["name"] for field in self.schema.avro["fields"]]
         spec, virtual = self.config.key_spec, not self.config.populate_meta_fields
         return source.select(
-            record_key(source, spec, virtual=virtual).alias(RECORD_KEY),
+            within(record_key(source, spec, virtual=virtual), spec.limit).alias(RECORD_KEY),
             partition_path(source, spec).alias(PARTITION_PATH),
             *(F.col(f"`{name}`") for name in names if name in source.columns),
         )

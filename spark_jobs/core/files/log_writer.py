@@ -19,6 +19,7 @@ from spark_jobs.core.files.avro_columns import EncodedRecords, conform_to, encod
 from spark_jobs.core.files.base_file import AVRO_SCHEMA_FOOTER
 from spark_jobs.core.files.delete_records import Orderings, Strings, encode_delete_records
 from spark_jobs.core.files.hfile.records import encode_hfile_content
+from spark_jobs.core.files.hfile.row_limits import LOG_BLOCK_LIMIT
 from spark_jobs.core.files.log_block import (
     CONTENT_VERSION,
     ROLLBACK_COMMAND,
@@ -60,7 +61,8 @@ def data_blocks(
 
     :param keys: the record key of each row, where the meta column does not hold it.
     :param compacted: instants whose blocks these stand for, newest first (log compaction).
-    :raises BadRecordError: a value that does not fit the schema; for HFile blocks, a key that comes twice.
+    :raises BadRecordError: a value that does not fit the schema; for HFile blocks, a key that comes twice or is
+        too long.
     """
     headers = _headers(instant, schema_text(avro_schema_with_meta), compacted)
     kind = log_format.data_block
@@ -138,6 +140,7 @@ def _parquet_contents(table: pa.Table, avro: Mapping[str, Any], log_format: LogF
 
 def _hfile_contents(table: pa.Table, avro: Mapping[str, Any], log_format: LogFormat) -> Iterator[_Content]:
     text, compression = schema_text(avro), log_format.hfile_compression
+    LOG_BLOCK_LIMIT.check(table.column(_HFILE_KEY))
     for part in _parts(table, log_format.max_block_bytes):
         content = encode_hfile_content(part, part.column(_HFILE_KEY), avro, text, compression=compression)
         yield from _within(pa.py_buffer(content), part, avro, log_format, _hfile_contents)

@@ -14,9 +14,16 @@ from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, EMPTY_PLACEHOLDER, NU
 def record_keys(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
     """The record key of each row: strings, none null.
 
-    :raises BadRecordError: a row without a value in any of its key columns.
+    :raises BadRecordError: a row without a value in any of its key columns, or whose key is too long for the write.
     :raises ConfigError: a key column is missing, or of a type that makes no key.
     """
+    keys = _record_keys(rows, spec)
+    if spec.limit is not None:
+        spec.limit.check(keys)
+    return keys
+
+
+def _record_keys(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
     fields = spec.record_key_fields
     texts = [
         java_text(column_of(rows, name), name, consistent_timestamps=spec.consistent_timestamps) for name in fields

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from spark_jobs.core.config import keygen_keys as keys
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.keygen.key_limit import KeyLimit
 from spark_jobs.core.keygen.timestamp_rule import TimestampRule
 
 PACKAGE = "org.apache.hudi.keygen."
@@ -72,7 +73,8 @@ class KeySpec:
     """``class_name`` is what ``hoodie.table.keygenerator.class`` holds.
 
     One key field gives the plain value; several, or any of a ``composite_key``, give ``field:value,field:value``.
-    ``time_rule`` is there where a part is a time; ``consistent_timestamps`` writes timestamps as text. Pickles.
+    ``time_rule`` is there where a part is a time; ``consistent_timestamps`` writes timestamps as text; ``limit`` is
+    that of a write whose keys can't have any length. Pickles.
     """
 
     record_key_fields: tuple[str, ...]
@@ -83,6 +85,7 @@ class KeySpec:
     composite_key: bool
     consistent_timestamps: bool
     time_rule: TimestampRule | None
+    limit: KeyLimit | None = None
 
     @property
     def partition_fields(self) -> tuple[str, ...]:

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.files.hfile.cells import Cells
-from spark_jobs.core.files.hfile.format import MAX_ROW_BYTES
+from spark_jobs.core.files.hfile.row_limits import RECORD_INDEX_LIMIT
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges, split_by_group
 from spark_jobs.core.metadata_table.record_index import (
@@ -42,7 +37,7 @@ class RecordIndexer:
     def content(self) -> tuple[int, Callable[[int, str], Cells]]:
         """All records that the table has: the number of file groups, and the cells of each one's base file."""
         records = all_records(self._view(None).latest_slices(), self.source)
-        _refuse_long(records.keys)
+        RECORD_INDEX_LIMIT.check(records.keys)
         groups = self.settings.groups_for(len(records.keys))
         shares = split_by_group(records.keys, groups)
         return groups, lambda group, name: cells_of_group(records, shares.get(group), name)
@@ -57,7 +52,7 @@ class RecordIndexer:
         metadata = CommitMetadata.decode(data, instant.file_name)
         view = self._view(partitions_to_view(metadata))
         changes = changes_of_commit(metadata, instant.timestamp, view, self.source)
-        _refuse_long(changes.added.keys)
+        RECORD_INDEX_LIMIT.check(changes.added.keys)
         return changes.encode()
 
     def _view(self, partitions: Collection[str] | None) -> FileSystemView:
@@ -67,16 +62,3 @@ class RecordIndexer:
         wanted = listing.partitions() if partitions is None else sorted(partitions)
         files = listing.names(wanted) if wanted else ()
         return group_files(files, Visibility.of(timeline), read_pending_services(timeline, table.clock))
-
-
-def _refuse_long(keys: pa.Array[Any]) -> None:
-    """
-    :raises BadRecordError: a key that no HFile can have.
-    """
-    longest = pc.max(pc.binary_length(keys)).as_py() or 0
-    if longest > MAX_ROW_BYTES:
-        raise BadRecordError(
-            f"a record key has {longest} bytes, and the record index (hoodie.metadata.record.index.enable) takes "
-            f"{MAX_ROW_BYTES} at most",
-            todo="make the key shorter, or write with hoodie.metadata.record.index.enable=false",
-        )

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.result import JobState
-from tests.spark.tables import COW, MOR, SCHEMA, SMALL, Jobs, Row, row, rows, shown
+from tests.spark.tables import COW, MOR, SCHEMA, SMALL, Jobs, Row, SparkJobs, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -47,6 +47,19 @@ def refused(jobs: Jobs, operation: str, given: list[Row] | pa.Table, **more: Any
 def test_null_and_empty_keys(jobs: Jobs, operation: str) -> None:
     message = refused(jobs, operation, [row(1, "b", "no", 2), {**row(2, "a", "no", 2), "id": None}])
     assert "a record has no value in its key (id)" in message
+
+
+def test_a_key_too_long_for_the_record_index(spark: SparkSession, tmp_path: Path) -> None:
+    """Whoever reads the source; a table without such an index takes it."""
+    conf = {"hoodie.metadata.record.index.enable": "true"}
+    for number, kind in enumerate([Jobs, SparkJobs]):
+        jobs = kind(spark=spark, path=tmp_path / f"{number}", keys=("v",), conf=conf)
+        jobs.write("upsert", [row(1, "a", "short")])
+        message = refused(jobs, "upsert", [row(1, "b", "x" * 32_768, 2)])
+        assert "a record key has 32768 bytes, and the record index (hoodie.metadata.record.index.enable)" in message
+        assert not (jobs.path / "b").exists()
+    jobs.write("upsert", [row(1, "b", "x" * 32_768, 2)], hoodie_conf=tuple(SMALL.items()))
+    assert len(jobs.rows()) == 2
 
 
 @pytest.mark.parametrize("operation", ["upsert", "bulk_insert", "insert_overwrite"])
