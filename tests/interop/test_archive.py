@@ -30,7 +30,7 @@ from spark_jobs.services.archival.job import run_archival
 from tests.interop.flights import KEY, PARTITION, PRECOMBINE, Oracle, assert_same, by_key, delayed, flights, sample
 from tests.interop.our_reader import read
 from tests.interop.real_hudi import RealHudi
-from tests.interop.tending import assert_hudi_validates
+from tests.interop.tending import assert_hudi_validates, tended_by_hudi
 from tests.unit.core.support import scope
 
 KEEP = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.cleaner.commits.retained": "1"}
@@ -145,6 +145,9 @@ def test_merge_on_read_with_its_metadata_table(tmp_path: Path, real_hudi: RealHu
     write(11, 3, given)
     assert len(states_by_us(path)) > archived
     check("after Hudi's archival behind ours")
+    tended_by_hudi(real_hudi, path)
+    everything.update(one["instant"] for one in real_hudi.show_commits(path))
+    check("after Hudi tended the table")
 
 
 def test_hudi_rolls_our_dead_write_back_by_its_batched_markers(tmp_path: Path, real_hudi: RealHudi) -> None:

@@ -12,6 +12,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.services.validation.run import validate
 from tests.interop.our_reader import read
 from tests.interop.real_hudi import RealHudi
+from tests.interop.tending import tended_by_hudi
 from tests.unit.services.bootstrap.sources import NORTH_STAYS, SCHEMA, all_rows, bootstrap, make_source, rows
 
 pytestmark = pytest.mark.interop
@@ -60,6 +61,11 @@ def test_hudi_reads_and_updates_what_we_bootstrapped(
     real_hudi.write(path, changed, "upsert", given(path))
     kept = all_rows().filter(pc.invert(pc.is_in(all_rows()["id"], changed["id"].combine_chunks())))
     expected = plain(pa.concat_tables([kept, changed]))
+    assert plain(real_hudi.read(path)).equals(expected)
+    assert plain(read(path)).equals(expected)
+    assert validate(str(path), deep=True) == []
+
+    tended_by_hudi(real_hudi, path)
     assert plain(real_hudi.read(path)).equals(expected)
     assert plain(read(path)).equals(expected)
     assert validate(str(path), deep=True) == []

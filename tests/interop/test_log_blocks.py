@@ -33,6 +33,8 @@ BLOCK_TYPES = {
     "hfile": BlockType.HFILE_DATA_BLOCK,
 }
 META = "_hoodie_"
+BY_US = {"hoodie.write.markers.type": "TIMELINE_SERVER_BASED"}
+"""As Hudi's are by default; direct ones are in all other tests."""
 
 
 def rows_of(table: pa.Table) -> dict[str, dict[str, Any]]:
@@ -94,7 +96,7 @@ class InTurn:
             record_key_fields=(KEY,),
             partition_path_fields=(PARTITION,),
             precombine_field=PRECOMBINE,
-            hoodie_conf=(("hoodie.logfile.data.block.format", self._block_format),),
+            hoodie_conf=tuple({**BY_US, "hoodie.logfile.data.block.format": self._block_format}.items()),
         )
         ingest(self._spark, options)
         self._expect(rows, operation)
