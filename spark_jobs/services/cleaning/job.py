@@ -66,8 +66,10 @@ def clean_table(
     """Finish what was left pending, then clean; the caller holds the table lock.
 
     :param plan_hash: do the plan of this hash alone: that of the pending clean where there is one.
+    :returns: of what was planned anew; of the clean that was finished, where nothing is left to plan.
     """
     refuse_pending_restore(table.timeline)
+    finished = None
     for pending in table.timeline.pending({Action.CLEAN}):
         if withdraw_without_plan(table, pending):
             progress.note(f"removed clean {pending.timestamp}, whose plan was never written")
@@ -78,8 +80,9 @@ def clean_table(
             refuse_other_plan(plan_hash, plan.facts, table.timeline)
         progress.note(f"finishing clean {pending.timestamp}, which was left pending")
         carry_out_clean(settings, table, pending, progress)
+        finished = _result(table, plan, pending.timestamp, progress)
         if plan_hash is not None:
-            return _result(table, plan, pending.timestamp, progress)
+            return finished
         table = table.refreshed()
     with progress.phase("plan"):
         plan = plan_clean(table, properties)
@@ -87,7 +90,7 @@ def clean_table(
     if plan_hash is not None:
         refuse_other_plan(plan_hash, plan.facts if reason is None else str(reason.reason), table.timeline)
     if reason is not None:
-        return reason
+        return finished or reason
     payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path))
     requested = schedule(settings, Action.CLEAN, table.timeline, payload)
     carry_out_clean(settings, table.refreshed(), requested, progress)

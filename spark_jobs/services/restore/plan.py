@@ -110,8 +110,12 @@ def refuse_goal(table: HudiTable, goal: str, *, saved: bool) -> None:
     timeline = table.timeline
     savepoints = [one.timestamp for one in timeline.completed(Action.SAVEPOINT)]
     if saved and goal not in savepoints:
-        others = ", ".join(savepoints) or "none"
-        raise ConfigError(f"--savepoint {goal} is none", todo=f"savepoints of the table: {others}", instant=goal)
+        others = ", ".join(savepoints)
+        raise ConfigError(
+            f"--savepoint {goal} is no savepoint of the table",
+            todo=f"give one of {others}" if others else "it has none; --instant-time goes back to a commit without one",
+            instant=goal,
+        )
     if completed_write(timeline, goal) is None:
         archived = bool(timeline.start) and goal < timeline.start
         raise ConfigError(

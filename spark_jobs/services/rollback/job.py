@@ -158,9 +158,14 @@ def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Inst
             return None
         others = ", ".join(str(one) for one in table.timeline.find(asked))
         archived = bool(table.timeline.start) and asked < table.timeline.start
+        newest = max((one.timestamp for one in table.timeline.instants if one.action in WRITES), default="")
         raise ConfigError(
             f"--instant-time {asked} is no write of the active timeline" + (f" but {others}" if others else ""),
-            todo="it is older than all of them; archived writes can't be rolled back" if archived else "give one",
+            todo="it is older than all of them; archived writes can't be rolled back"
+            if archived
+            else f"the last one is {newest}"
+            if newest
+            else "it has none",
             instant=asked,
         )
     (target,) = found

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.engine.on_demand import LOCAL_BYTES, SparkOnDemand
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.result import JobState
-from tests.spark.tables import COW, MOR, Jobs, row, rows
+from tests.spark.tables import COW, MOR, Jobs, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -61,13 +62,71 @@ def test_updates_beside_a_pending_clustering(spark: SparkSession, tmp_path: Path
 
 
 def test_a_writer_compacts_after_its_commit(spark: SparkSession, tmp_path: Path) -> None:
-    inline = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "2"}
+    """Cleans and archives too; its commit stands, whatever becomes of that."""
+    inline = {
+        "hoodie.compact.inline": "true",
+        "hoodie.compact.inline.max.delta.commits": "2",
+        "hoodie.clean.automatic": "true",
+        "hoodie.cleaner.commits.retained": "1",
+        "hoodie.archive.automatic": "true",
+        "hoodie.keep.min.commits": "2",
+        "hoodie.keep.max.commits": "3",
+        "hoodie.metadata.compact.max.delta.commits": "1",
+    }
     jobs = Jobs(spark=spark, path=tmp_path / "t", table_type=MOR, conf=inline)
     jobs.write("bulk_insert", rows(range(10)))
     assert not jobs.table().timeline.completed(Action.COMMIT)
     jobs.write("upsert", rows(range(4), "two", 2))
     assert len(jobs.table().timeline.completed(Action.COMMIT)) == 1
     assert not [one for one in jobs.table().file_slices() if one.log_files]
+    for ts in (3, 4):
+        jobs.write("upsert", rows(range(4), f"v{ts}", ts))
+    line = jobs.table().timeline
+    assert not [one for one in jobs.table().file_slices() if one.log_files]
+    assert line.completed(Action.CLEAN)
+    assert list((jobs.path / ".hoodie/archived").glob(".commits_.archive.*"))
+    assert jobs.rows() == shown([*rows(range(4), "v4", 4), *rows(range(4, 10))])
+
+
+def test_a_writer_clusters_after_its_commit(spark: SparkSession, tmp_path: Path) -> None:
+    """Only plans it where that is asked for; what it can't do is told, and the commit stands."""
+    inline = {
+        "hoodie.clustering.inline": "true",
+        "hoodie.clustering.async.max.commits": "2",
+        "hoodie.clustering.inline.max.commits": "2",
+        "hoodie.clustering.plan.strategy.sort.columns": "v",
+    }
+    jobs = Jobs(spark=spark, path=tmp_path / "t", table_type=COW, conf=inline)
+    for first in (0, 10):
+        jobs.write("bulk_insert", rows(range(first, first + 10)))
+    assert len(jobs.table().timeline.completed(Action.REPLACE_COMMIT)) == 1
+    plans = {"hoodie.clustering.inline": "false", "hoodie.clustering.schedule.inline": "true"}
+    planning = replace(jobs, conf={**inline, **plans})
+    for first in (20, 30):
+        planning.write("bulk_insert", rows(range(first, first + 10)))
+    assert len(jobs.table().timeline.pending({Action.REPLACE_COMMIT})) == 1
+    unable = {"hoodie.clustering.plan.strategy.class": "SparkSingleFileSortPlanStrategy"}
+    replace(jobs, conf={**inline, **unable}).write("bulk_insert", rows(range(40, 42)))
+    assert jobs.rows() == shown(rows(range(42)))
+
+
+def test_a_writer_compacts_its_logs_after_its_commit(spark: SparkSession, tmp_path: Path) -> None:
+    inline = {
+        "hoodie.log.compaction.enable": "true",
+        "hoodie.log.compaction.inline": "true",
+        "hoodie.log.compaction.blocks.threshold": "2",
+    }
+    jobs = Jobs(spark=spark, path=tmp_path / "t", table_type=MOR, conf=inline)
+    jobs.write("bulk_insert", rows(range(4)))
+    for ts in (2, 3):
+        jobs.write("upsert", rows(range(4), f"v{ts}", ts))
+    done = [one for one in jobs.table().timeline.completed_commits() if _operation(jobs, one) == "LOG_COMPACT"]
+    assert len(done) == 1
+    assert jobs.rows() == shown(rows(range(4), "v3", 3))
+
+
+def _operation(jobs: Jobs, instant: Instant) -> str:
+    return jobs.table().timeline.commit_metadata(instant, SYSTEM_CLOCK).operation_type.value
 
 
 def test_little_work_needs_no_session() -> None:

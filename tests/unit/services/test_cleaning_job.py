@@ -153,7 +153,8 @@ def test_the_result_carries_what_the_plan_says_besides(table: HudiTable) -> None
         "extraMetadata": {"savepointed_timestamps": "20240101000000001"},
     }
     request(line, "20240101000000009", Action.CLEAN, encode_payload(CLEANER_PLAN, plan))
-    clean(table)
+    finished = clean(table)
+    assert (finished.state, finished.instant) == (JobState.COMPLETED, "20240101000000009")
     done = Instant("20240101000000009", Action.CLEAN, State.COMPLETED)
     assert table.refreshed().timeline.payload(done, SYSTEM_CLOCK)["extraMetadata"] == plan["extraMetadata"]
 

@@ -124,7 +124,7 @@ def test_back_to_a_commit_over_a_dead_writer_and_a_plan(tmp_path: Path, table_ty
 def test_where_a_table_can_not_go_back_to(tmp_path: Path) -> None:
     path = tmp_path / "t"
     times = table_of(path, "COPY_ON_WRITE")
-    with pytest.raises(ConfigError, match=f"--savepoint {times[0]} is none: savepoints of the table: none"):
+    with pytest.raises(ConfigError, match=f"--savepoint {times[0]} is no savepoint of the table: it has none"):
         restore(path, savepoint=times[0])
     with pytest.raises(ConfigError, match="123 is no completed commit of the active timeline"):
         restore(path, instant_time="123")

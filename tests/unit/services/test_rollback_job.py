@@ -235,6 +235,6 @@ def test_a_clean_that_is_pending_may_take_what_is_needed_again(tmp_path: Path) -
     ):
         with pytest.raises(WriteConflictError, match=f"clean {time} is pending"):
             undo()
-    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=versions), QUIET).state is JobState.NOTHING_TO_DO
+    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=versions), QUIET).instant == time
     with pytest.raises(ConfigError, match="cleaning removed files"):
         roll_back(path, times[1])
