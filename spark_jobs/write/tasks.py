@@ -99,12 +99,11 @@ def _write_bucket(
         return append_changes(context, scope, target, changes, hard_deletes=rules.all_deleted)
     if not route.concatenate and not rules.combine:
         rows, deleted, unasked = _last_of_each_key(rows, deleted, unasked)
-    stamped = stamp(rows, context, scope, route.base.partition, "")
     if route.concatenate:
-        kept = stamped.filter(pa.array(~deleted)) if deleted.any() else stamped
+        kept = rows.filter(pa.array(~deleted)) if deleted.any() else rows
         return [concatenate_base_file(context, scope, route.base, kept)]
     # a delete operation removes whatever is stored, it has no ordering value to compare
-    changes = Changes(stamped, deleted, unasked)
+    changes = Changes(rows, deleted, unasked)
     return [merge_base_file(context, scope, route.base, changes, event_time_deletes=not rules.all_deleted)]
 
 

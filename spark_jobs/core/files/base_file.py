@@ -20,6 +20,9 @@ MAX_KEY_FOOTER = "hoodie_max_record_key"
 AVRO_SCHEMA_FOOTER = "parquet.avro.schema"
 
 ROWS_PER_BATCH = 64 * 1024
+LARGE_ROW_GROUP = 64 << 20
+COLUMN_BUFFER = 2 << 20
+"""Of each column of a large row group, which Arrow otherwise holds whole, as it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +63,38 @@ def footer_index(file: pq.ParquetFile) -> FooterIndex:
     return FooterIndex(bounds, text, raw.get(BLOOM_TYPE_FOOTER, SIMPLE))
 
 
-def open_base_file(storage: Storage, path: str, dictionary_columns: Sequence[str] = ()) -> pq.ParquetFile:
+def open_base_file(
+    storage: Storage, path: str, dictionary_columns: Sequence[str] = (), *, whole: bool = False
+) -> pq.ParquetFile:
     """Open a base file; the named string columns are read dictionary-encoded.
 
+    :param whole: it will be read from end to end. It is not mapped into memory then, where each page that was read
+        would count as this process's, and of large row groups a part is read at a time.
     :raises CorruptTableError: it is no Parquet file, or was cut off.
     """
     try:
-        return pq.ParquetFile(storage.open_input(path), read_dictionary=list(dictionary_columns), pre_buffer=False)
+        source = storage.open_input(path, may_change=whole)
+        file = pq.ParquetFile(source, read_dictionary=list(dictionary_columns), pre_buffer=False)
+        if whole and _largest_row_group(file.metadata) > LARGE_ROW_GROUP:
+            file = pq.ParquetFile(
+                source,
+                metadata=file.metadata,
+                read_dictionary=list(dictionary_columns),
+                pre_buffer=False,
+                buffer_size=COLUMN_BUFFER,
+            )
+        return file
     except (pa.ArrowException, OSError) as error:
         raise CorruptTableError(
             f"base file {path} is not readable ({_first_line(error)})",
             todo="restore it from a copy, or roll its commit back with Hudi",
             path=path,
         ) from error
+
+
+def _largest_row_group(metadata: pq.FileMetaData) -> int:
+    """Bytes of its columns, encoded and not compressed."""
+    return max((metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)), default=0)
 
 
 def read_batches(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.files.base_file import ROWS_PER_BATCH
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat
 from spark_jobs.core.files.marker_service import MarkerService
@@ -84,9 +87,14 @@ class TaskScope:
 
     def sequence_numbers(self, instant: str, count: int) -> pa.Array:
         """``<instant>_<task>_<n>``, unique over all files of the task."""
-        numbers = pc.cast(pa.array(range(self._rows, self._rows + count), pa.int64()), pa.string())
+        numbers = pc.cast(pa.array(np.arange(self._rows, self._rows + count)), pa.string())
         self._rows += count
         return pc.binary_join_element_wise(pa.scalar(f"{instant}_{self.task}"), numbers, "_")
+
+
+def slices(rows: pa.Table) -> Iterator[pa.Table]:
+    """The rows some at a time, for what is made of them to be small; nothing is copied."""
+    return (rows.slice(first, ROWS_PER_BATCH) for first in range(0, rows.num_rows, ROWS_PER_BATCH))
 
 
 def stamp(rows: pa.Table, context: WriteContext, scope: TaskScope, partition: str, file_name: str) -> pa.Table:

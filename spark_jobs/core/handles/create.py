@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.names import BaseFileName, MarkerType, join
-from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
+from spark_jobs.core.handles.context import TaskScope, WriteContext, slices, stamp
 from spark_jobs.core.keygen.virtual import without_keys
 from spark_jobs.core.schema.meta_fields import FILE_NAME
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -53,13 +53,9 @@ class CreateHandle:
         if rows.num_rows == 0:
             return
         writer = self._writer or self._open()
-        if self._keep_meta:
-            index = rows.schema.get_field_index(FILE_NAME)
-            stamped = rows.set_column(index, FILE_NAME, pa.repeat(pa.scalar(str(self._name)), rows.num_rows))
-        else:
-            stamped = stamp(rows, self._context, self._scope, self._partition, str(self._name))
-        for batch in stamped.combine_chunks().to_batches():
-            writer.write(without_keys(batch, self._context.virtual_keys))
+        for part in slices(rows):
+            for batch in self._stamped(part).combine_chunks().to_batches():
+                writer.write(without_keys(batch, self._context.virtual_keys))
         if not self._whole_id and writer.is_of_size(self._context.max_file_size):
             self._finish()
 
@@ -83,6 +79,12 @@ class CreateHandle:
         if self._writer is not None:
             self._writer.abort()
             self._writer = None
+
+    def _stamped(self, rows: pa.Table) -> pa.Table:
+        if not self._keep_meta:
+            return stamp(rows, self._context, self._scope, self._partition, str(self._name))
+        index = rows.schema.get_field_index(FILE_NAME)
+        return rows.set_column(index, FILE_NAME, pa.repeat(pa.scalar(str(self._name)), rows.num_rows))
 
     def _open(self) -> BaseFileWriter:
         file_id = self._prefix if self._whole_id else f"{self._prefix}-{self._next}"

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 
 from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.names import BaseFileName, MarkerType, join
-from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.handles.context import TaskScope, WriteContext, slices, stamp
 from spark_jobs.core.keygen.virtual import with_keys, without_keys
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.merge.with_base import BaseMerge, MergedBatch
 from spark_jobs.core.schema.conform import conform, stored_names
-from spark_jobs.core.schema.meta_fields import FILE_NAME, RECORD_KEY
+from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
 
@@ -29,16 +29,35 @@ def merge_base_file(
 ) -> WriteStat:
     """Write the next version of ``base``.
 
-    :param changes: stamped rows in the schema of the file; their file name column is overwritten.
+    :param changes: records of this write, which get their meta columns here, so that those are not there for all of
+        them at once; or records in the schema of the file. The file name column is this file's in either case.
     :returns: counts of this merge; ``num_writes`` is all rows of the new file.
     """
-    merge = BaseMerge(changes, context.payload, context.ordering_field, event_time_deletes=event_time_deletes)
+
+    def complete(rows: pa.Table) -> pa.Table:
+        return stamp(rows, context, scope, base.partition, "")
+
+    merge = BaseMerge(
+        changes,
+        context.payload,
+        context.ordering_field,
+        event_time_deletes=event_time_deletes,
+        complete=None if COMMIT_TIME in changes.rows.schema.names else complete,
+    )
     return _rewrite(context, scope, base, merge.merge, merge.unseen)
 
 
 def concatenate_base_file(context: WriteContext, scope: TaskScope, base: BaseFile, rows: pa.Table) -> WriteStat:
-    """Write the next version of ``base`` with ``rows`` after its own, keys not compared (Hudi: HoodieConcatHandle)."""
-    return _rewrite(context, scope, base, lambda batch: MergedBatch(batch, 0, 0), lambda: rows)
+    """Write the next version of ``base`` with ``rows`` after its own, keys not compared (Hudi: HoodieConcatHandle).
+
+    :param rows: record keys and the table's columns.
+    """
+
+    def stamped() -> Iterator[pa.RecordBatch]:
+        for part in slices(rows):
+            yield from stamp(part, context, scope, base.partition, "").combine_chunks().to_batches()
+
+    return _rewrite(context, scope, base, lambda batch: MergedBatch(batch, 0, 0), stamped)
 
 
 def _rewrite(
@@ -46,15 +65,15 @@ def _rewrite(
     scope: TaskScope,
     base: BaseFile,
     merged_of: Callable[[pa.RecordBatch], MergedBatch],
-    new_rows: Callable[[], pa.Table],
+    new_rows: Callable[[], Iterable[pa.RecordBatch]],
 ) -> WriteStat:
     name = BaseFileName(base.name.file_id, scope.write_token, context.instant)
     path = context.prepare(base.partition, str(name), MarkerType.MERGE)
-    source = open_base_file(context.storage, join(context.base_path, base.relative_path))
+    source = open_base_file(context.storage, join(context.base_path, base.relative_path), whole=True)
     index = footer_index(source)
     seed = index if index.bloom_text is not None and index.key_range is not None else None
     writer = BaseFileWriter(context.storage, path, context.file_format, seed=seed)
-    updated = deleted = 0
+    updated = deleted = inserted = 0
     schema, spec = context.file_format.schema, context.virtual_keys
     origins = context.evolution.origins(base.name.instant) if context.evolution else {}
     wanted = stored_names([column for column in schema.names if column != FILE_NAME], origins)
@@ -66,8 +85,8 @@ def _rewrite(
             updated += merged.updated
             deleted += merged.deleted
             writer.write(_named(without_keys(merged.rows, spec), str(name)), known)
-        inserts = new_rows()
-        for batch in inserts.combine_chunks().to_batches():
+        for batch in new_rows():
+            inserted += batch.num_rows
             writer.write(_named(without_keys(batch, spec), str(name)), batch.column(RECORD_KEY))
         size = writer.close()
     except BaseException:
@@ -80,7 +99,7 @@ def _rewrite(
         prev_commit=base.name.instant,
         num_writes=writer.rows,
         num_update_writes=updated,
-        num_inserts=inserts.num_rows,
+        num_inserts=inserted,
         num_deletes=deleted,
         total_write_bytes=size,
         file_size_in_bytes=size,

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.merge.fold import I64, fold
+from spark_jobs.core.merge.key_table import are_distinct
 from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.merge.protocol import Mask, Payload
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
@@ -55,7 +56,7 @@ def precombine(rows: pa.Table, ordering: str | None, payload: Payload = OVERWRIT
             todo="fill it in the source or choose another field",
             column=ordering,
         )
-    if pc.count_distinct(keys).as_py() == rows.num_rows:
+    if are_distinct(keys):
         return Changes(rows, payload.is_delete(rows))
     ranks = np.zeros(rows.num_rows, np.int64) if ordering is None else dense_ranks(rows.column(ordering))
     if payload.deletes_are_records:

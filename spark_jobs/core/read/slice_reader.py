@@ -83,9 +83,8 @@ class SliceReader:
         for batch in self._read_base(file_slice, inner):
             merged = merge.merge(with_keys(batch, self.virtual_keys)).rows
             yield without_keys(merged.select(wanted), self.virtual_keys)
-        for batch in merge.unseen().to_batches():
-            if batch.num_rows:
-                yield without_keys(batch.select(wanted), self.virtual_keys)
+        for batch in merge.unseen():
+            yield without_keys(batch.select(wanted), self.virtual_keys)
 
     def _read_base(self, file_slice: FileSlice, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if file_slice.base_file is None:

@@ -135,6 +135,17 @@ def test_a_merge_lays_changes_over_the_old_rows(context: WriteContext, tmp_path:
     assert own(read(context, old)) == [("a", 1, "old"), ("b", 1, "old"), ("c", 1, "old")]
 
 
+def test_a_merge_makes_the_meta_columns_of_its_records(context: WriteContext, tmp_path: Path) -> None:
+    (old,) = create(context, rows(("a", 1, "old"), ("b", 1, "old")))
+    later = context_of(new_table(str(tmp_path / "other")), "200", base_path=context.base_path)
+    news = rows(("c", 1, "new"), ("b", 2, "new"), ("a", 2, ""))
+    found = read(later, merge_base_file(later, scope(7), base_of(old), Changes(news, np.array([False, False, True]))))
+    assert own(found) == [("b", 2, "new"), ("c", 1, "new")]
+    assert found.column("_hoodie_commit_time").to_pylist() == ["200", "200"]
+    assert found.column("_hoodie_commit_seqno").to_pylist() == ["200_7_0", "200_7_1"]
+    assert found.column("_hoodie_partition_path").to_pylist() == ["a", "a"]
+
+
 def test_a_merge_by_event_time_keeps_newer_rows(tmp_path: Path) -> None:
     table = new_table(str(tmp_path / "t"))
     context = context_of(table, "100", EVENT_TIME)
@@ -151,8 +162,10 @@ def test_a_merge_by_event_time_keeps_newer_rows(tmp_path: Path) -> None:
 def test_concatenation_does_not_look_at_keys(context: WriteContext, tmp_path: Path) -> None:
     (old,) = create(context, rows(("a", 1, "old")))
     later = context_of(new_table(str(tmp_path / "other")), "200", base_path=context.base_path)
-    stat = concatenate_base_file(later, scope(), base_of(old), stamp(rows(("a", 1, "new")), later, scope(), "a", ""))
-    assert own(read(later, stat)) == [("a", 1, "old"), ("a", 1, "new")]
+    stat = concatenate_base_file(later, scope(), base_of(old), rows(("a", 1, "new")))
+    found = read(later, stat)
+    assert own(found) == [("a", 1, "old"), ("a", 1, "new")]
+    assert found.column("_hoodie_commit_time").to_pylist() == ["100", "200"]
     assert (stat.num_inserts, stat.num_update_writes) == (1, 0)
 
 

@@ -76,7 +76,7 @@ def test_the_documented_function_over_a_base_file(documented: str) -> None:
     merge = BaseMerge(Changes(stamped, payload.is_delete(stamped)), payload, "ts")
     merged = merge.merge(pa.Table.from_pylist(stored, schema=STORED).to_batches()[0])
     assert (merged.updated, merged.deleted) == (1, 2)
-    rows = merged.rows.to_pylist() + merge.unseen().to_pylist()
+    rows = merged.rows.to_pylist() + [row for some in merge.unseen() for row in some.to_pylist()]
     assert [(row[RECORD_KEY], row["count"], row[COMMIT_TIME]) for row in rows] == [
         ("a", 11, "2"),
         ("d", 4, "1"),

@@ -99,7 +99,7 @@ def test_incoming_against_a_base_file(name: str, stored: list[Record], incoming:
     stamped = [{**one, COMMIT_TIME: "2", PARTITION_PATH: "p"} for one in changes.rows.to_pylist()]
     merge = BaseMerge(Changes(table(stamped, STORED), changes.deleted), payload, "ts")
     merged = [merge.merge(batch) for batch in table(base, STORED).to_batches(max_chunksize=3)]
-    found = [row for one in merged for row in one.rows.to_pylist()] + merge.unseen().to_pylist()
+    found = [row for some in [*(one.rows for one in merged), *merge.unseen()] for row in some.to_pylist()]
     assert plain(found) == plain(told.values())
     assert {row[RECORD_KEY]: row[COMMIT_TIME] for row in found} == {key: times[key] for key in told}
 
@@ -134,7 +134,7 @@ def test_log_against_log_and_base(name: str, blocks: list[list[tuple[Record, str
     base = [{**one, COMMIT_TIME: "0", PARTITION_PATH: "p"} for one in stored]
     merge = BaseMerge(changes, payload, "ts", event_time_deletes=False)
     merged = [merge.merge(batch) for batch in table(base, STORED).to_batches()]
-    found = [row for one in merged for row in one.rows.to_pylist()] + merge.unseen().to_pylist()
+    found = [row for some in [*(one.rows for one in merged), *merge.unseen()] for row in some.to_pylist()]
     expected = {one[RECORD_KEY]: one for one in stored}
     for key, record in ordered.items():
         before = expected.pop(key, None)

@@ -80,7 +80,7 @@ def test_merge_is_a_dict_update(
     found = [record for one in merged for record in records_of(one.rows)]
     in_base = [record[0] for record in base]
     assert [record[0] for record in found] == [key for key in in_base if key in expected]  # the order of the base file
-    found += records_of(merge.unseen())
+    found += [record for some in merge.unseen() for record in records_of(some)]
     assert sorted(map(str, found)) == sorted(map(str, expected.values()))
     assert (sum(one.updated for one in merged), sum(one.deleted for one in merged)) == (updated, deleted)
 
