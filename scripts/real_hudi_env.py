@@ -59,7 +59,7 @@ def prepare(target: Path) -> HudiEnvironment:
     if found is not None:
         return found
     java()
-    with _exclusive(target):
+    with exclusive(target):
         found = _recorded(target)
         if found is not None:
             return found
@@ -105,7 +105,7 @@ def _recorded(target: Path) -> HudiEnvironment | None:
 
 
 @contextmanager
-def _exclusive(target: Path) -> Iterator[None]:
+def exclusive(target: Path) -> Iterator[None]:
     """One maker at a time; the others wait, then find it made."""
     target.mkdir(parents=True, exist_ok=True)
     with open(target / ".lock", "w") as lock:
@@ -131,7 +131,7 @@ def _spark_home(target: Path, python: Path) -> Path:
     _say("PySpark 3.5 (318 MB when it is not in pip's cache)")
     # pip builds PySpark from its source archive, and the isolated build does not see --constraint
     pinned_build = {"PIP_CONSTRAINT": str(CONSTRAINTS), "PIP_BUILD_CONSTRAINT": str(CONSTRAINTS)}
-    _run(
+    run_logged(
         [
             str(python),
             "-m",
@@ -160,7 +160,7 @@ def _jars(target: Path, spark_home: Path) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory() as scratch:
         nothing = Path(scratch) / "nothing.py"
         nothing.write_text("")
-        _run(
+        run_logged(
             [
                 str(spark_home / "bin" / "spark-submit"),
                 "--master",
@@ -182,7 +182,7 @@ def _jars(target: Path, spark_home: Path) -> tuple[str, ...]:
     return jars
 
 
-def _run(command: list[str], log: Path, variables: dict[str, str]) -> None:
+def run_logged(command: list[str], log: Path, variables: dict[str, str]) -> None:
     with open(log, "w") as output:
         code = subprocess.run(
             command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **variables}, check=False

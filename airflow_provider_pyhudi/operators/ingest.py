@@ -30,6 +30,12 @@ class HudiIngestOperator(HudiJobOperator):
         "source_options",
         "source_schema",
         "source_reader",
+        "source_limit",
+        "checkpoint",
+        "ignore_checkpoint",
+        "available_now",
+        "continuous",
+        "min_sync_interval_seconds",
         "transformer_sql",
         "transformer_sql_file",
         "transformer",
@@ -53,6 +59,12 @@ class HudiIngestOperator(HudiJobOperator):
         source_options: Mapping[str, Any] | None = None,
         source_schema: str | None = None,
         source_reader: str | None = None,
+        source_limit: int | str | None = None,
+        checkpoint: str | None = None,
+        ignore_checkpoint: str | None = None,
+        available_now: bool | str = False,
+        continuous: bool | str = False,
+        min_sync_interval_seconds: int | str | None = None,
         transformer_sql: str | None = None,
         transformer_sql_file: str | None = None,
         transformer: str | Sequence[str] = (),
@@ -74,6 +86,12 @@ class HudiIngestOperator(HudiJobOperator):
         self.source_options = source_options
         self.source_schema = source_schema
         self.source_reader = source_reader
+        self.source_limit = source_limit
+        self.checkpoint = checkpoint
+        self.ignore_checkpoint = ignore_checkpoint
+        self.available_now = available_now
+        self.continuous = continuous
+        self.min_sync_interval_seconds = min_sync_interval_seconds
         self.transformer_sql = transformer_sql
         self.transformer_sql_file = transformer_sql_file
         self.transformer = transformer

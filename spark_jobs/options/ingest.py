@@ -6,6 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
+from spark_jobs.options.checkpoint_fields import (
+    AvailableNow,
+    Checkpoint,
+    Continuous,
+    IgnoreCheckpoint,
+    MinSyncInterval,
+    SourceLimit,
+)
 from spark_jobs.options.choices import Operation, SourceReader
 from spark_jobs.options.flags import Kind, Pairs, flag
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
@@ -43,6 +51,12 @@ class IngestOptions(JobOptions):
             help="auto: the tasks read Parquet files themselves where they see what Spark would; spark: never.",
         ),
     ] = SourceReader.AUTO
+    source_limit: SourceLimit = None
+    checkpoint: Checkpoint = None
+    ignore_checkpoint: IgnoreCheckpoint = None
+    available_now: AvailableNow = False
+    continuous: Continuous = False
+    min_sync_interval_seconds: MinSyncInterval = None
     transformer_sql: TransformerSql = None
     transformer_sql_file: TransformerSqlFile = None
     transformer: Transformers = ()

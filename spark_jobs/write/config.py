@@ -20,6 +20,7 @@ from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload, payload_for_write
 from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
@@ -34,7 +35,9 @@ REPLACES = (Operation.INSERT_OVERWRITE, Operation.INSERT_OVERWRITE_TABLE, Operat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteConfig:
-    """The facts of a write that do not depend on its rows; ``name`` of the table."""
+    """The facts of a write that do not depend on its rows: ``name`` is the table's, ``checkpoint`` what the commit says
+    of its source, if one goes with that.
+    """
 
     options: IngestOptions
     properties: Mapping[str, str]
@@ -46,6 +49,7 @@ class WriteConfig:
     precombine_field: str
     payload_class: str
     sizes: SizeSettings
+    checkpoint: CheckpointMove | None = None
 
     @property
     def virtual_keys(self) -> KeySpec | None:

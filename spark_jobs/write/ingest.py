@@ -12,6 +12,7 @@ from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.config.operation_keys import PARTITIONS_TO_DELETE
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
@@ -48,6 +49,7 @@ from spark_jobs.write.publish import Written, publish
 from spark_jobs.write.ready_rows import ReadyRows, ready_rows, told_in_full
 from spark_jobs.write.schema_fit import SchemaFit
 from spark_jobs.write.source import files_for_tasks, keyed_source, lenient_settings, read_source, source_size
+from spark_jobs.write.sources.run import is_checkpointed, run_checkpointed
 from spark_jobs.write.upsert import UpsertJob
 from spark_jobs.write.workload import SOURCE_READER
 
@@ -61,6 +63,8 @@ def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | Non
     resolved = options.effective()
     if resolved.op is Operation.DELETE_PARTITION and not resolved.source:
         return write_frame(spark, None, options, shown)
+    if is_checkpointed(resolved):
+        return run_checkpointed(spark, resolved, shown, write_frame)
     for line in lenient_settings(spark, resolved):
         shown.note(f"warning: with {line} files that Spark can't read are left out")
     source = read_source(spark, resolved)
@@ -74,18 +78,21 @@ def write_frame(
     options: IngestOptions,
     progress: Progress,
     files: ParquetSource | str | None = None,
+    *,
+    checkpoint: CheckpointMove | None = None,
 ) -> JobResult:
     """Write the rows of a DataFrame by the options of an ingest.
 
     :param source: with a mark at rows that could not be read, where there may be such; None for a delete_partition
         whose options name the partitions.
     :param files: those that ``source`` consists of where tasks may read them themselves, or why they may not.
+    :param checkpoint: how far the source is read with these rows; stands in the same commit.
     :raises BadRecordError: rows don't fit and there is no error table; tells how many, and the first.
     """
     for line in unknown_key_warnings(dict(options.hoodie_properties())):
         progress.note(f"warning: {line}")
     table = open_if_there(options.base_path)
-    config = resolve(options, table)
+    config = replace(resolve(options, table), checkpoint=checkpoint)
     with ready_rows(source, config, table, progress) as ready:
         try:
             return _write_ready(spark, ready, config, table, progress, files)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spark_jobs.core.config.table_keys import POPULATE_META_FIELDS
 from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.keygen.spec import persisted_settings
@@ -33,5 +35,5 @@ def create_table(config: WriteConfig) -> tuple[HudiTable, WriteConfig, bool]:
         )
     except AlreadyExistsError:
         table = HudiTable.open(config.options.base_path, lists_storage=True)
-        return table, resolve(config.options, table), False
+        return table, replace(resolve(config.options, table), checkpoint=config.checkpoint), False
     return made, config, True

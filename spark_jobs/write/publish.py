@@ -44,12 +44,14 @@ def publish(
 ) -> JobResult:
     """Complete the instant.
 
-    :raises WriteConflictError: another writer changed the same file groups, began the same bucket, or changed a
-        replaced partition or the schema.
+    :raises WriteConflictError: another writer changed the same file groups, began the same bucket, changed a replaced
+        partition or the schema, or read the same source.
     """
     extra, internal = rows.schema_metadata(transaction.time)
     if config.options.idempotency_key:
         extra[IDEMPOTENCY_KEY] = config.options.idempotency_key
+    if config.checkpoint is not None:
+        extra |= config.checkpoint.metadata()
     metadata = CommitMetadata(
         write_stats=tuple(written.stats),
         operation_type=OperationType(config.operation.value.upper()),
@@ -59,6 +61,8 @@ def publish(
     known = table.known_avro_schema()
 
     def check(timeline: ActiveTimeline) -> None:
+        if config.checkpoint is not None:
+            config.checkpoint.refuse_others(timeline, table.clock, config.name)
         _refuse_other_schema(table, timeline, known)
         if written.replaced:
             refuse_other_writers(timeline, table.timeline, written.replaced, table.clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -22,6 +23,14 @@ def has_java() -> bool:
     return shutil.which("java", path=str(Path(home) / "bin") if home else None) is not None
 
 
+def kafka_connector() -> list[str]:
+    """Jars of Spark's Kafka connector, where ``scripts/kafka_env.py`` fetched them: a session gets none later."""
+    folder = os.environ.get("PYHUDI_KAFKA_ENV") or Path(__file__).parents[2] / ".cache" / "kafka"
+    record = Path(folder) / "jars.json"
+    found: list[str] = json.loads(record.read_text())["connector"] if record.is_file() else []
+    return [jar for jar in found if Path(jar).exists()]
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session with two task slots, its workers this Python."""
@@ -39,6 +48,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.extraJavaOptions", JVM_OPTIONS)
+        .config("spark.jars", ",".join(kafka_connector()))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")

@@ -16,6 +16,7 @@ from spark_jobs.core.config import (
     payload_keys,
     schema_keys,
     service_keys,
+    source_keys,
     strategy_keys,
     table_keys,
     transform_keys,
@@ -37,6 +38,7 @@ KEY_MODULES = (
     schema_keys,
     history_keys,
     bootstrap_keys,
+    source_keys,
     transform_keys,
 )
 """The modules that declare keys, those of the table first."""

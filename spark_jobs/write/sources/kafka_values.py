@@ -1,0 +1,179 @@
+"""From the messages of a topic to rows (Hudi: JsonKafkaSource, AvroKafkaSource)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import reduce
+from typing import Any, TypeVar
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType
+
+from spark_jobs.core.config.source_keys import KAFKA_APPEND_OFFSETS
+from spark_jobs.core.config.transform_keys import SOURCE_SCHEMA_FILE
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.schema.avro import arrow_schema_of
+from spark_jobs.core.storage import locate
+from spark_jobs.core.table import HudiTable
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.source_packages import packages_for
+from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem
+from spark_jobs.write.source_schema import declared_schema
+
+E = TypeVar("E", bound=StrEnum)
+
+PREFIX = "value."
+_CORRUPT = "_pyhudi_corrupt"
+_PLACES = {
+    "_hoodie_kafka_source_offset": "offset",
+    "_hoodie_kafka_source_partition": "partition",
+    "_hoodie_kafka_source_timestamp": "unix_millis(timestamp)",
+    "_hoodie_kafka_source_key": "cast(key as string)",
+}
+"""Column that Hudi adds -> what of the message it holds."""
+
+
+class ValueFormat(StrEnum):
+    """What the value of a message is; of ``string`` the rows are the messages themselves."""
+
+    JSON = "json"
+    AVRO = "avro"
+    STRING = "string"
+
+
+class Tombstones(StrEnum):
+    """What becomes of messages without a value, which Kafka takes for deletions."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageValues:
+    """How messages become rows.
+
+    ``schema`` is that of the values, ``avro`` the same as JSON text, needed for Avro alone; ``options`` are those of
+    Spark's ``from_json`` and ``from_avro``. With ``with_place`` the rows say where they came from, in Hudi's columns.
+    """
+
+    format: ValueFormat
+    tombstones: Tombstones
+    schema: StructType
+    avro: str
+    options: Mapping[str, str]
+    with_place: bool
+
+    @staticmethod
+    def of(options: IngestOptions, table: HudiTable | None) -> MessageValues:
+        """
+        :param options: effective ones; of the source's, ``value.format`` (json), ``value.tombstones`` (fail), and other
+            ``value.*`` for Spark.
+        :raises ConfigError: an unknown format, or no schema.
+        """
+        source_options = dict(options.source_options)
+        given = {key.removeprefix(PREFIX): text for key, text in source_options.items() if key.startswith(PREFIX)}
+        form = _one_of(ValueFormat, "format", given.pop("format", ValueFormat.JSON.value))
+        tombstones = _one_of(Tombstones, "tombstones", given.pop("tombstones", Tombstones.FAIL.value))
+        schema, avro = StructType(), ""
+        if form is not ValueFormat.STRING:
+            declared = declared_schema(options)
+            known = None if declared is not None or table is None else table.known_avro_schema()
+            if known is not None:
+                declared = from_arrow_schema(arrow_schema_of(known), prefer_timestamp_ntz=True)
+            if declared is None:
+                raise ConfigError(
+                    "the values of a topic need a schema, and the table has none yet",
+                    todo=f"give --hoodie-conf {SOURCE_SCHEMA_FILE.name}=FILE with an Avro schema, or --source-schema",
+                    key=SOURCE_SCHEMA_FILE.name,
+                )
+            schema = declared
+            avro = _avro_text(options, known) if form is ValueFormat.AVRO else ""
+        return MessageValues(
+            format=form,
+            tombstones=tombstones,
+            schema=StructType([StructField(field.name, field.dataType, True) for field in schema.fields]),
+            avro=avro,
+            options=given,
+            with_place=KAFKA_APPEND_OFFSETS.of(options.hoodie_properties()),
+        )
+
+    def rows(self, messages: DataFrame) -> DataFrame | CheckedRows:
+        """The rows of messages as Spark's Kafka source gives them; those that can't be read carry their problem."""
+        places = [F.expr(what).alias(name) for name, what in _PLACES.items()] if self.with_place else []
+        if self.format is ValueFormat.STRING:
+            texts = [F.col(name).cast("string").alias(name) for name in ("key", "value")]
+            return messages.select(*texts, "topic", "partition", "offset", "timestamp", *places)
+        if self.tombstones is Tombstones.SKIP:
+            messages = messages.where(F.col("value").isNotNull())
+        parsed = messages.select("*", self._parsed().alias("_pyhudi_value"))
+        fields = [F.col(f"_pyhudi_value.`{name}`").alias(name) for name in self.schema.names]
+        return CheckedRows(rows=parsed.select(*fields, *places, self._problem().alias(PROBLEM)))
+
+    def _parsed(self) -> Column:
+        if self.format is ValueFormat.JSON:
+            schema = StructType([*self.schema.fields]).add(_CORRUPT, StringType())
+            options = {**self.options, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+            return F.from_json(F.col("value").cast("string"), schema, options)
+        try:
+            from pyspark.sql.avro.functions import from_avro
+
+            return from_avro(F.col("value"), self.avro, {**self.options, "mode": "PERMISSIVE"})
+        except (PySparkException, TypeError) as error:
+            raise ConfigError(
+                "Avro values are not known to this Spark",
+                todo=f"run spark-submit with --packages {','.join(packages_for('kafka', {'value.format': 'avro'}))}",
+            ) from error
+
+    def _problem(self) -> Column:
+        """Null for a good message."""
+        value = F.col("_pyhudi_value")
+        if self.format is ValueFormat.JSON:
+            text = F.col("value").cast("string")
+            unread = value.isNull() | value[_CORRUPT].isNotNull() | ~F.is_valid_utf8(text)
+            shown = F.when(F.is_valid_utf8(text), text).otherwise(F.hex(F.col("value")))
+        else:
+            # Spark makes a record of nulls of bytes that are none
+            nothing = [value[name].isNull() for name in self.schema.names]
+            unread = reduce(lambda left, right: left & right, nothing, F.lit(True))
+            shown = F.hex(F.col("value"))
+        place = F.concat(
+            *(F.lit("topic "), F.col("topic"), F.lit(", partition "), F.col("partition").cast("string")),
+            *(F.lit(", offset "), F.col("offset").cast("string")),
+        )
+        what = F.when(F.col("value").isNull(), F.lit(" has no value (a tombstone)")).otherwise(
+            F.lit(f" is no {self.format.value.upper()} of the schema")
+        )
+        message = F.concat(F.lit("the message at "), place, what, F.lit(": correct it, or give --error-table."))
+        found = problem(ErrorReason.CORRUPT_RECORD, None, message, shown, place)
+        return F.when(F.col("value").isNull() | unread, found)
+
+
+def _one_of(kind: type[E], name: str, text: str) -> E:
+    for member in kind:
+        if member.value == text.strip().lower():
+            return member
+    shown = ", ".join(member.value for member in kind)
+    raise ConfigError(f"--source-option {PREFIX}{name}={text} is not valid", todo=f"give one of {shown}")
+
+
+def _avro_text(options: IngestOptions, known: Mapping[str, Any] | None) -> str:
+    """The schema by which values are decoded: the file's, or the table's.
+
+    :raises ConfigError: the options have Spark's DDL, which does not say how Avro writes a value.
+    """
+    if known is not None:
+        return json.dumps(known)
+    if options.source_schema:
+        raise ConfigError(
+            "--source-schema is not enough for values in Avro",
+            todo=f"give --hoodie-conf {SOURCE_SCHEMA_FILE.name}=FILE with the Avro schema that they were written by",
+            key=SOURCE_SCHEMA_FILE.name,
+        )
+    storage, path = locate(SOURCE_SCHEMA_FILE.of(options.hoodie_properties()))
+    return storage.read(path).decode()

@@ -1,0 +1,196 @@
+"""One batch of a source, or one after the other, each from where the table's last commit says (Hudi: StreamSync)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.timeline.checkpoint import CheckpointMove, CheckpointOrders, StoredCheckpoint, stored_checkpoint
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.choices import Operation
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.write.config import open_if_there
+from spark_jobs.write.sources.hudi import HudiSource
+from spark_jobs.write.sources.kafka import KafkaSource
+from spark_jobs.write.sources.protocol import CheckpointedSource, SourceRows, WriteBatch
+from spark_jobs.write.sources.stopping import Stopping
+from spark_jobs.write.sources.totals import Totals
+
+KAFKA, HUDI = "kafka", "hudi"
+_STREAMED = (Operation.UPSERT, Operation.INSERT, Operation.BULK_INSERT, Operation.DELETE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a table stands in its source: what its commits say, and what that means with the options."""
+
+    stored: StoredCheckpoint | None
+    checkpoint: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What all batches of a run share; ``options`` are effective ones."""
+
+    spark: SparkSession
+    options: IngestOptions
+    progress: Progress
+    write: WriteBatch
+    clock: Clock = SYSTEM_CLOCK
+
+    @property
+    def orders(self) -> CheckpointOrders:
+        return CheckpointOrders(reset=self.options.checkpoint, ignore=self.options.ignore_checkpoint)
+
+    def position(self) -> Position:
+        """As the table stands now."""
+        table = open_if_there(self.options.base_path)
+        stored = stored_checkpoint(table.timeline, table.clock) if table is not None else None
+        name = table.config.name if table is not None else self.options.table_name or ""
+        return Position(stored=stored, checkpoint=self.orders.resume(stored, name))
+
+    def position_after(self, after: str) -> Position:
+        """Where this run's own commit left the table: not asked of the table, so that another one's is noticed."""
+        move = CheckpointMove(before=None, after=after, orders=self.orders)
+        return Position(stored=move.left, checkpoint=after)
+
+    def commit(self, spark: SparkSession, rows: SourceRows, position: Position, after: str) -> JobResult:
+        """Write rows, the checkpoint behind them in the same commit.
+
+        Of a run in several batches each has a name of its own, so that the next one is not taken for it.
+        """
+        key = self.options.idempotency_key
+        named = replace(self.options, idempotency_key=f"{key}/{after}") if key and self.is_long else self.options
+        move = CheckpointMove(before=position.stored, after=after, orders=self.orders)
+        return with_checkpoint(self.write(spark, rows, named, self.progress, checkpoint=move), position, after)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it may have several batches."""
+        return self.options.available_now or self.options.continuous
+
+    def nothing(self, source: CheckpointedSource, position: Position, told: str) -> JobResult:
+        """The result of a batch that neither has rows nor moves the checkpoint."""
+        return JobResult(
+            action="ingest",
+            state=JobState.NOTHING_TO_DO,
+            base_path=self.options.base_path,
+            table=self.options.table_name,
+            reason=f"{source.name} has nothing new: {told}",
+            extra={"checkpoint": position.checkpoint},
+        )
+
+
+def is_checkpointed(options: IngestOptions) -> bool:
+    """Whether the source is one that a checkpoint goes with.
+
+    :raises ConfigError: options that only such a source has stand beside another one.
+    """
+    if (options.source_format or "").lower() in (KAFKA, HUDI):
+        return True
+    given = {
+        "--checkpoint": options.checkpoint,
+        "--ignore-checkpoint": options.ignore_checkpoint,
+        "--source-limit": options.source_limit,
+        "--available-now": options.available_now,
+        "--continuous": options.continuous,
+    }
+    for name, value in given.items():
+        if value:
+            raise ConfigError(
+                f"{name} says nothing for --source-format {options.source_format or 'parquet'}",
+                todo="it is for the formats kafka and hudi, with which a checkpoint goes",
+            )
+    return False
+
+
+def source_of(options: IngestOptions) -> KafkaSource | HudiSource:
+    """
+    :param options: effective ones.
+    :raises ConfigError: one of the source's options is missing or not valid.
+    """
+    table = open_if_there(options.base_path)
+    if (options.source_format or "").lower() == KAFKA:
+        return KafkaSource.of(options, table)
+    return HudiSource.of(options)
+
+
+def run_checkpointed(
+    spark: SparkSession,
+    options: IngestOptions,
+    progress: Progress,
+    write: WriteBatch,
+    stopping: Stopping | None = None,
+) -> JobResult:
+    """Read a source from the table's checkpoint on: one batch, or with ``available_now`` or ``continuous`` several.
+
+    :param options: effective ones.
+    :param stopping: another thread's way to end a continuous run; signals are one too.
+    """
+    run = Run(spark=spark, options=options, progress=progress, write=write)
+    if run.is_long:
+        _refuse_long(options)
+    source = source_of(options)
+    if not run.is_long:
+        return _one_batch(run, source)[0]
+    wish = stopping or Stopping()
+    with wish.listening(spark):
+        if isinstance(source, KafkaSource):
+            from spark_jobs.write.sources.stream import run_stream
+
+            return run_stream(run, source, wish)
+        return _batches(run, source, wish)
+
+
+def _refuse_long(options: IngestOptions) -> None:
+    """
+    :raises ConfigError: what can't be done batch after batch.
+    """
+    if options.available_now and options.continuous:
+        raise ConfigError("--available-now ends and --continuous does not", todo="give one of them")
+    asked = "--continuous" if options.continuous else "--available-now"
+    if options.dry_run or options.explain:
+        raise ConfigError(f"a dry run shows one batch, {asked} asks for many", todo=f"leave {asked} out")
+    if options.op is not None and options.op not in _STREAMED:
+        raise ConfigError(
+            f"--op {options.op.value} replaces with each batch what the one before wrote",
+            todo=f"leave {asked} out, or use " + ", ".join(one.value for one in _STREAMED),
+        )
+
+
+def _one_batch(run: Run, source: CheckpointedSource) -> tuple[JobResult, bool]:
+    """The result of the next batch, and whether the source has more now."""
+    position = run.position()
+    with run.progress.phase("source"):
+        batch = source.next_batch(run.spark, position.checkpoint)
+    run.progress.note(f"{source.name}: {batch.told}")
+    if batch.checkpoint == position.checkpoint:
+        return run.nothing(source, position, batch.told), not batch.is_last
+    return run.commit(run.spark, batch.rows, position, batch.checkpoint), not batch.is_last
+
+
+def _batches(run: Run, source: CheckpointedSource, stopping: Stopping) -> JobResult:
+    """One batch after the other, without Structured Streaming: for sources that Spark has no stream of."""
+    totals = Totals()
+    while not stopping:
+        began = run.clock.monotonic()
+        result, has_more = _one_batch(run, source)
+        totals.add(result)
+        if run.options.available_now and not has_more:
+            break
+        if run.options.continuous:
+            least = max(run.options.min_sync_interval_seconds or 0, 0 if has_more else 1)
+            stopping.wait(max(0.0, least - (run.clock.monotonic() - began)))
+    if stopping:
+        run.progress.note(totals.stopped(source.name, stopping.by))
+    return totals.result or run.nothing(source, run.position(), "stopped before the first batch")
+
+
+def with_checkpoint(result: JobResult, position: Position, after: str) -> JobResult:
+    """The result with the way that the checkpoint went."""
+    said = {"checkpoint": after, "previous_checkpoint": position.checkpoint}
+    return replace(result, extra={**result.extra, **said})
