@@ -20,8 +20,8 @@ def ensure_partition_metafile(storage: Storage, base_path: str, partition: str, 
 
     :raises BadRecordError: the partition lies in another one, or around one.
     """
-    path = f"{base_path}/{join(partition, PARTITION_METAFILE)}"
-    if storage.stat(path) is not None:
+    path, *others = (f"{base_path}/{join(partition, name)}" for name in METAFILES)
+    if storage.stat(path) is not None or any(storage.stat(one) is not None for one in others):
         return
     _refuse_nested(storage, base_path, partition)
     depth = len(partition.split("/")) if partition else 0

@@ -29,6 +29,18 @@ def test_partitions_beside_each_other(tmp_path: Path) -> None:
     assert list_partitions(STORAGE, str(tmp_path)) == ["a/b", "a/c", "d"]
 
 
+@pytest.mark.parametrize("form", ["parquet", "orc"])
+def test_a_metafile_of_another_form_makes_a_partition_too(tmp_path: Path, form: str) -> None:
+    """By ``hoodie.partition.metafile.use.base.format``; what it holds, nobody asks."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / f".hoodie_partition_metadata.{form}").touch()
+    make(tmp_path, "a", "b")
+    assert list_partitions(STORAGE, str(tmp_path)) == ["a", "b"]
+    assert [one.name for one in (tmp_path / "a").iterdir()] == [f".hoodie_partition_metadata.{form}"]
+    with pytest.raises(BadRecordError, match="'a/c' lies inside partition 'a'"):
+        make(tmp_path, "a/c")
+
+
 @pytest.mark.parametrize(
     ("there", "new", "message"),
     [
