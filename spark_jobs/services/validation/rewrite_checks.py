@@ -10,6 +10,7 @@ from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import FILE_NAME
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey
 from spark_jobs.engine.progress import Progress
@@ -23,7 +24,8 @@ _TODO = "restore the table to before it, and run it again; with Hudi's own servi
 def check_rewrites(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
     """Rows of the touched file groups right before and right after each service, as queries at these moments see them.
 
-    A service is passed over whose inputs were cleaned. Rows are compared as multisets by their hashes, but for
+    A service is passed over whose inputs were cleaned, and a clustering of which some output was: a savepoint may keep
+    its inputs for longer. Rows are compared as multisets by their hashes, but for
     ``_hoodie_file_name``; nothing of them is kept.
     """
     done = [
@@ -33,7 +35,7 @@ def check_rewrites(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
     ]
     with progress.phase("rewrites", len(done)) as phase:
         for instant, metadata in done:
-            if evidence.view is not None and _has_inputs(evidence, instant, metadata):
+            if evidence.view is not None and _is_whole(evidence, instant, metadata):
                 yield from _check(evidence, instant, metadata)
             phase.advance()
 
@@ -47,8 +49,14 @@ def _action(instant: Instant, metadata: CommitMetadata) -> Action | None:
     return None
 
 
-def _has_inputs(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> bool:
-    """Whether all that the plan names is still on storage; without its plan nobody knows."""
+def _is_whole(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> bool:
+    """Whether all that the plan names is still on storage, and of a clustering all that it wrote; without its plan
+    nobody knows.
+    """
+    if instant.action is Action.REPLACE_COMMIT:
+        written = written_paths(metadata.write_stats)
+        if not all(path in evidence.on_storage for path in written):
+            return False
     requested = Instant(instant.timestamp, _action(instant, metadata) or instant.action, State.REQUESTED)
     try:
         raw = evidence.timeline.plan(requested, evidence.table.clock)

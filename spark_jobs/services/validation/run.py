@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.errors import UnsupportedTableError
+from spark_jobs.core.errors import StorageError, UnsupportedTableError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
@@ -24,6 +24,7 @@ from spark_jobs.services.validation.timeline_checks import check_archive, check_
 
 OVERDUE_HOURS = 24
 _LEFTOVERS = 7
+_ATTEMPTS = 4
 _ROWS = 1
 
 
@@ -60,7 +61,22 @@ def validate(
 
 
 def inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress) -> Validation:
-    """The same of a table that was opened just now, with its storage listed."""
+    """The same of a table that was opened just now, with its storage listed.
+
+    Where an archival or a rollback takes a file of the timeline away before it was read, all is looked at once more.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            return _inspect(table, deep, overdue_hours, progress)
+        except StorageError as failure:
+            path = failure.details.get("path")
+            if not isinstance(path, str) or table.storage.stat(path) is not None:
+                raise
+            table = table.refreshed()
+    return _inspect(table, deep, overdue_hours, progress)
+
+
+def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress) -> Validation:
     evidence = Evidence(table, reads_archive=deep)
     found: list[Finding] = []
     for name, check in _quick(evidence, overdue_hours):

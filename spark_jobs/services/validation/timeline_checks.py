@@ -30,6 +30,9 @@ def check_instants(evidence: Evidence) -> Iterator[Finding]:
     yield from _doubled(evidence, states)
     is_kept = LAYOUT_VERSION.of(evidence.table.config.properties) >= 1  # before it, one file went from state to state
     for instant in evidence.timeline.instants:
+        stored = states.get(instant.timestamp, {}).get(instant.comparable_action)
+        if stored is None:
+            continue  # archived or undone since the timeline was loaded
         if not _is_moment(instant.timestamp):
             yield error(
                 3,
@@ -38,7 +41,7 @@ def check_instants(evidence: Evidence) -> Iterator[Finding]:
                 "rename its files to a time that is, in all places that name it, or roll it back with Hudi",
             )
         if is_kept:
-            yield from _states(evidence, instant, states[instant.timestamp][instant.comparable_action])
+            yield from _states(evidence, instant, stored)
         yield from _payload(evidence, instant)
     evidence.commits  # noqa: B018  (what of them is unreadable is a finding)
 
@@ -113,6 +116,8 @@ def _payload(evidence: Evidence, instant: Instant) -> Iterator[Finding]:
         elif instant.action is Action.REPLACE_COMMIT:
             replaced_by_plan(line, instant, clock)
     except HudiError as failure:
+        if evidence.table.storage.stat(line.path(instant)) is None:
+            return  # archived or undone since the timeline was loaded
         if instant.is_completed and instant.action is Action.CLEAN and not line.read(instant):
             what = "it is completed and empty: its cleaner died while it wrote what it had done"
             yield warning(3, evidence.instant_path(instant), what, "its plan tells the same, and is read instead")

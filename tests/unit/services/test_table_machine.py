@@ -351,10 +351,24 @@ def index_then_roll_back(machine: TableMachine) -> list[Callable[[], None]]:
     ]
 
 
+def saved_inputs(machine: TableMachine) -> list[Callable[[], None]]:
+    """Of a clustering of both partitions the inputs are saved, the output of one partition is replaced and cleaned."""
+    return [
+        lambda: machine.insert(4),
+        lambda: machine.save(),
+        lambda: machine.cluster("scheduleAndExecute", False),
+        lambda: machine.overwrite(0, 2),
+        lambda: machine.insert(1),
+        lambda: machine.insert(1),
+        lambda: machine.clean(1, False),
+    ]
+
+
 KEPT: dict[str, tuple[str, Steps]] = {
     "every rule of COW": (COW, every_rule),
     "every rule of MOR": (MOR, every_rule),
     "rollback of what an index was made of": (COW, index_then_roll_back),
+    "clustering whose inputs are saved": (COW, saved_inputs),
 }
 """Steps that are always taken: (type of the table, steps)."""
 
