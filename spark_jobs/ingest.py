@@ -31,7 +31,7 @@ def main(options: IngestOptions, progress: Progress) -> JobResult:
     from spark_jobs.engine.session import job_session
     from spark_jobs.write.ingest import ingest
 
-    packages = packages_for(options.source_format, options.source_options)
+    packages = packages_for(options.source_format)
     with job_session("ingest", debug=options.debug, packages=packages) as spark:
         return ingest(spark, options, progress)
 

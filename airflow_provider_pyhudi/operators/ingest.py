@@ -117,7 +117,5 @@ class HudiIngestOperator(HudiJobOperator):
         given, jars = self.packages, self.jars
         if given is None:
             given = (self.conf or {}).get("spark.jars.packages")
-        needed = (
-            packages_for(options.source_format, options.source_options) if isinstance(options, IngestOptions) else ()
-        )
+        needed = packages_for(options.source_format) if isinstance(options, IngestOptions) else ()
         return with_packages(given, needed, jars or (self.conf or {}).get("spark.jars"))

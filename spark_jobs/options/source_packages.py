@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from spark_jobs.options.flags import Pairs
-
 SCALA = "2.13"
 """Of every Spark 4."""
 _ARTIFACTS = {"avro": "spark-avro", "kafka": "spark-sql-kafka-0-10"}
@@ -22,17 +20,14 @@ def spark_version() -> str | None:
     return None
 
 
-def packages_for(source_format: str | None, source_options: Pairs = (), spark: str | None = None) -> tuple[str, ...]:
+def packages_for(source_format: str | None, spark: str | None = None) -> tuple[str, ...]:
     """Each ``group:artifact:version`` that a format needs.
 
     :param spark: Spark's version; that of the installed PySpark if not given.
     """
     release = spark or spark_version()
-    formats = [(source_format or "").lower()]
-    if formats == ["kafka"] and dict(source_options).get("value.format", "").lower() == "avro":
-        formats.append("avro")
-    artifacts = [_ARTIFACTS[one] for one in formats if one in _ARTIFACTS]
-    return tuple(f"org.apache.spark:{one}_{SCALA}:{release}" for one in artifacts) if release else ()
+    artifact = _ARTIFACTS.get((source_format or "").lower())
+    return (f"org.apache.spark:{artifact}_{SCALA}:{release}",) if artifact and release else ()
 
 
 def with_packages(given: str | None, needed: Sequence[str], jars: str | None = None) -> str | None:

@@ -28,7 +28,7 @@ AVRO, KAFKA = packages_for("avro")[0], packages_for("kafka")[0]
         ({"source_format": "avro"}, {"packages": ""}, ""),
         ({"source_format": "avro"}, {"conf": {"spark.jars.packages": "a:b:1"}}, f"a:b:1,{AVRO}"),
         ({"source_format": "avro"}, {"jars": "/jars/spark-avro_2.13-4.2.0.jar"}, None),
-        ({"source_format": "kafka", "source_options": {"value.format": "avro"}}, {}, f"{KAFKA},{AVRO}"),
+        ({"source_format": "kafka"}, {}, KAFKA),
     ],
 )
 def test_the_sources_packages_beside_the_tasks(

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import reduce
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from pyspark.errors import PySparkException
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -22,9 +22,9 @@ from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.ingest import IngestOptions
-from spark_jobs.options.source_packages import packages_for
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem
 from spark_jobs.write.source_schema import declared_schema
+from spark_jobs.write.sources.avro_values import decode_values
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -59,7 +59,7 @@ class MessageValues:
     """How messages become rows.
 
     ``schema`` is that of the values, ``avro`` the same as JSON text, needed for Avro alone; ``options`` are those of
-    Spark's ``from_json`` and ``from_avro``. With ``with_place`` the rows say where they came from, in Hudi's columns.
+    Spark's ``from_json``. With ``with_place`` the rows say where they came from, in Hudi's columns.
     """
 
     format: ValueFormat
@@ -120,28 +120,24 @@ class MessageValues:
             schema = StructType([*self.schema.fields]).add(_CORRUPT, StringType())
             options = {**self.options, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
             return F.from_json(F.col("value").cast("string"), schema, options)
-        try:
-            from pyspark.sql.avro.functions import from_avro
+        avro = json.loads(self.avro)
+        schema, mark = arrow_schema_of(avro), _CORRUPT
 
-            return from_avro(F.col("value"), self.avro, {**self.options, "mode": "PERMISSIVE"})
-        except (PySparkException, TypeError) as error:
-            raise ConfigError(
-                "Avro values are not known to this Spark",
-                todo=f"run spark-submit with --packages {','.join(packages_for('kafka', {'value.format': 'avro'}))}",
-            ) from error
+        def decode(values: pa.Array) -> pa.Array:
+            return decode_values(values, avro, schema, mark)
+
+        by_arrow: Any = arrow_udf
+        return cast(Column, by_arrow(decode, StructType([*self.schema.fields]).add(mark, StringType()))(F.col("value")))
 
     def _problem(self) -> Column:
         """Null for a good message."""
         value = F.col("_pyhudi_value")
+        shown = F.hex(F.col("value"))
+        unread = value.isNull() | value[_CORRUPT].isNotNull()
         if self.format is ValueFormat.JSON:
             text = F.col("value").cast("string")
-            unread = value.isNull() | value[_CORRUPT].isNotNull() | ~F.is_valid_utf8(text)
-            shown = F.when(F.is_valid_utf8(text), text).otherwise(F.hex(F.col("value")))
-        else:
-            # Spark makes a record of nulls of bytes that are none
-            nothing = [value[name].isNull() for name in self.schema.names]
-            unread = reduce(lambda left, right: left & right, nothing, F.lit(True))
-            shown = F.hex(F.col("value"))
+            unread = unread | ~F.is_valid_utf8(text)
+            shown = F.when(F.is_valid_utf8(text), text).otherwise(shown)
         place = F.concat(
             *(F.lit("topic "), F.col("topic"), F.lit(", partition "), F.col("partition").cast("string")),
             *(F.lit(", offset "), F.col("offset").cast("string")),

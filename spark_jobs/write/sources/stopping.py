@@ -39,7 +39,7 @@ class Stopping:
 
     @contextmanager
     def listening(self, spark: SparkSession) -> Iterator[None]:
-        """Take SIGTERM and SIGINT as a wish, here and in the JVM; a second one is obeyed at once.
+        """Take SIGTERM and SIGINT as a wish, here and in the JVM; a second one that comes here is obeyed at once.
 
         spark-submit's process is the JVM: a signal to it would end Spark under the batch in flight, and one to the
         process group (as Ctrl-C is) reaches both.
@@ -50,8 +50,11 @@ class Stopping:
                 return
             before = {number: signal.getsignal(number) for number in _SIGNALS.values()}
 
+            seen: list[int] = []  # the JVM may have told of the same signal already
+
             def note(number: int, frame: FrameType | None) -> None:
-                if self and callable(again := before[signal.Signals(number)]):
+                seen.append(number)
+                if len(seen) > 1 and callable(again := before[signal.Signals(number)]):
                     again(number, frame)
                 self.ask(signal.Signals(number).name)
 

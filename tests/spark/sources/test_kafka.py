@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
@@ -174,3 +177,27 @@ def test_wrong_options_are_refused(reading: Make, more: dict[str, Any], why: str
     with pytest.raises((ConfigError, StorageError), match=why):
         it.run(**more)
     assert not it.path.exists()
+
+
+def test_values_in_avro(reading: Make, tmp_path: Path) -> None:
+    """By a schema file, then by the table's schema; bytes that are no record are found."""
+    it = reading()
+    fields = [{"name": "id", "type": "long"}, {"name": "v", "type": ["null", "string"]}, {"name": "ts", "type": "long"}]
+    schema = {"type": "record", "name": "r", "fields": fields}
+    file = tmp_path / "schema.avsc"
+    file.write_text(json.dumps(schema))
+    conf = {"hoodie.deltastreamer.schemaprovider.source.schema.file": str(file)}
+    told = {"source_schema": None, "source_options": {"value.format": "avro"}}
+    it.topic.send([avro(schema, one) for one in messages(range(3))])
+    assert it.run(conf, **told).inserts == 3
+    assert it.rows() == {0: "x", 1: "x", 2: "x"}
+    it.topic.send([avro(schema, messages(range(3, 4))[0]) + b"more"])
+    with pytest.raises(BadRecordError) as refused:
+        it.run(conf, **told)
+    assert "offset 3 is no AVRO of the schema" in failure_of(refused.value).message
+
+
+def avro(schema: dict[str, Any], record: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), record)
+    return out.getvalue()
