@@ -20,6 +20,7 @@ from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_field
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import written_paths
@@ -177,7 +178,8 @@ def expected_rows(*batches: pa.Table) -> list[tuple[object, ...]]:
 def problems_of(path: Path) -> list[str]:
     """What a table must not have when nothing is under way (invariants 5, 7 and 12)."""
     table = HudiTable.open(str(path))
-    completed = {one.timestamp for one in table.timeline.completed_commits()}
+    archived = ArchivedTimeline.load(table.storage, table.timeline.archive_folder).states
+    completed = {one.timestamp for one in (*table.timeline.completed_commits(), *archived) if one.is_completed}
     found = [f"{one} is pending" for one in table.timeline.instants if not one.is_completed]
     for status in LocalStorage().walk(str(path)):
         relative = status.path[len(str(path)) + 1 :]

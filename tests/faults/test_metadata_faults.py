@@ -11,7 +11,7 @@ from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
 from tests.faults.test_storage_faults import FIRST, SECOND, Case, wrong_after_broken_calls
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
 COMPACT_AT_ONCE = {"hoodie.metadata.compact.max.delta.commits": "3"}
 

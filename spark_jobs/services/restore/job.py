@@ -70,6 +70,8 @@ def run_restore(options: RestoreOptions, progress: Progress) -> JobResult:
             now = str(plan.reason) if isinstance(plan, JobResult) else plan.facts
             refuse_other_plan(options.plan_hash, now, table.timeline)
         if isinstance(plan, JobResult):
+            if METADATA_ENABLED.of(properties) and _lost_metadata_table(table):
+                _rebuild_metadata_table(settings, table)
             return plan
         with_rows = options.verify is RestoreCheck.ROWS
         with progress.phase("look"):
@@ -129,6 +131,15 @@ def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress)
             pending = transition(table.timeline, pending, State.INFLIGHT, b"")
         execute_restore(settings, pending, plan, planned, progress)
         moment_of(table.refreshed(), goal, frozenset(), with_rows=False)  # says so where files of a savepoint are gone
+
+
+def _lost_metadata_table(table: HudiTable) -> bool:
+    """Whether the last thing that was done was a restore that broke off before it made the metadata table anew."""
+    restores = table.timeline.completed(Action.RESTORE)
+    last = table.timeline.last_completed()
+    if not restores or MetadataPartition.FILES.path in table.config.metadata_partitions:
+        return False
+    return last is None or last.timestamp < restores[-1].timestamp
 
 
 def _rebuild_metadata_table(settings: TransactionSettings, table: HudiTable) -> None:
