@@ -7,6 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 PYHUDI_ENV ?= .cache/env
 DIRECTORY ?= demo-data
+SECONDS ?= 300
 
 # Sets up a recipe's shell: the environment with one extra, and Java; both are quick when they are there already.
 define ENTER
@@ -20,7 +21,8 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit spark model provider interop faults bench wheel clean
+.PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services all-faults
+.PHONY: faults bench wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -68,7 +70,14 @@ model: ## Run random steps on every kind of table against a dict, new ones each 
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	export PYHUDI_MODEL_EXAMPLES=$${EXAMPLES:-10} PYHUDI_MODEL_STEPS=$${STEPS:-12}
-	exec python -m pytest -m spark tests/spark/write/test_model.py $(ARGS)
+	exec python -m pytest -m "spark or unit" tests/spark/write/test_model.py tests/unit/services/test_table_machine.py $(ARGS)
+
+together: ## Run a writer and all services on one table at once, COW then MOR, then let Hudi read it (SECONDS=300)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	python scripts/real_hudi_env.py >/dev/null
+	export PYHUDI_TOGETHER_SECONDS=$(SECONDS) PYHUDI_TOGETHER_SEED=$${SEED:-1}
+	exec python -m pytest -s -m faults tests/faults/test_together.py $(ARGS)
 
 provider: ## Run the tests that need an initialised Airflow
 	@$(call ENTER,dev)
@@ -79,6 +88,21 @@ interop: ## Run the tests beside real Hudi 0.15.0, in an environment of its own 
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	exec scripts/run_tests.sh interop
+
+fixtures-services: ## Run every table that Hudi made through each service, by us and by Hudi (half an hour)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	python scripts/real_hudi_env.py >/dev/null
+	export PYHUDI_ALL_FIXTURES=1
+	exec python -m pytest -m interop tests/interop/test_fixture_services.py $(ARGS)
+
+all-faults: ## Break every storage call of every service in every way, reads too (hours)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	export PYHUDI_ALL_FAULTS=1
+	exec python -m pytest -m faults tests/faults/test_storage_faults.py tests/faults/test_rewrite_faults.py \
+		tests/faults/test_history_faults.py tests/faults/test_bootstrap_faults.py tests/faults/test_indexing_faults.py \
+		tests/faults/test_metadata_faults.py $(ARGS)
 
 faults: ## Run the tests that kill processes and fail storage calls
 	@$(call ENTER,dev)
