@@ -21,8 +21,8 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services all-faults
-.PHONY: faults bench wheel clean
+.PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services all-faults \
+	faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -114,6 +114,17 @@ bench: ## Compare with real Hudi 0.15.0 on TPC-H lineitem (about half an hour)
 	$(WITH_JAVA)
 	python scripts/real_hudi_env.py >/dev/null
 	exec python benchmarks/lineitem.py $(ARGS)
+
+benches: ## List the benchmarks: each is a target, as bench-growth (ARGS=--help tells its options)
+	@for script in $$(grep -l __main__ benchmarks/*.py | grep -v our_server); do
+		name=$$(basename "$$script" .py)
+		printf 'make %-24s %s\n' "bench-$${name//_/-}" "$$(sed -n '1s/^"""//;1s/"""$$//;1p' "$$script")"
+	done
+
+bench-%:
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec python benchmarks/$(subst -,_,$*).py $(ARGS)
 
 wheel: ## Build the wheel into dist/
 	@$(call ENTER,dev)

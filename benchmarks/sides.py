@@ -94,7 +94,7 @@ def start_ours(log: Path, memory: str) -> LineClient:
 def data_files(table: Path) -> dict[Path, int]:
     """Base and log files of a table with their sizes."""
     found = {}
-    for directory in table.iterdir():
+    for directory in (table, *table.iterdir()):
         if directory.is_dir() and directory.name != ".hoodie":
             for file in directory.iterdir():
                 if file.suffix == ".parquet" or (".log." in file.name and not file.name.endswith(".crc")):
