@@ -29,6 +29,7 @@ from tests.faults.test_storage_faults import (
     FIRST,
     MOR,
     SECOND,
+    THIRD,
     Case,
     in_another_process,
     small_files,
@@ -57,9 +58,15 @@ class DiesAfter(LocalEngine):
 
 
 def log_compact(path: Path) -> None:
-    conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "1"}
+    conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
     options = CompactionOptions(base_path=str(path), hoodie_conf=conf, log_compaction=True)
     run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress("test"))
+
+
+def two_blocks(path: Path) -> None:
+    """In each slice; a log compaction leaves one, so that a second run has nothing to do."""
+    two_commits(path)
+    local.write(path, THIRD, "third")
 
 
 def half_done(path: Path, service: Callable[[LocalEngine], object]) -> None:
@@ -90,7 +97,7 @@ def take_back(path: Path) -> None:
 
 
 CASES = {
-    "log compaction": Case(table_type=MOR, prepare=two_commits, act=log_compact, expected=(FIRST, SECOND)),
+    "log compaction": Case(table_type=MOR, prepare=two_blocks, act=log_compact, expected=(FIRST, SECOND, THIRD)),
     "compaction that goes on": Case(
         table_type=MOR, prepare=half_compacted, act=local.compact, expected=(FIRST, SECOND)
     ),
