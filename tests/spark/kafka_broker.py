@@ -97,7 +97,7 @@ class Topic:
             before = jvm.java.util.HashMap()
             for partition, offset in offsets.items():
                 place = jvm.org.apache.kafka.common.TopicPartition(self.name, partition)
-                before.put(place, jvm.org.apache.kafka.clients.admin.RecordsToDelete.beforeOffset(offset))
+                before.put(place, _before(self.spark, place, offset))
             admin.client.deleteRecords(before).all().get()
 
     def grow(self, partitions: int) -> None:
@@ -122,6 +122,17 @@ class _Admin:
 
     def __exit__(self, *error: object) -> None:
         self.client.close()
+
+
+def _before(spark: SparkSession, place: Any, offset: int) -> Any:
+    """``RecordsToDelete.beforeOffset(offset)``, by reflection: py4j sees the method of an instance of the same name."""
+    gateway: Any = spark.sparkContext._gateway
+    kind = place.getClass().getClassLoader().loadClass("org.apache.kafka.clients.admin.RecordsToDelete")
+    types = gateway.new_array(gateway.jvm.java.lang.Class, 1)
+    types[0] = gateway.jvm.java.lang.Long.TYPE
+    arguments = gateway.new_array(gateway.jvm.java.lang.Object, 1)
+    arguments[0] = offset
+    return kind.getMethod("beforeOffset", types).invoke(None, arguments)
 
 
 def prepared_jars() -> dict[str, list[str]]:

@@ -137,7 +137,7 @@ def run_checkpointed(
     source = source_of(options)
     if not run.is_long:
         return _one_batch(run, source)[0]
-    wish = stopping or Stopping()
+    wish = stopping if stopping is not None else Stopping()  # one that was not asked is false
     with wish.listening(spark):
         if isinstance(source, KafkaSource):
             from spark_jobs.write.sources.stream import run_stream
