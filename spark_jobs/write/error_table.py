@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config import transform_keys as keys
 from spark_jobs.core.errors import BadRecordError, ConfigError
+from spark_jobs.core.storage import locate
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
@@ -54,7 +55,7 @@ class ErrorTable:
             if most is not None:
                 raise ConfigError("--max-errors is for an error table", todo="give --error-table too")
             return None
-        own, others = (f"{one.removeprefix('file:').rstrip('/')}/" for one in (config.options.base_path, path))
+        own, others = (f"{locate(one)[1].rstrip('/')}/" for one in (config.options.base_path, path))
         if own.startswith(others) or others.startswith(own):
             raise ConfigError(
                 f"--error-table {path} and the table {config.options.base_path} lie in each other",
@@ -90,10 +91,12 @@ class RefusedRows:
         return sum(self.by_reason.values())
 
     def key_of(self, config: WriteConfig, instant: str) -> str:
-        """The idempotency key of their write: a retry of the same write with the same rows adds none, one whose source
-        changed meanwhile adds them all.
+        """The idempotency key of their write: a retry of the same write, told by its own key and by how far it reads a
+        source with a checkpoint, with the same rows adds none; one whose source changed meanwhile adds them all.
         """
-        return f"errors of {config.options.base_path} {config.options.idempotency_key or instant} {self.digest}"
+        read_to = config.checkpoint.after if config.checkpoint else None
+        write = " ".join(filter(None, (config.options.idempotency_key, read_to))) or instant
+        return f"errors of {config.options.base_path} {write} {self.digest}"
 
     def as_errors(self, config: WriteConfig, instant: str, key: str) -> DataFrame:
         """What the error table stores of them.

@@ -35,8 +35,13 @@ def within(key: Column, limit: KeyLimit | None) -> Column:
     """Record keys as they are; one that is longer than its limit fails the job when it is computed."""
     if limit is None:
         return key
+    said = F.concat(F.lit("spark_jobs.core.errors.BadRecordError: "), refusal(key, limit))
+    return F.when(refusal(key, limit).isNotNull(), F.raise_error(said).cast("string")).otherwise(key)
+
+
+def refusal(key: Column, limit: KeyLimit) -> Column:
+    """What is said of a record key that is too long; null where it is not."""
     before, behind = limit.words()
     size = F.octet_length(key)
-    start, rest = F.lit(f"spark_jobs.core.errors.BadRecordError: {before}"), F.lit(f"{behind}: {limit.todo}")
-    said = F.concat(start, size.cast("string"), rest)
-    return F.when(size > limit.most, F.raise_error(said).cast("string")).otherwise(key)
+    said = F.concat(F.lit(before), size.cast("string"), F.lit(f"{behind}: {limit.todo}"))
+    return F.when(size > limit.most, said)

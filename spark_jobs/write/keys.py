@@ -5,7 +5,6 @@ What Spark's own functions can say stays in the JVM; times are formatted by ``co
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import reduce
 
 import pyarrow as pa
@@ -75,13 +74,18 @@ def record_key(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> Co
     :param virtual: keys are computed again by ``core.keygen``, to which they have to be equal letter by letter: so
         floating-point numbers, of which some Java releases write more digits than others, are not left to Java.
     """
+    missing, key = key_parts(source, spec, virtual=virtual)
+    raised = F.raise_error(F.lit(f"{_BAD_RECORD}{no_key(spec.record_key_fields)}")).cast("string")
+    return F.when(missing, raised).otherwise(key)
+
+
+def key_parts(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> tuple[Column, Column]:
+    """Whether a row has no value in its key, and the key of one that has."""
     fields = spec.record_key_fields
     texts = {name: _text(source, name, spec, virtual=virtual) for name in fields}
-    asked = fields if spec.composite_key else fields[:1]
-    nothing = _nothing_in(texts[name] for name in asked)
-    missing = F.when(nothing, F.raise_error(F.lit(f"{_BAD_RECORD}{no_key(fields)}")).cast("string"))
+    empty = {name: F.coalesce(text, F.lit("")) == "" for name, text in texts.items()}
     if not spec.composite_key:
-        return missing.otherwise(texts[fields[0]])
+        return empty[fields[0]], texts[fields[0]]
     parts = [
         F.concat(
             F.lit(f"{name}:"),
@@ -91,22 +95,12 @@ def record_key(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> Co
         )
         for name in fields
     ]
-    return missing.otherwise(F.concat_ws(",", *parts))
-
-
-def key_is_missing(source: DataFrame, spec: KeySpec) -> Column:
-    """Whether a row has no value in its key."""
-    fields = spec.record_key_fields if spec.composite_key else spec.record_key_fields[:1]
-    return _nothing_in([_text(source, name, spec) for name in fields])
+    return reduce(lambda left, right: left & right, empty.values()), F.concat_ws(",", *parts)
 
 
 def no_key(fields: tuple[str, ...]) -> str:
     """What is said of a row without a key."""
     return f"a record has no value in its key ({', '.join(fields)}): fill it in the source"
-
-
-def _nothing_in(texts: Iterable[Column]) -> Column:
-    return reduce(lambda left, right: left & right, [F.coalesce(text, F.lit("")) == "" for text in texts])
 
 
 def partition_path(source: DataFrame, spec: KeySpec) -> Column:

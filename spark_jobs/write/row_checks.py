@@ -31,7 +31,8 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem, row_as_json
-from spark_jobs.write.keys import key_is_missing, no_key, partition_problem, require_columns
+from spark_jobs.write.key_limit import refusal
+from spark_jobs.write.keys import key_parts, no_key, partition_problem, require_columns
 from spark_jobs.write.schema import source_schema
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
@@ -60,7 +61,11 @@ def check_rows(source: DataFrame, config: WriteConfig, table: HudiTable | None, 
 
     if config.operation is not Operation.DELETE_PARTITION:
         fields = spec.record_key_fields
-        add(key_is_missing(source, spec), ErrorReason.RECORD_CREATION, ",".join(fields), no_key(fields))
+        missing, key = key_parts(source, spec, virtual=not config.populate_meta_fields)
+        add(missing, ErrorReason.RECORD_CREATION, ",".join(fields), no_key(fields))
+        if spec.limit is not None:
+            why = refusal(key, spec.limit)
+            add(why.isNotNull(), ErrorReason.RECORD_CREATION, ",".join(fields), why)
     for part in spec.parts:
         why = partition_problem(source, part, spec)
         add(why.isNotNull(), ErrorReason.RECORD_CREATION, part.field, why)

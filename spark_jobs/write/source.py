@@ -72,7 +72,8 @@ def read_source(spark: SparkSession, options: IngestOptions) -> DataFrame | Chec
         rows = _load(reader if own else reader.option("columnNameOfCorruptRecord", CORRUPT), paths)
         if own and own in rows.columns:
             return rows  # the user takes care of them
-        return _with_corrupt_rows(reader, rows, paths, by_header="enforceschema" not in given)
+        by_place = "enforceschema" in given or (schema is None and len(rows.inputFiles()) < 2)
+        return _with_corrupt_rows(reader, rows, paths, by_header=not by_place)
     except (PySparkException, Py4JError) as error:
         raise reading_error(error, source_format, paths, spark.version) from error
 
