@@ -21,6 +21,8 @@ ROWS_PER_BATCH = 64 * 1024
 BYTES_PER_BATCH = 32 << 20
 """Of values in memory; batches of wide rows have fewer rows."""
 _PROBED_ROWS = 256
+_WIDER = 1.5
+"""Rows of a row group that are so many times as wide as those probed, as they are encoded, are probed again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +99,20 @@ class ParquetSource:
         """The rows of a range in batches; of the named columns in their order, else of all."""
         for file, groups in self._groups(lambda start, stop: start < share.stop and stop > share.start):
             with file.opened() as parquet:
-                for number, start in groups:
-                    for first, batch in self._batches(parquet, number, start, columns):
-                        left, right = max(share.start - first, 0), min(share.stop - first, batch.num_rows)
-                        if left < right:
-                            yield batch.slice(left, right - left)
+                for first, batch in self._batches(parquet, groups, columns):
+                    left, right = max(share.start - first, 0), min(share.stop - first, batch.num_rows)
+                    if left < right:
+                        yield batch.slice(left, right - left)
 
     def take(self, rows: npt.NDArray[np.int64]) -> pa.Table:
         """The rows of these numbers, which ascend and differ. Row groups without any of them are not read."""
         found = []
         for file, groups in self._groups(lambda start, stop: bool(np.diff(np.searchsorted(rows, (start, stop)))[0])):
             with file.opened() as parquet:
-                for number, start in groups:
-                    for first, batch in self._batches(parquet, number, start, None):
-                        left, right = np.searchsorted(rows, (first, first + batch.num_rows))
-                        if left < right:
-                            found.append(batch.take(pa.array(rows[left:right] - first)))
+                for first, batch in self._batches(parquet, groups, None):
+                    left, right = np.searchsorted(rows, (first, first + batch.num_rows))
+                    if left < right:
+                        found.append(batch.take(pa.array(rows[left:right] - first)))
         return pa.Table.from_batches(found, schema=self.schema)
 
     def _groups(self, wanted: Callable[[int, int], bool]) -> Iterator[tuple[SourceFile, list[tuple[int, int]]]]:
@@ -132,18 +132,26 @@ class ParquetSource:
             first = starts[-1]
 
     def _batches(
-        self, parquet: pq.ParquetFile, group: int, start: int, columns: Sequence[str] | None
+        self, parquet: pq.ParquetFile, groups: Sequence[tuple[int, int]], columns: Sequence[str] | None
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The batches of a row group, each with the number of its first row.
+        """The batches of row groups, each with the number of its first row.
 
         In one thread: after an error in one column Arrow would go on with others in a file that is closed by then.
         """
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
-        number = start
-        rows = _rows_per_batch(parquet, group, schema.names)
-        for batch in parquet.iter_batches(rows, row_groups=[group], columns=schema.names, use_threads=False):
-            yield number, conform(batch, schema)
-            number += batch.num_rows
+        rows, probed = 0, 0.0
+        for group, number in groups:
+            encoded = _encoded_row_size(parquet, group)
+            if not rows or encoded > _WIDER * probed:
+                rows, probed = _rows_per_batch(parquet, group, schema.names), encoded
+            for batch in parquet.iter_batches(rows, row_groups=[group], columns=schema.names, use_threads=False):
+                yield number, conform(batch, schema)
+                number += batch.num_rows
+
+
+def _encoded_row_size(parquet: pq.ParquetFile, group: int) -> float:
+    found = parquet.metadata.row_group(group)
+    return float(found.total_byte_size / max(found.num_rows, 1))
 
 
 def _rows_per_batch(parquet: pq.ParquetFile, group: int, columns: Sequence[str]) -> int:

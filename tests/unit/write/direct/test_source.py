@@ -88,6 +88,18 @@ def test_batches_of_wide_rows_are_short(tmp_path: Path) -> None:
     assert max(batch.nbytes for batch in batches) <= 40 << 20
 
 
+def test_wide_rows_behind_narrow_ones_come_in_short_batches(tmp_path: Path) -> None:
+    narrow, wide = ["x"] * 4000, [f"{n:0200000}" for n in range(500)]
+    table = pa.table({"id": narrow + wide, "n": list(range(4500))}, schema=SCHEMA)
+    pq.write_table(table, tmp_path / "late.parquet", row_group_size=2000, use_dictionary=False)
+    source = parquet_source(SCHEMA, [str(tmp_path / "late.parquet")])
+    assert isinstance(source, ParquetSource), source
+    batches = list(source.read(RowRange(0, 4500)))
+    assert [batch.num_rows for batch in batches[:2]] == [2000, 2000]
+    assert max(batch.nbytes for batch in batches) < 64 << 20
+    assert pa.Table.from_batches(batches).column("n").to_pylist() == list(range(4500))
+
+
 def test_keys_come_in_the_order_of_the_rows(tmp_path: Path) -> None:
     source = written(tmp_path, [3, 2])
     spec = KeySpec.of(("id",), ("n",), hive_style=True, url_encode=False)
