@@ -228,8 +228,9 @@ class HudiTable:
         until = None if asked is None else query_instant(asked)
         if until is not None:
             refuse_cleaned(self.timeline, self.view, until, self.clock)
-        avro_schema = self.known_avro_schema(until) or self.avro_schema  # before the first commit: no rows, in today's
-        evolution = self.evolution_at(until)
+        schema_of = None if kind is Query.INCREMENTAL else until  # of a range in today's schema, as Hudi gives it
+        avro_schema = self.known_avro_schema(schema_of) or self.avro_schema  # before the first commit: no rows
+        evolution = self.evolution_at(schema_of)
         return Scan(
             storage=self.storage,
             base_path=self.base_path,
