@@ -100,6 +100,16 @@ class Topic:
                 before.put(place, _before(self.spark, place, offset))
             admin.client.deleteRecords(before).all().get()
 
+    def commit(self, group: str, offsets: Mapping[int, int]) -> None:
+        """Let a consumer group have read up to an offset of each partition."""
+        with _Admin(self.spark, self.servers) as admin:
+            jvm = admin.jvm
+            reached = jvm.java.util.HashMap()
+            for partition, offset in offsets.items():
+                place = jvm.org.apache.kafka.common.TopicPartition(self.name, partition)
+                reached.put(place, jvm.org.apache.kafka.clients.consumer.OffsetAndMetadata(offset))
+            admin.client.alterConsumerGroupOffsets(group, reached).all().get()
+
     def grow(self, partitions: int) -> None:
         """More partitions, up to so many."""
         with _Admin(self.spark, self.servers) as admin:

@@ -102,3 +102,17 @@ def test_all_that_is_there_comes_in_batches_and_nothing_behind_a_write_under_way
     moved = it.run()
     assert (moved.records_in, moved.extra["checkpoint"]) == (0, later.timestamp)
     assert it.target.rows() == it.source.rows()
+
+
+def test_where_cleaning_took_what_a_limited_batch_needs_it_goes_up_to_the_end(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    it = Copy(spark, tmp_path)
+    it.source.write("insert", rows(range(2)))
+    it.run()
+    for number in range(2, 5):
+        last = it.source.write("upsert", [row(0, "a", f"v{number}", number)])
+    it.source.clean()
+    done = it.run(source_limit=1)
+    assert (done.updates, done.extra["checkpoint"]) == (1, last.instant)
+    assert it.target.rows() == it.source.rows()
