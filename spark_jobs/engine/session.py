@@ -11,6 +11,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import ConfigError
@@ -36,6 +37,7 @@ def job_session(job: str, *, debug: bool = False, packages: Sequence[str] = ()) 
     refuse_mixed_versions()
     if packages and SparkContext._gateway is None and _GATEWAY not in os.environ:
         os.environ[_ARGUMENTS] = submit_arguments(os.environ.get(_ARGUMENTS), packages)
+        _start_java(packages)
     quiet = not debug and not _log_is_configured()
     if quiet:
         _silence_java()
@@ -46,6 +48,19 @@ def job_session(job: str, *, debug: bool = False, packages: Sequence[str] = ()) 
         yield spark
     finally:
         spark.stop()
+
+
+def _start_java(packages: Sequence[str]) -> None:
+    """
+    :raises ConfigError: it ended at once, most likely because no repository has the packages.
+    """
+    try:
+        SparkContext.getSystemProperty("java.version")
+    except PySparkException as error:
+        raise ConfigError(
+            f"Java did not start with --packages {','.join(packages)} (its own lines stand above)",
+            todo="give a version that a repository has by --packages of PYSPARK_SUBMIT_ARGS, or the jars by --jars",
+        ) from error
 
 
 def submit_arguments(given: str | None, packages: Sequence[str]) -> str:
