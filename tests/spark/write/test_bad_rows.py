@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,32 +15,55 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.core.errors import ConfigError
 from spark_jobs.engine.failure import failure_of
+from spark_jobs.options.choices import SourceReader
+from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobState
-from tests.spark.tables import COW, MOR, SCHEMA, SMALL, Jobs, Row, SparkJobs, row, rows, shown
+from tests.spark.tables import COW, MOR, SCHEMA, SMALL, Jobs, Row, SparkJobs, digests, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 OPERATIONS = ("upsert", "insert", "bulk_insert", "delete", "insert_overwrite", "insert_overwrite_table")
+KINDS = [(COW, SourceReader.AUTO), (MOR, SourceReader.SPARK)]
+"""Of tables, and who reads the rows that are refused: the tasks themselves, or Spark."""
+
+OF_A_ROLLBACK = re.compile(
+    r"\.hoodie/(\d{17}\.rollback|metadata/\.hoodie/\d{17}\.deltacommit)(\.requested|\.inflight)?"
+)
+"""Its own instant, and that by which the metadata table took note of it."""
 
 
-@pytest.fixture(scope="module")
-def jobs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Jobs:
+@dataclass(kw_only=True)
+class ReadBy(Jobs):
+    """Jobs whose sources one reader reads."""
+
+    reader: SourceReader
+
+    def options(self, op: str, rows: Sequence[Row] | pa.Table, **more: Any) -> IngestOptions:
+        return Jobs.options(self, op, rows, **{"source_reader": self.reader, **more})
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=["COW, read by tasks", "MOR, read by Spark"])
+def jobs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Jobs:
     """One table for all refused rows: it never changes."""
-    made = Jobs(spark=spark, path=tmp_path_factory.mktemp("refused") / "t")
+    table_type, reader = request.param
+    made = ReadBy(spark=spark, path=tmp_path_factory.mktemp("refused") / "t", table_type=table_type, reader=reader)
     made.write("bulk_insert", rows(range(10)))
+    made.write("upsert", rows(range(3), "y", 2))
     return made
 
 
 def refused(jobs: Jobs, operation: str, given: list[Row] | pa.Table, **more: Any) -> str:
-    """What is said of the rows; nothing of them is seen, nothing is left pending."""
-    before = jobs.rows_with_meta()
+    """What is said of the rows. Every file of the table is as it was, and none was added but by the rollback of an
+    instant whose tasks found the fault.
+    """
+    before = digests(jobs.path)
     with pytest.raises(Exception, match=r"\w") as raised:  # in whatever Spark wraps it
         jobs.write(operation, given, **more)
-    assert jobs.rows_with_meta() == before
-    timeline = jobs.table().timeline
-    assert [one for one in timeline.instants if not one.is_completed] == []
+    after = digests(jobs.path)
+    assert {name: after.get(name) for name in before} == before
+    assert [name for name in after if name not in before and not OF_A_ROLLBACK.fullmatch(name)] == []
+    assert [one for one in jobs.table().timeline.instants if not one.is_completed] == []
     message = failure_of(raised.value).message
     assert "\n" not in message
     return message
@@ -62,8 +88,14 @@ def test_a_key_too_long_for_the_record_index(spark: SparkSession, tmp_path: Path
     assert len(jobs.rows()) == 2
 
 
-@pytest.mark.parametrize("operation", ["upsert", "bulk_insert", "insert_overwrite"])
-@pytest.mark.parametrize("value", ["../up", "a/../b", "/root", "a//b", "."])
+@pytest.mark.parametrize(
+    ("operation", "value"),
+    [
+        *(("upsert", value) for value in ("../up", "a/../b", "/root", "a//b", ".")),
+        ("bulk_insert", "../up"),
+        ("insert_overwrite", "../up"),
+    ],
+)
 def test_partition_values_that_lead_elsewhere(jobs: Jobs, operation: str, value: str) -> None:
     message = refused(jobs, operation, [row(1, value, "no", 2)])
     assert "a value of partition column p" in message
@@ -167,15 +199,42 @@ def test_nan_infinity_and_the_largest_decimals(spark: SparkSession, tmp_path: Pa
     assert jobs.table().scan().to_arrow().num_rows == 3
 
 
-def test_a_decimal_that_the_table_has_no_room_for(spark: SparkSession, tmp_path: Path) -> None:
-    jobs = Jobs(spark=spark, path=tmp_path / "t")
-    narrow = pa.schema([*SCHEMA, ("d", pa.decimal128(6, 2))])
-    wide = pa.schema([*SCHEMA, ("d", pa.decimal128(30, 2))])
-    jobs.write("bulk_insert", pa.Table.from_pylist([{**row(1), "d": Decimal("1.25")}], schema=narrow))
-    given = pa.Table.from_pylist([{**row(1), "d": Decimal("9" * 20 + ".25")}], schema=wide)
-    with pytest.raises(ConfigError, match=r"column d"):
-        jobs.write("upsert", given)
-    assert [one["d"] for one in jobs.rows()] == [Decimal("1.25")]
+@pytest.mark.parametrize(("table_type", "reader"), KINDS)
+def test_decimals_that_the_table_has_no_room_for(
+    spark: SparkSession, tmp_path: Path, table_type: str, reader: SourceReader
+) -> None:
+    jobs = ReadBy(spark=spark, path=tmp_path / "t", table_type=table_type, reader=reader)
+
+    def given(kind: pa.DataType, value: str) -> pa.Table:
+        schema = pa.schema([*SCHEMA, ("d", kind)])
+        return pa.Table.from_pylist([{**row(1, "a", "x", 2), "d": Decimal(value)}], schema=schema)
+
+    jobs.write("bulk_insert", given(pa.decimal128(6, 2), "1.25"))
+    for operation in ("upsert", "bulk_insert"):
+        assert "column d" in refused(jobs, operation, given(pa.decimal128(30, 2), "9" * 20 + ".25"))
+        assert "column d" in refused(jobs, operation, given(pa.decimal128(6, 4), "1.2345"))
+        assert "decimal" in refused(jobs, operation, given(pa.decimal256(50, 2), "9" * 40 + ".25")).lower()
+    jobs.write("upsert", given(pa.decimal128(5, 2), "-7.50"))
+    assert [one["d"] for one in jobs.rows()] == [Decimal("-7.50")]
+
+
+@pytest.mark.parametrize(("table_type", "reader"), KINDS)
+def test_nan_as_a_key(spark: SparkSession, tmp_path: Path, table_type: str, reader: SourceReader) -> None:
+    """As Java spells it; NaN equals NaN there."""
+    jobs = ReadBy(spark=spark, path=tmp_path / "t", table_type=table_type, reader=reader)
+
+    def given(value: str, *keys: float) -> pa.Table:
+        table = pa.Table.from_pylist(
+            [row(number, "a", value, len(value)) for number in range(len(keys))], schema=SCHEMA
+        )
+        return table.set_column(0, "id", pa.array(keys, pa.float64()))
+
+    jobs.write("upsert", given("x", math.nan, 1.5, -math.inf))
+    jobs.write("upsert", given("new", math.nan, -math.inf))
+    found = jobs.table().scan(columns=["_hoodie_record_key", "v"]).to_arrow().to_pylist()
+    by_key = {one["_hoodie_record_key"]: one["v"] for one in found}
+    assert by_key == {"NaN": "new", "1.5": "x", "-Infinity": "new"}
+    assert len(found) == 3
 
 
 def test_a_bulk_insert_into_very_many_partitions(spark: SparkSession, tmp_path: Path) -> None:
