@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from spark_jobs.core.config import file_keys, write_keys
+from spark_jobs.core.errors import StorageError
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.view.file_slice import FileSlice
@@ -66,8 +67,16 @@ def sizes(write: OpenWrite) -> SizeSettings:
 
 
 def _commits(write: OpenWrite) -> Iterator[tuple[Instant, CommitMetadata]]:
-    for instant in reversed(write.table.timeline.completed_commits()):
-        yield instant, write.table.timeline.commit_metadata(instant, write.table.clock)
+    """Newest first, down to the first that an archival took away since the timeline was loaded."""
+    timeline = write.table.timeline
+    for instant in reversed(timeline.completed_commits()):
+        try:
+            metadata = timeline.commit_metadata(instant, write.table.clock)
+        except StorageError:
+            if write.table.storage.stat(timeline.path(instant)) is not None:
+                raise
+            return
+        yield instant, metadata
 
 
 def route(write: OpenWrite, work: Workload, shares: Mapping[str, list[InsertShare]]) -> tuple[RoutingPlan, Spread]:

@@ -2,7 +2,8 @@
 
 ``python -m tests.faults.roles ROLE TABLE FOLDER SEED`` does it until ``FOLDER/stop`` is there, and leaves ``ROLE.json``
 in the folder: how often what came out, and what went wrong. A refusal (another had the file group, the lock, or the
-right to publish) is no fault: it is counted, and done again, as Airflow would.
+right to publish, or archived an instant that was to be read) is no fault: it is counted, and done again, as Airflow
+would.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
+from spark_jobs.core.errors import HudiError, LockNotAcquiredError, StorageError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.local import LocalEngine
@@ -59,6 +60,8 @@ CONF = {
 }
 KEYS = 60
 ATTEMPTS = 200
+REFUSALS = (WriteConflictError, LockNotAcquiredError, StorageError)
+"""Of the storage: an instant that was on the timeline when it was loaded, and was archived before it was read."""
 
 
 @dataclass(kw_only=True)
@@ -82,11 +85,21 @@ class Worker:
             try:
                 done = service()
                 self.counts[f"{name}: {done if isinstance(done, str) else done.state.value}"] += 1
-            except (WriteConflictError, LockNotAcquiredError) as error:
-                self.counts[f"{name}: refused ({type(error).__name__})"] += 1
+            except REFUSALS as error:
+                self.refused(name, error)
             except Exception:
                 self.wrong.append(f"{name}: {traceback.format_exc()}")
             SYSTEM_CLOCK.sleep(self.choose.uniform(0, pause))
+
+    def refused(self, name: str, error: HudiError) -> None:
+        """Count what another try may mend.
+
+        :raises HudiError: the same, where it is more than that: a storage that does not give what is there.
+        """
+        path = error.details.get("path")
+        if isinstance(error, StorageError) and not (isinstance(path, str) and not Path(path).exists()):
+            raise error
+        self.counts[f"{name}: refused ({type(error).__name__})"] += 1
 
     def report(self, role: str) -> None:
         (self.folder / f"{role}.json").write_text(json.dumps({"counts": self.counts, "wrong": self.wrong}))
@@ -189,8 +202,8 @@ def write_rows(worker: Worker, table_type: str) -> None:
         for _ in range(ATTEMPTS):
             try:
                 done = jobs.write(op, batch, idempotency_key=f"write {number}")
-            except (WriteConflictError, LockNotAcquiredError) as error:
-                worker.counts[f"{op}: refused ({type(error).__name__})"] += 1
+            except REFUSALS as error:
+                worker.refused(op, error)
                 SYSTEM_CLOCK.sleep(worker.choose.uniform(0, 0.5))
                 continue
             worker.counts[f"{op}: {done.state.value}"] += 1

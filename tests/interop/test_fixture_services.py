@@ -1,0 +1,382 @@
+"""Every table that Hudi made through each service: by us and then read by Hudi, by Hudi and then read by us.
+
+CI takes a few of the tables; ``make fixtures-services`` takes all of them (``PYHUDI_ALL_FIXTURES=1``, half an hour).
+Every case ends with the rows that it began with: what is taken back is a rewrite of all that there is to rewrite.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.errors import UnsupportedTableError
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import (
+    ArchiveOptions,
+    CleanOptions,
+    ClusteringOptions,
+    CompactionOptions,
+    JobResult,
+    JobState,
+    RestoreOptions,
+    RollbackOptions,
+    SavepointMode,
+    SavepointOptions,
+)
+from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.clustering.job import run_clustering
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.savepoint.job import run_savepoint
+from spark_jobs.services.validation.run import validate
+from tests.interop.lines import ServerError
+from tests.interop.real_hudi import RealHudi
+from tests.interop.tending import assert_hudi_validates
+from tests.unit.core.metadata_table.agreement import disagreements
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+SHARED = Path(os.environ.get("PYHUDI_FIXTURES", FIXTURES.parents[2] / "shared" / "fixtures")) / "hudi_tables"
+IN_CI = ("tables/cow_upserts", "tables/mor_logs", "metadata_tables/indexed_mor")
+OF_HUDI_RS = (
+    "cow-v6_complexkeygen_hivestyle",
+    "cow-v6_empty",
+    "cow-v6_nonpartitioned",
+    "cow-v6_simplekeygen_nonhivestyle",
+    "cow-v6_timebasedkeygen_nonhivestyle",
+    "mor-avro-v6_trips_8i1u",
+    "mor-parquet-v6_complexkeygen_hivestyle",
+    "mor-parquet-v6_nonpartitioned",
+    "mor-parquet-v6_simplekeygen_hivestyle_no_metafields",
+)
+NO_TABLES = {"tables/archived.before"}
+"""The timeline of a table alone."""
+TABLES = (
+    sorted(
+        {f"{one.parent.name}/{one.stem}" for one in FIXTURES.glob("*/*.zip") if one.parent.name != "old_tables"}
+        - NO_TABLES
+        | {f"shared/{name}" for name in OF_HUDI_RS}
+    )
+    if os.environ.get("PYHUDI_ALL_FIXTURES")
+    else list(IN_CI)
+)
+QUIET = Progress.silent("test")
+DUE = {
+    "hoodie.compact.inline.max.delta.commits": "1",
+    "hoodie.log.compaction.blocks.threshold": "1",
+    "hoodie.clustering.async.max.commits": "1",
+    "hoodie.clustering.inline.max.commits": "1",
+    "hoodie.clustering.plan.strategy.single.group.clustering.enabled": "true",
+    "hoodie.cleaner.commits.retained": "1",
+    "hoodie.clean.max.commits": "1",
+    "hoodie.keep.min.commits": "2",
+    "hoodie.keep.max.commits": "3",
+    "hoodie.metadata.compact.max.delta.commits": "1",
+}
+
+
+READ = {"hoodie.schema.on.read.enable": "true"}
+ROW_BY_ROW = "spark.sql.parquet.enableVectorizedReader"
+"""Without it Hudi reads no nested column whose type was changed."""
+
+
+def base_path_in(folder: Path) -> Path:
+    found = [one.parents[1] for one in folder.rglob("hoodie.properties") if one.parents[1].name != "metadata"]
+    return next(path for path in found if "__MACOSX" not in str(path))
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A folder with the table of that name, which nobody changes."""
+    found: dict[str, Path] = {}
+
+    def of(name: str) -> Path:
+        if name not in found:
+            kind, _, stem = name.partition("/")
+            archive = (SHARED if kind == "shared" else FIXTURES / kind) / f"{stem}.zip"
+            if not archive.exists():
+                pytest.skip(f"{archive} is not there: name the folder of Hudi's tables by PYHUDI_FIXTURES")
+            found[name] = tmp_path_factory.mktemp("table")
+            with zipfile.ZipFile(archive) as packed:
+                packed.extractall(found[name])
+        return found[name]
+
+    return of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def row_by_row(real_hudi: RealHudi) -> Iterator[None]:
+    real_hudi.sql(f"SET {ROW_BY_ROW}=false")
+    yield
+    real_hudi.sql(f"RESET {ROW_BY_ROW}")
+
+
+@pytest.fixture(scope="module")
+def rows_by_hudi(unpacked: Callable[[str], Path], real_hudi: RealHudi) -> Callable[[str], pa.Table]:
+    """What Hudi reads of a table that no service has touched."""
+    found: dict[str, pa.Table] = {}
+
+    def of(name: str) -> pa.Table:
+        if name not in found:
+            found[name] = real_hudi.read(base_path_in(unpacked(name)), options=READ)
+        return found[name]
+
+    return of
+
+
+@pytest.fixture
+def table(name: str, tmp_path: Path, unpacked: Callable[[str], Path]) -> Path:
+    path = base_path_in(Path(shutil.copytree(unpacked(name), tmp_path / "tables")))
+    with_source(path)
+    return path
+
+
+def with_source(path: Path) -> None:
+    """A bootstrapped table is told where its source files are now."""
+    properties, source = path / ".hoodie" / "hoodie.properties", path.with_name(f"{path.name}_source")
+    if source.exists():
+        lines = properties.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if not line.startswith("hoodie.bootstrap.base.path")]
+        properties.write_text("".join([*kept, f"hoodie.bootstrap.base.path={source}\n"]))
+        properties.with_name(".hoodie.properties.crc").unlink(missing_ok=True)
+
+
+def opened(path: Path) -> HudiTable:
+    return HudiTable.open(str(path))
+
+
+def plain(rows: pa.Table) -> list[str]:
+    """Without the file name, which a rewrite changes; by name, since Hudi's readers order columns in several ways."""
+    names = sorted(name for name in rows.column_names if name != "_hoodie_file_name")
+    return sorted(map(str, rows.select(names).to_pylist()))
+
+
+def compact(path: Path, **options: Any) -> JobResult:
+    given = CompactionOptions(base_path=str(path), hoodie_conf=DUE, **options)
+    return run_compaction(LocalEngine(SYSTEM_CLOCK), given, QUIET)
+
+
+def cluster(path: Path) -> JobResult:
+    given = ClusteringOptions(base_path=str(path), hoodie_conf=DUE)
+    return run_clustering(LocalEngine(SYSTEM_CLOCK), given, QUIET)
+
+
+def log_compact(path: Path) -> JobResult:
+    return compact(path, log_compaction=True)
+
+
+def clean(path: Path) -> JobResult:
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=DUE), QUIET)
+
+
+def archive(path: Path) -> JobResult:
+    """After the metadata table's compaction, which holds all newer commits back."""
+    maintain_metadata_table(opened(path).transaction_settings(DUE), DUE, print)
+    return run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=DUE), QUIET)
+
+
+def rewrite(path: Path) -> JobResult:
+    """A compaction, or where that has nothing to do a clustering."""
+    done = compact(path) if opened(path).config.is_merge_on_read else cluster(path)
+    return cluster(path) if done.state is JobState.NOTHING_TO_DO else done
+
+
+def save_and_restore(path: Path) -> JobResult:
+    """To before a rewrite; a savepoint of Hudi's on an earlier commit would be in the way of nothing."""
+    saved = run_savepoint(SavepointOptions(base_path=str(path), hoodie_conf=DUE), QUIET)
+    rewritten = rewrite(path)
+    if rewritten.state is JobState.NOTHING_TO_DO:
+        return rewritten
+    done = run_restore(
+        RestoreOptions(base_path=str(path), savepoint=saved.instant, verify="rows", hoodie_conf=DUE), QUIET
+    )
+    forgotten = SavepointOptions(base_path=str(path), mode=SavepointMode.DELETE, instant_time=saved.instant)
+    assert run_savepoint(forgotten, QUIET).state is JobState.COMPLETED
+    return done
+
+
+def roll_back(path: Path) -> JobResult:
+    """Of a rewrite that is the last commit: an older plan comes first."""
+    if opened(path).timeline.pending({Action.COMPACTION}):
+        compact(path)
+    rewritten = rewrite(path)
+    if rewritten.state is JobState.NOTHING_TO_DO:
+        return rewritten
+    options = RollbackOptions(base_path=str(path), instant_time=rewritten.instant, hoodie_conf=DUE)
+    return run_rollback(options, QUIET)
+
+
+OURS: Mapping[str, Callable[[Path], JobResult]] = {
+    "compaction": compact,
+    "log compaction": log_compact,
+    "clustering": cluster,
+    "cleaning": clean,
+    "archival": archive,
+    "restore": save_and_restore,
+    "rollback": roll_back,
+}
+OF_LOGS = ("compaction", "log compaction")
+
+
+class ByHudi:
+    """The same services by Hudi; each tells whether it had anything to do."""
+
+    def __init__(self, hudi: RealHudi, path: Path) -> None:
+        self.hudi, self.path = hudi, path
+        self.services: Mapping[str, Callable[[], bool]] = {
+            "compaction": lambda: self._planned("Compaction") is not None,
+            "log compaction": lambda: self._planned("LogCompaction") is not None,
+            "clustering": lambda: self._planned("Clustering") is not None,
+            "cleaning": lambda: hudi.clean(path, options=self.options) > 0,
+            "archival": self._archive,
+            "restore": self._restore,
+            "rollback": self._roll_back,
+        }
+
+    @property
+    def options(self) -> dict[str, str]:
+        """With all that Hudi's services have to be told of a table: they do not look into its properties for it."""
+        config = opened(self.path).config
+        key_options = {
+            "hoodie.datasource.write.recordkey.field": ",".join(config.record_key_fields),
+            "hoodie.datasource.write.partitionpath.field": ",".join(config.partition_fields),
+            "hoodie.datasource.write.keygenerator.class": config.key_generator_class,
+            "hoodie.datasource.write.hive_style_partitioning": str(config.hive_style).lower(),
+        }
+        altered = (self.path / ".hoodie" / ".schema").exists()
+        return {**DUE, **(READ if altered else {}), **({} if config.populate_meta_fields else key_options)}
+
+    def _planned(self, kind: str) -> str | None:
+        """Do what is planned, else plan it and do that."""
+        waiting = self._waiting() if kind == "Compaction" else None
+        instant: str | None = waiting or self.hudi.ask(
+            "plan_service", path=str(self.path), kind=kind, options={**self.options, "hoodie.compact.inline": "false"}
+        )
+        if instant is not None:
+            self.hudi.ask("run_plan", path=str(self.path), kind=kind, instant=instant, options=self.options)
+        return instant
+
+    def _waiting(self) -> str | None:
+        shown = self.hudi.show_commits(self.path)
+        return next((one["instant"] for one in shown if one["action"] == "compaction"), None)
+
+    def _rewrite(self) -> str | None:
+        done = self._planned("Compaction") if opened(self.path).config.is_merge_on_read else None
+        return done or self._planned("Clustering")
+
+    def _archive(self) -> bool:
+        before = len(self.hudi.show_commits(self.path))
+        self.hudi.ask("archive", path=str(self.path), options=self.options)
+        return len(self.hudi.show_commits(self.path)) < before
+
+    def _restore(self) -> bool:
+        saved = opened(self.path).timeline.completed_commits()[-1].timestamp
+        self.hudi.ask("savepoint", path=str(self.path), instant=saved)
+        done = self._rewrite()
+        if done is not None:
+            self.hudi.ask("restore", path=str(self.path), instant=saved)
+        return done is not None
+
+    def _roll_back(self) -> bool:
+        if self._waiting():
+            self._planned("Compaction")
+        done = self._rewrite()
+        return done is not None and self.hudi.rollback(self.path, done)
+
+
+def refused(path: Path) -> bool:
+    """Whether this release reads the table and does not write it, and says so at each service with nothing done."""
+    config = read_table_config(LocalStorage(), str(path), SYSTEM_CLOCK)
+    try:
+        refuse_unwritable(config)
+    except UnsupportedTableError as error:
+        for service in OURS.values():
+            with pytest.raises(UnsupportedTableError, match=str(error).split(",")[0]):
+                service(path)
+        return True
+    return False
+
+
+def check(path: Path, expected: list[str], hudi: RealHudi, when: str, *, only_errors: bool = False) -> None:
+    """We read the rows, and neither finds anything wrong.
+
+    :param only_errors: Hudi archives more than what its clean retains, of which we warn.
+    """
+    assert plain(opened(path).scan().to_arrow()) == expected, f"our reader {when}"
+    assert [str(one) for one in validate(str(path), deep=True) if one.is_error or not only_errors] == [], when
+    assert disagreements(path) == [], when
+    if opened(path).config.metadata_partitions:
+        assert_hudi_validates(hudi, path, when)
+
+
+HUDI_FAILS = (
+    "Can't redefine: array",
+    "Nested types with type changes(implicit or explicit) cannot be read in vectorized mode",
+    "there is no base file in MDT lesser than the commit to restore to",
+    "must be earlier than the first incomplete commit timestamp",
+    "java.util.concurrent.CancellationException",  # the same, of several groups at once
+    "is earlier than the latest compaction",
+    "_source/region=",  # the index of a bootstrapped table has whole paths, and the source has moved
+)
+"""What Hudi 0.15.0 raises where a service of its own can't do with a table of its own."""
+
+
+def is_due(name: str) -> bool:
+    """Tables that have something to do for each service; of the others some are too small or too new."""
+    return name in ("tables/cow_upserts", "metadata_tables/indexed_mor")
+
+
+def is_idle(path: Path, service: str) -> bool:
+    return service in OF_LOGS and not any(one.log_files for one in opened(path).file_slices())
+
+
+@pytest.mark.parametrize("service", OURS)
+@pytest.mark.parametrize("name", TABLES)
+def test_hudi_reads_what_our_service_left(
+    name: str, service: str, table: Path, rows_by_hudi: Callable[[str], pa.Table], real_hudi: RealHudi
+) -> None:
+    if refused(table) or (service in OF_LOGS and not opened(table).config.is_merge_on_read):
+        return
+    before, of_hudi = plain(opened(table).scan().to_arrow()), plain(rows_by_hudi(name))
+    idle = is_idle(table, service)
+    done = OURS[service](table)
+    assert (done.state is JobState.NOTHING_TO_DO) == idle or not is_due(name), f"{service}: {done.reason}"
+    check(table, before, real_hudi, f"after our {service}")
+    assert plain(real_hudi.read(table, options=READ)) == of_hudi, f"Hudi after our {service}"
+
+
+@pytest.mark.parametrize("service", OURS)
+@pytest.mark.parametrize("name", TABLES)
+def test_we_read_what_the_service_of_hudi_left(name: str, service: str, table: Path, real_hudi: RealHudi) -> None:
+    if service in OF_LOGS and not opened(table).config.is_merge_on_read:
+        return
+    before, idle = plain(opened(table).scan().to_arrow()), is_idle(table, service)
+    try:
+        worked = ByHudi(real_hudi, table).services[service]()
+    except ServerError as error:
+        known = [one for one in HUDI_FAILS if one in str(error)]
+        if not known:
+            raise
+        pytest.skip(f"Hudi fails: {known[0]}")
+    # Hudi's metadata table holds archival back until a write compacts it
+    assert worked or idle or not is_due(name) or service == "archival", "Hudi did nothing"
+    now = plain(opened(table).scan().to_arrow())
+    if now != before and now == plain(real_hudi.read(table, options=READ)):
+        pytest.skip("Hudi changed rows, and reads what we read")
+    check(table, before, real_hudi, f"after Hudi's {service}", only_errors=True)
