@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ class StandaloneCluster:
     folder: Path
     workers: tuple[subprocess.Popen[bytes], ...]
 
-    def submit(self, job: str, *arguments: str) -> list[str]:
+    def submit(self, job: str, *arguments: str, conf: Mapping[str, str] | None = None) -> list[str]:
         """The line of spark-submit for a job: one core on each worker."""
         return [
             str(Path(sys.executable).with_name("spark-submit")),
@@ -38,6 +38,7 @@ class StandaloneCluster:
             *("--conf", "spark.driver.host=127.0.0.1", "--conf", f"spark.cores.max={len(self.workers)}"),
             *("--conf", "spark.eventLog.enabled=true", "--conf", "spark.eventLog.compress=false"),
             *("--conf", "spark.eventLog.rolling.enabled=false", "--conf", f"spark.eventLog.dir={self.events.as_uri()}"),
+            *(word for name, value in (conf or {}).items() for word in ("--conf", f"{name}={value}")),
             str(ROOT / "spark_jobs" / f"{job}.py"),
             *arguments,
         ]
@@ -54,9 +55,11 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[StandaloneCluster]:
+def standalone_cluster(folder: Path, workers: int = 2, *, apart: bool = False) -> Iterator[StandaloneCluster]:
     """A master and workers of one core each, gone at the end.
 
+    :param apart: each worker has an address of its own, as if it were another machine: Spark starts no second attempt of
+        a task on the host of the first.
     :raises TimeoutError: they do not find each other.
     """
     (folder / "events").mkdir(parents=True)
@@ -65,8 +68,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[StandaloneClu
         def start(name: str, *arguments: str) -> subprocess.Popen[bytes]:
             return processes.enter_context(_process(folder / f"{name}.log", arguments))
 
-        local = ("--host", "127.0.0.1", "--webui-port", "0")
-        start("master", "org.apache.spark.deploy.master.Master", *local, "--port", "0")
+        start("master", "org.apache.spark.deploy.master.Master", *_at("127.0.0.1"), "--port", "0")
         found = _wait(lambda: re.search(r"spark://127\.0\.0\.1:\d+", _text(folder / "master.log")))
         url = found.group()
         each = ("--cores", "1", "--memory", "1g", url)
@@ -74,7 +76,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[StandaloneClu
             start(
                 f"worker{number}",
                 "org.apache.spark.deploy.worker.Worker",
-                *local,
+                *_at(f"127.0.0.{number + 1 if apart else 1}"),
                 *("--work-dir", str(folder / f"work{number}")),
                 *each,
             )
@@ -84,6 +86,10 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[StandaloneClu
             log = folder / f"worker{number}.log"
             _wait(lambda log=log: re.search("Successfully registered with master", _text(log)))  # type: ignore[misc]
         yield StandaloneCluster(url=url, folder=folder, workers=started)
+
+
+def _at(host: str) -> tuple[str, ...]:
+    return ("--host", host, "--webui-port", "0")
 
 
 @contextmanager
