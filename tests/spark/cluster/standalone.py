@@ -58,8 +58,8 @@ def environment() -> dict[str, str]:
 def standalone_cluster(folder: Path, workers: int = 2, *, apart: bool = False) -> Iterator[StandaloneCluster]:
     """A master and workers of one core each, gone at the end.
 
-    :param apart: each worker has an address of its own, as if it were another machine: Spark starts no second attempt of
-        a task on the host of the first.
+    :param apart: each worker has an address of its own, as if it were another machine: Spark starts no second attempt
+        of a task on the host of the first.
     :raises TimeoutError: they do not find each other.
     """
     (folder / "events").mkdir(parents=True)
