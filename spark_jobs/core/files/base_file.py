@@ -66,7 +66,7 @@ def footer_index(file: pq.ParquetFile) -> FooterIndex:
 def open_base_file(
     storage: Storage, path: str, dictionary_columns: Sequence[str] = (), *, whole: bool = False
 ) -> pq.ParquetFile:
-    """Open a base file; those of the named columns that are texts are read dictionary-encoded.
+    """Open a base file; the named string columns are read dictionary-encoded.
 
     :param whole: it will be read from end to end. It is not mapped into memory then, where each page that was read
         would count as this process's, and of large row groups a part is read at a time.
@@ -74,17 +74,14 @@ def open_base_file(
     """
     try:
         source = storage.open_input(path, may_change=whole)
-        file = pq.ParquetFile(source, pre_buffer=False)
-        present = set(file.schema_arrow.names) if dictionary_columns else set()
-        encoded = [name for name in dictionary_columns if name in present]
-        is_large = whole and _largest_row_group(file.metadata) > LARGE_ROW_GROUP
-        if encoded or is_large:
+        file = pq.ParquetFile(source, read_dictionary=list(dictionary_columns), pre_buffer=False)
+        if whole and _largest_row_group(file.metadata) > LARGE_ROW_GROUP:
             file = pq.ParquetFile(
                 source,
                 metadata=file.metadata,
-                read_dictionary=encoded,
+                read_dictionary=list(dictionary_columns),
                 pre_buffer=False,
-                buffer_size=COLUMN_BUFFER if is_large else 0,
+                buffer_size=COLUMN_BUFFER,
             )
         return file
     except (pa.ArrowException, OSError) as error:

@@ -83,7 +83,7 @@ class BaseFileWriter:
         self.rows = 0
 
     def write(self, batch: pa.RecordBatch, new_keys: pa.Array | None = None) -> None:
-        """Append rows in the schema of the file; texts may be dictionaries, in all batches or in none.
+        """Append rows in the schema of the file.
 
         :param new_keys: the record keys to index; all keys of ``batch`` without it.
         """
@@ -105,7 +105,7 @@ class BaseFileWriter:
         """Write the rows that are held as a row group."""
         if not self._held:
             return
-        table = pa.Table.from_batches(self._held).unify_dictionaries()
+        table = pa.Table.from_batches(self._held)
         self._held = []
         writer = self._writer = self._writer or self._open(table)
         with one_line(self._path, "written"):
@@ -153,7 +153,7 @@ class BaseFileWriter:
         repeating = repeating_columns(first) if first is not None and file_format.dictionary else []
         return pq.ParquetWriter(
             self._sink,
-            file_format.schema if first is None else first.schema,
+            file_format.schema,
             compression="none" if file_format.codec == "uncompressed" else file_format.codec,
             compression_level=file_format.codec_level if file_format.codec == "zstd" else None,
             use_dictionary=repeating or False,

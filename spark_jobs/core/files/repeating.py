@@ -24,11 +24,10 @@ def repeating_columns(rows: pa.RecordBatch | pa.Table) -> list[str]:
         for field in rows.schema
         if not pa.types.is_nested(field.type) and not pa.types.is_boolean(field.type)
     ]
-    encoded = {field.name for field in rows.schema if pa.types.is_dictionary(field.type)}
-    first = _distinct(rows, [name for name in flat if name not in encoded], _FIRST_LOOK)
+    first = _distinct(rows, flat, _FIRST_LOOK)
     unsure = [name for name, share in first.items() if _REPEATING < share <= _UNIQUE]
     shares = {**first, **_distinct(rows, unsure, _SECOND_LOOK)}
-    return [name for name in flat if name in encoded or shares[name] <= _REPEATING]
+    return [name for name in flat if shares[name] <= _REPEATING]
 
 
 def _distinct(rows: pa.RecordBatch | pa.Table, names: Collection[str], look: int) -> dict[str, float]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
-import numpy as np
 import pyarrow as pa
 
 from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
@@ -13,7 +12,6 @@ from spark_jobs.core.files.names import BaseFileName, MarkerType, join
 from spark_jobs.core.handles.context import TaskScope, WriteContext, slices, stamp
 from spark_jobs.core.keygen.virtual import with_keys, without_keys
 from spark_jobs.core.merge.changes import Changes
-from spark_jobs.core.merge.repeating_texts import encoded, repeating_texts, with_dictionaries_of
 from spark_jobs.core.merge.with_base import BaseMerge, MergedBatch
 from spark_jobs.core.schema.conform import conform, stored_names
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, RECORD_KEY
@@ -46,9 +44,7 @@ def merge_base_file(
         event_time_deletes=event_time_deletes,
         complete=None if COMMIT_TIME in changes.rows.schema.names else complete,
     )
-    plain = context.virtual_keys is None and context.payload.replaces_whole_records and context.file_format.dictionary
-    texts = repeating_texts(changes.rows, context.file_format.schema) if plain else []
-    return _rewrite(context, scope, base, merge.merge, merge.unseen, texts)
+    return _rewrite(context, scope, base, merge.merge, merge.unseen)
 
 
 def concatenate_base_file(context: WriteContext, scope: TaskScope, base: BaseFile, rows: pa.Table) -> WriteStat:
@@ -70,19 +66,15 @@ def _rewrite(
     base: BaseFile,
     merged_of: Callable[[pa.RecordBatch], MergedBatch],
     new_rows: Callable[[], Iterable[pa.RecordBatch]],
-    texts: Sequence[str] = (),
 ) -> WriteStat:
-    """
-    :param texts: columns that are dictionaries in the batches, where the base file has them as texts.
-    """
     name = BaseFileName(base.name.file_id, scope.write_token, context.instant)
     path = context.prepare(base.partition, str(name), MarkerType.MERGE)
-    source = open_base_file(context.storage, join(context.base_path, base.relative_path), texts, whole=True)
+    source = open_base_file(context.storage, join(context.base_path, base.relative_path), whole=True)
     index = footer_index(source)
     seed = index if index.bloom_text is not None and index.key_range is not None else None
     writer = BaseFileWriter(context.storage, path, context.file_format, seed=seed)
     updated = deleted = inserted = 0
-    schema, spec = with_dictionaries_of(source.schema_arrow, context.file_format.schema), context.virtual_keys
+    schema, spec = context.file_format.schema, context.virtual_keys
     origins = context.evolution.origins(base.name.instant) if context.evolution else {}
     wanted = stored_names([column for column in schema.names if column != FILE_NAME], origins)
     known = pa.array([], pa.string()) if seed else None
@@ -95,7 +87,7 @@ def _rewrite(
             writer.write(_named(without_keys(merged.rows, spec), str(name)), known)
         for batch in new_rows():
             inserted += batch.num_rows
-            writer.write(_named(encoded(without_keys(batch, spec), schema), str(name)), batch.column(RECORD_KEY))
+            writer.write(_named(without_keys(batch, spec), str(name)), batch.column(RECORD_KEY))
         size = writer.close()
     except BaseException:
         writer.abort()
@@ -117,8 +109,5 @@ def _rewrite(
 def _named(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:
     index = batch.schema.get_field_index(FILE_NAME)
     columns = batch.columns
-    if pa.types.is_dictionary(batch.schema.field(index).type):
-        columns[index] = pa.DictionaryArray.from_arrays(pa.array(np.zeros(batch.num_rows, np.int32)), [name])
-    else:
-        columns[index] = pa.repeat(pa.scalar(name), batch.num_rows)
+    columns[index] = pa.repeat(pa.scalar(name), batch.num_rows)
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

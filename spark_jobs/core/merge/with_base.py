@@ -15,7 +15,6 @@ from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.merge.fold import I64
 from spark_jobs.core.merge.key_table import KeyTable
 from spark_jobs.core.merge.protocol import Mask, Payload, Verdict
-from spark_jobs.core.merge.repeating_texts import joined
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 
 FEW = 32 * 1024
@@ -142,6 +141,5 @@ def _replace(batch: pa.RecordBatch, change: Mask, fresh: pa.Table) -> pa.RecordB
         if pa.types.is_primitive(stored.type) or pa.types.is_fixed_size_binary(stored.type):
             arrays.append(pc.replace_with_mask(stored, mask, new))
         else:  # for these a gather is both possible and quicker
-            both = joined(stored, new) if pa.types.is_dictionary(stored.type) else pa.concat_arrays([stored, new])
-            arrays.append(both.take(gathered))
+            arrays.append(pa.concat_arrays([stored, new]).take(gathered))
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
