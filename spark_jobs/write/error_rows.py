@@ -65,7 +65,8 @@ class CheckedRows:
         start = F.lit("spark_jobs.core.errors.BadRecordError: ")
         told = F.concat(start, F.col(f"{PROBLEM}.message"), F.lit(" "), _one_line(F.col(f"{PROBLEM}.row")))
         is_good = F.when(F.col(PROBLEM).isNull(), F.lit(True)).otherwise(F.raise_error(told).cast("boolean"))
-        return self.rows.where(is_good).drop(PROBLEM)
+        never_merged = F.monotonically_increasing_id() >= 0  # a transformer's filter would be asked first, and drop it
+        return self.rows.where(is_good & never_merged).drop(PROBLEM)
 
 
 def _one_line(text: Column) -> Column:

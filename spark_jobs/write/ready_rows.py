@@ -65,6 +65,8 @@ def ready_rows(
     if error_table is None:
         yield ReadyRows(rows=_transformed(_refusing(source), config), origin=origin)
         return
+    if isinstance(source, CheckedRows):  # read with other columns a row might be judged otherwise
+        source = replace(source, rows=source.rows.persist())
     good = _transformed(source.good if isinstance(source, CheckedRows) else source, config)
     checked = check_rows(good, config, table, retype=True)
     kept = replace(checked, rows=checked.rows.persist())  # a second reading might judge a row otherwise
@@ -75,6 +77,8 @@ def ready_rows(
             yield ReadyRows(rows=kept.good, origin=origin, error_table=error_table, refused=refused)
     finally:
         kept.rows.unpersist()
+        if isinstance(source, CheckedRows):
+            source.rows.unpersist()
 
 
 def _refusing(source: DataFrame | CheckedRows) -> DataFrame:

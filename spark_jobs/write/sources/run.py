@@ -44,7 +44,7 @@ class Run:
 
     @property
     def orders(self) -> CheckpointOrders:
-        return CheckpointOrders(reset=self.options.checkpoint, ignore=self.options.ignore_checkpoint)
+        return CheckpointOrders(reset=self.options.checkpoint or None, ignore=self.options.ignore_checkpoint or None)
 
     def position(self) -> Position:
         """As the table stands now."""

@@ -118,6 +118,24 @@ def test_what_spark_would_lose_unseen(spark: SparkSession, tmp_path: Path) -> No
     assert [one["bad"] for one in jobs.rows()] == ["2,a,y"]
 
 
+def test_a_transformer_neither_hides_nor_doubles_them(spark: SparkSession, tmp_path: Path) -> None:
+    lines = '{"id": 1, "p": "a", "v": "x", "ts": 1}\n{"id": 2, "p": "a", "v": "x", "ts": \n'
+    hidden = {
+        "source": source(tmp_path / "json", lines, "rows.json"),
+        "transformer_sql": "SELECT * FROM <SRC> WHERE ts > 0",
+    }
+    message = refused(Jobs(spark=spark, path=tmp_path / "hidden"), source_format="json", **hidden)
+    assert message.startswith("1 row doesn't fit; the first")
+
+    chosen = {"source": source(tmp_path / "csv", "id,p,v,ts\n1,a,x,1\n2,a,y,soon\n")}
+    query = "SELECT id, p, v, 7 AS ts FROM <SRC>"  # leaves out what is wrong
+    jobs = Jobs(spark=spark, path=tmp_path / "t")
+    result = jobs.write("upsert", [], **GIVEN, **chosen, transformer_sql=query, error_table=str(tmp_path / "errors"))
+    assert [one["id"] for one in jobs.rows()] == [1]
+    assert [one["row"] for one in stored(tmp_path / "errors")] == ["2,a,y,soon"]
+    assert result.extra["error_rows"] == 1
+
+
 WRONG = [
     ({"max_errors": 3}, "--max-errors is for an error table: give --error-table too"),
     ({"hoodie_conf": {"hoodie.errortable.enable": "true"}}, "hoodie.errortable.enable=true says not where"),

@@ -79,6 +79,14 @@ def test_the_collector_is_as_it_was_afterwards(on: bool) -> None:
         gc.enable()
 
 
+def test_few_values_leave_the_garbage_of_the_moment_young() -> None:
+    gc.collect()
+    with collector_paused():
+        one: list[object] = []
+        one.append(one)
+    assert any(each is one for each in gc.get_objects(generation=0))
+
+
 def fail_within_a_pause() -> None:
     with collector_paused():
         assert not gc.isenabled()
