@@ -96,7 +96,7 @@ class BloomFilter:
                 hashes, bits, at = _read_head(data, 0)
                 per_row, in_row, count = _DYNAMIC_BODY.unpack_from(data, at)
                 at += _DYNAMIC_BODY.size
-                if count < 1 or count * (bits // 8) > len(data):
+                if count < 1 or count * (_HEAD.size + bits // 8) > len(data):
                     raise ValueError(f"{count} rows")
                 rows = np.empty((count, bits), dtype=np.bool_)
                 for index in range(count):

@@ -173,6 +173,6 @@ def top_columns(schema_json: str) -> tuple[str, ...]:
     """
     try:
         names = [str(field["name"]) for field in json.loads(schema_json)["fields"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise CorruptTableError(f"the schema to index the columns of is none ({error})") from error
     return tuple(dict.fromkeys([*META_FIELDS, *names]))

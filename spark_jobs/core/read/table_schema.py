@@ -105,5 +105,5 @@ def schema_of_file(storage: Storage, base_path: str, base: BaseFile, table: str)
 def _parse(text: str, where: str) -> dict[str, Any]:
     try:
         return without_meta_fields(json.loads(text))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise CorruptTableError(f"{where} holds no Avro record schema ({error})", where=where) from error

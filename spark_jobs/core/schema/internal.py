@@ -98,7 +98,7 @@ class InternalSchema:
         """
         try:
             return _from_json(json.loads(text))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise CorruptTableError(f"{where} holds no schema with ids ({error!r})", where=where) from error
 
 
@@ -109,7 +109,7 @@ def parse_history(text: str, where: str) -> tuple[InternalSchema, ...]:
     """
     try:
         found = {one.version: one for one in map(_from_json, json.loads(text)["schemas"])}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise CorruptTableError(f"{where} holds no schema history ({error!r})", where=where) from error
     return tuple(found[version] for version in sorted(found))
 

@@ -87,20 +87,25 @@ class CommitMetadata:
         """
         try:
             raw = json.loads(data) if data.strip() else {}
+            extra = raw.get("extraMetadata") or {}
+            if not isinstance(extra, dict):
+                raise TypeError(f"extraMetadata is {type(extra).__name__}")
             return CommitMetadata(
                 write_stats=tuple(_stats(raw.get("partitionToWriteStats") or {})),
                 operation_type=OperationType(raw.get("operationType") or "UNKNOWN"),
                 compacted=bool(raw.get("compacted", False)),
-                extra_metadata=raw.get("extraMetadata") or {},
+                extra_metadata=extra,
                 replaced_file_ids=_replaced(raw.get("partitionToReplaceFileIds")),
             )
-        except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
             raise CorruptTableError(f"{name} is not commit metadata ({error})", name=name) from error
 
 
 def _stats(by_partition: Mapping[str, list[Mapping[str, Any]]]) -> Iterable[WriteStat]:
     for partition, stats in by_partition.items():
         for raw in stats:
+            if not isinstance(raw.get("fileId") or "", str):
+                raise TypeError(f"fileId is {raw['fileId']!r}")
             yield WriteStat.from_json({**raw, "partitionPath": raw.get("partitionPath") or partition})
 
 

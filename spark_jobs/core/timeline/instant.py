@@ -153,11 +153,17 @@ def parse_instant_time(timestamp: str) -> datetime:
 
 
 def next_instant_time(moment: datetime, zone: TimelineZone, after: str) -> str:
-    """An instant for ``moment`` that is strictly greater than ``after``, whatever the clocks say."""
+    """An instant for ``moment`` that is strictly greater than ``after``, whatever the clocks say.
+
+    :raises CorruptTableError: the calendar ends with ``after``.
+    """
     candidate = format_instant(moment, zone)
     if candidate > after:
         return candidate
-    later = parse_instant_time(after) + timedelta(milliseconds=1)
+    try:
+        later = parse_instant_time(after) + timedelta(milliseconds=1)
+    except OverflowError as error:
+        raise CorruptTableError(f"the timeline has the instant {after[:40]}, which none can follow") from error
     return later.strftime("%Y%m%d%H%M%S") + f"{later.microsecond // 1000:03d}"
 
 

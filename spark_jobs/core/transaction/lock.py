@@ -125,7 +125,7 @@ class TableLock:
         if found is None:
             return False
         owner, raw = found
-        return owner.is_dead() or (owner.is_this_process() and raw.get("token") not in _HELD)
+        return owner.is_dead() or (owner.is_this_process() and str(raw.get("token")) not in _HELD)
 
     def _holder(self) -> str:
         found = parse_owner(self._read())

@@ -62,7 +62,7 @@ def parse_owner(data: bytes) -> tuple[Owner, dict[str, Any]] | None:
     try:
         raw = json.loads(data)
         return Owner.from_json(raw["owner"]), raw
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

@@ -116,7 +116,7 @@ class BootstrapIndex:
         try:
             path, size = without_scheme(status["path"]["uri"]), int(status["length"])
             partition = str(entry["bootstrapPartitionPath"] or "")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CorruptTableError(f"the bootstrap index of {self.base_path} has an entry without a path") from error
         if not path.startswith(f"{base}/"):
             raise UnsupportedTableError(
