@@ -31,7 +31,7 @@ def new_table_properties(
     """All properties but the checksum; those in ``properties`` win.
 
     :param schema: columns without meta columns; becomes ``hoodie.table.create.schema``.
-    :raises ConfigError: no name, no key, or a field that the schema lacks.
+    :raises ConfigError: no name, no key, a field that the schema lacks, or columns that no table can have.
     """
     if not name:
         raise ConfigError("a new table needs a name", todo="give --table-name or hoodie.table.name")
@@ -71,9 +71,24 @@ def new_table_properties(
             ("precombine", [precombine_field] if precombine_field else []),
         ):
             _require_columns(schema, fields, option)
+        _require_storable(pa.struct(list(schema)), "the schema")
         values[keys.CREATE_SCHEMA.name] = json.dumps(avro_schema_of(schema, name), separators=(",", ":"))
     values.update(properties or {})
     return values
+
+
+def _require_storable(kind: pa.DataType, where: str) -> None:
+    """Avro has no fields of one name, and no decimals of a negative scale."""
+    if pa.types.is_decimal(kind) and kind.scale < 0:
+        raise ConfigError(f"{where} has the type {kind}", todo="give a scale of 0 or more")
+    inner = [kind.field(number) for number in range(kind.num_fields)] if pa.types.is_nested(kind) else []
+    if pa.types.is_struct(kind):
+        names = [field.name for field in inner]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"{where} has two columns {twice}", todo="give each a name of its own", column=twice)
+    for field in inner:
+        _require_storable(field.type, f"{where}.{field.name}" if where != "the schema" else field.name)
 
 
 def _require_columns(schema: pa.Schema, fields: Sequence[str], what: str) -> None:

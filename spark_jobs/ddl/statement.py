@@ -84,6 +84,14 @@ def parse_create_table(text: str) -> CreateTable:
     )
 
 
+_CLAUSES: Mapping[type[exp.Expression], str] = {
+    exp.FileFormatProperty: "USING",
+    exp.PartitionedByProperty: "PARTITIONED BY",
+    exp.LocationProperty: "LOCATION",
+    exp.SchemaCommentProperty: "COMMENT",
+}
+
+
 class _Clauses:
     """What stands behind the columns, gathered clause by clause."""
 
@@ -94,11 +102,24 @@ class _Clauses:
         self.properties: dict[str, str] = {}
         self.location = ""
         self.comment = ""
+        self._seen: set[str] = set()
+
+    def _once(self, what: str) -> None:
+        if what in self._seen:
+            raise ConfigError(f"{what} stands there twice", todo="leave one of them")
+        self._seen.add(what)
 
     def add(self, clause: exp.Expression) -> None:
         """
-        :raises ConfigError: a clause that Hudi's DDL does not have.
+        :raises ConfigError: a clause that Hudi's DDL does not have, or one or a property for the second time.
         """
+        if type(clause) is exp.Property:
+            self._once(f"the property {_pair(clause)[0]}")
+        elif isinstance(clause, exp.OptionsProperty):
+            for option in clause.expressions:
+                self._once(f"the option {_pair(option)[0]}")
+        else:
+            self._once(f"the clause {_CLAUSES.get(type(clause), clause.sql(dialect='spark'))}")
         if isinstance(clause, exp.FileFormatProperty) and not clause.args.get("hive_format"):
             self.provider = clause.name
         elif isinstance(clause, exp.PartitionedByProperty):

@@ -69,3 +69,18 @@ def test_a_table_is_made_once(tmp_path: Path) -> None:
     HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"])
     with pytest.raises(AlreadyExistsError):
         HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"])
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (pa.field("a", pa.struct([("b", pa.int32()), ("b", pa.string())])), "a has two columns b: give each a name"),
+        (pa.field("id", pa.string()), "the schema has two columns id"),
+        (pa.field("d", pa.list_(pa.decimal128(5, -2))), r"d\.\w+ has the type decimal128\(5, -2\): give a scale of 0"),
+    ],
+)
+def test_columns_that_no_table_can_have(tmp_path: Path, column: pa.Field, said: str) -> None:
+    schema = pa.schema([pa.field("id", pa.int64()), column])
+    with pytest.raises(ConfigError, match=said):
+        HudiTable.create(str(tmp_path / "t"), name="t", record_key_fields=["id"], schema=schema, clock=HandClock())
+    assert not (tmp_path / "t" / ".hoodie").exists()

@@ -171,3 +171,17 @@ def test_any_text_is_a_statement_or_an_error_of_ours(text: str) -> None:
         parse_create_table(text)
     except HudiError as error:
         assert error.exit_code == 2  # noqa: PT017  (raising nothing is fine too)
+
+
+@pytest.mark.parametrize(
+    ("behind", "said"),
+    [
+        ("partitioned by (b) partitioned by (c)", "the clause PARTITIONED BY stands there twice: leave one of them"),
+        ("location '/x' location '/y'", "the clause LOCATION stands there twice"),
+        ("tblproperties ('type'='mor', 'type'='cow')", "the property type stands there twice"),
+        ("options (type 'mor', type 'cow')", "the option type stands there twice"),
+    ],
+)
+def test_nothing_is_said_twice(behind: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        parse_create_table(f"create table t (a int, b int, c int) using hudi {behind}")
