@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.avro_columns import decode_between, record_bounds
 from spark_jobs.core.files.log_block import CONTENT_VERSION, LogBlock
 from spark_jobs.core.timeline.archive_files import CONTENT_HEAD, LISTED, Entry, EntryPlace, entries_of, schema_of
@@ -35,13 +35,13 @@ def listed_entries(blocks: Iterator[Read], path: str) -> Iterator[tuple[Entry, E
     """
     chunk: list[Read] = []
     size = 0
-    failure: CorruptTableError | None = None
+    failure: HudiError | None = None
     while failure is None:
         try:
             block, content = next(blocks)
         except StopIteration:
             break
-        except CorruptTableError as error:
+        except HudiError as error:
             failure = error
             break
         if chunk and (size + len(content) > _CHUNK_BYTES or block.schema_json != chunk[0][0].schema_json):

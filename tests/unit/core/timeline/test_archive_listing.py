@@ -102,6 +102,16 @@ def entry(number: int, **more: Any) -> dict[str, Any]:
     return {"commitTime": time, "actionType": "commit", "actionState": "COMPLETED", "version": None, **more}
 
 
+def test_entries_before_a_block_of_unknown_type() -> None:
+    unknown = bytearray(encode_entries([entry(2)]))
+    unknown[18:22] = (99).to_bytes(4, "big")  # behind magic, size and version
+    data = encode_entries([entry(1)]) + bytes(unknown)
+    found, error = together(data)
+    assert len(found) == 1
+    assert "99" in error
+    assert (found, error) == of_each_block(data)
+
+
 def test_a_commit_of_very_many_partitions() -> None:
     """Where columns are slower than records one by one."""
     stats = {f"p{number}": [{"fileId": f"f{number}", "path": f"p{number}/f{number}"}] for number in range(2_000)}
