@@ -99,12 +99,14 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
     """Read ``hoodie.properties``, or its backup where a crashed update left no good main copy.
 
     :raises TableNotFoundError: neither file exists.
-    :raises CorruptTableError: neither copy is readable with a right checksum.
+    :raises CorruptTableError: neither copy has a right checksum.
+    :raises StorageError: they could not be read, so that nothing is known of them.
     """
     folder = f"{base_path}/{META_FOLDER}"
     reason = ""
+    unread: StorageError | None = None
     for attempt in range(_TRIES):
-        found = False
+        found, unread = False, None
         for name in (PROPERTIES, BACKUP):
             path = f"{folder}/{name}"
             if storage.stat(path) is None:
@@ -113,8 +115,11 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
             try:
                 properties = parse_properties(storage.read(path))
                 reason = _fault(properties)
-            except (CorruptTableError, StorageError) as error:
+            except CorruptTableError as error:
                 reason = str(error)
+                continue
+            except StorageError as error:
+                unread = error
                 continue
             if not reason:
                 return TableConfig(properties)
@@ -128,6 +133,8 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
             break  # no update is under way: waiting can't mend it
         clock.sleep(0.2)
     refuse_lost_properties(storage, base_path)
+    if unread is not None:
+        raise unread
     if not reason:
         raise TableNotFoundError(
             f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)",

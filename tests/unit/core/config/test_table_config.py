@@ -16,7 +16,7 @@ from spark_jobs.core.config.table_config import (
     table_checksum,
     update_table_config,
 )
-from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, TableNotFoundError
+from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, StorageError, TableNotFoundError
 from spark_jobs.core.storage import LocalStorage
 from tests.unit.core.support import Died, HandClock, MortalStorage
 
@@ -81,6 +81,18 @@ def test_the_backup_serves_while_the_main_copy_is_cut(base: str) -> None:
     update_table_config(STORAGE, base, {"k": "v"}, HandClock())
     assert parse_properties(main_file(base).read_bytes())["k"] == "v"
     assert not Path(base, META_FOLDER, BACKUP).exists()
+
+
+def test_properties_that_can_not_be_read_are_not_said_to_be_corrupt(base: str) -> None:
+    """Who takes a table for damaged removes it, as is done with a metadata table."""
+
+    class Refusing(LocalStorage):
+        def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+            raise StorageError(f"read of {path} was refused", path=path)
+
+    with pytest.raises(StorageError, match="was refused") as refused:
+        read_table_config(Refusing(), base, HandClock())
+    assert type(refused.value) is StorageError
 
 
 def test_an_update_that_another_process_is_at_is_waited_for(base: str) -> None:
