@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,33 +45,15 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
+from tests.hudi_tables import all_tables, base_path_in, unpack, with_source
 from tests.interop.lines import ServerError
 from tests.interop.real_hudi import RealHudi
 from tests.interop.tending import assert_hudi_validates
 from tests.unit.core.metadata_table.agreement import disagreements
 
-FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
-SHARED = Path(os.environ.get("PYHUDI_FIXTURES", FIXTURES.parents[2] / "shared" / "fixtures")) / "hudi_tables"
 IN_CI = ("tables/cow_upserts", "tables/mor_logs", "metadata_tables/indexed_mor")
-OF_HUDI_RS = (
-    "cow-v6_complexkeygen_hivestyle",
-    "cow-v6_empty",
-    "cow-v6_nonpartitioned",
-    "cow-v6_simplekeygen_nonhivestyle",
-    "cow-v6_timebasedkeygen_nonhivestyle",
-    "mor-avro-v6_trips_8i1u",
-    "mor-parquet-v6_complexkeygen_hivestyle",
-    "mor-parquet-v6_nonpartitioned",
-    "mor-parquet-v6_simplekeygen_hivestyle_no_metafields",
-)
-NO_TABLES = {"tables/archived.before"}
-"""The timeline of a table alone."""
 TABLES = (
-    sorted(
-        {f"{one.parent.name}/{one.stem}" for one in FIXTURES.glob("*/*.zip") if one.parent.name != "old_tables"}
-        - NO_TABLES
-        | {f"shared/{name}" for name in OF_HUDI_RS}
-    )
+    [name for name in all_tables() if not name.startswith("old_tables/")]
     if os.environ.get("PYHUDI_ALL_FIXTURES")
     else list(IN_CI)
 )
@@ -96,11 +77,6 @@ ROW_BY_ROW = "spark.sql.parquet.enableVectorizedReader"
 """Without it Hudi reads no nested column whose type was changed."""
 
 
-def base_path_in(folder: Path) -> Path:
-    found = [one.parents[1] for one in folder.rglob("hoodie.properties") if one.parents[1].name != "metadata"]
-    return next(path for path in found if "__MACOSX" not in str(path))
-
-
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A folder with the table of that name, which nobody changes."""
@@ -108,13 +84,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def of(name: str) -> Path:
         if name not in found:
-            kind, _, stem = name.partition("/")
-            archive = (SHARED if kind == "shared" else FIXTURES / kind) / f"{stem}.zip"
-            if not archive.exists():
-                pytest.skip(f"{archive} is not there: name the folder of Hudi's tables by PYHUDI_FIXTURES")
-            found[name] = tmp_path_factory.mktemp("table")
-            with zipfile.ZipFile(archive) as packed:
-                packed.extractall(found[name])
+            folder = tmp_path_factory.mktemp("table")
+            unpack(name, folder)
+            found[name] = folder
         return found[name]
 
     return of
@@ -142,19 +114,7 @@ def rows_by_hudi(unpacked: Callable[[str], Path], real_hudi: RealHudi) -> Callab
 
 @pytest.fixture
 def table(name: str, tmp_path: Path, unpacked: Callable[[str], Path]) -> Path:
-    path = base_path_in(Path(shutil.copytree(unpacked(name), tmp_path / "tables")))
-    with_source(path)
-    return path
-
-
-def with_source(path: Path) -> None:
-    """A bootstrapped table is told where its source files are now."""
-    properties, source = path / ".hoodie" / "hoodie.properties", path.with_name(f"{path.name}_source")
-    if source.exists():
-        lines = properties.read_text().splitlines(keepends=True)
-        kept = [line for line in lines if not line.startswith("hoodie.bootstrap.base.path")]
-        properties.write_text("".join([*kept, f"hoodie.bootstrap.base.path={source}\n"]))
-        properties.with_name(".hoodie.properties.crc").unlink(missing_ok=True)
+    return with_source(base_path_in(Path(shutil.copytree(unpacked(name), tmp_path / "tables"))))
 
 
 def opened(path: Path) -> HudiTable:

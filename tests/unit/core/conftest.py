@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-import os
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.hudi_tables import SHARED
+
 
 @pytest.fixture(scope="session")
 def hudi_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of tables that Hudi on the JVM wrote, unpacked, each in a folder named after its archive."""
-    beside = Path(__file__).resolve().parents[3].parent / "shared" / "fixtures"
-    source = Path(os.environ.get("PYHUDI_FIXTURES", beside)) / "hudi_tables"
+    source = SHARED / "hudi_tables"
     if not source.is_dir():
         pytest.skip(f"no tables written by Hudi in {source}: name their folder by PYHUDI_FIXTURES")
     target = tmp_path_factory.mktemp("hudi_tables")

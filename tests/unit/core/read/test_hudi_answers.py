@@ -16,7 +16,8 @@ import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
-from tests.fixtures.answers import ANSWERS, Question, is_here, tables, texts, unpack
+from tests.fixtures.answers import ANSWERS, Question, tables, texts
+from tests.hudi_tables import is_here, unpack
 
 pytestmark = pytest.mark.unit
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import zipfile
 from pathlib import Path
 
@@ -8,14 +7,13 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.files.log_block import BlockType, parse_blocks
-
-ROOT = Path(__file__).resolve().parents[5]
+from tests.hudi_tables import FIXTURES, SHARED
 
 
 @pytest.fixture(scope="session")
 def hbase_files() -> Path:
     """The folder of HFiles that HBase wrote, from hudi-rs' test data."""
-    source = Path(os.environ.get("PYHUDI_FIXTURES", ROOT.parent / "shared" / "fixtures")) / "hfile"
+    source = SHARED / "hfile"
     if not source.is_dir():
         pytest.skip(f"no HFiles written by HBase in {source}: name the folder above it by PYHUDI_FIXTURES")
     return source
@@ -25,7 +23,7 @@ def hbase_files() -> Path:
 def hudi_files() -> dict[str, bytes]:
     """HFiles of metadata tables that Hudi 0.15.0 wrote, by a name: base files, and the contents of log blocks."""
     found: dict[str, bytes] = {}
-    for archive in sorted((ROOT / "tests" / "fixtures" / "tables").glob("*.zip")):
+    for archive in sorted((FIXTURES / "tables").glob("*.zip")):
         with zipfile.ZipFile(archive) as content:
             properties = [
                 one for one in content.namelist() if one.endswith("/.hoodie/metadata/.hoodie/hoodie.properties")
