@@ -105,7 +105,11 @@ class HFileReader:
             return bytes(decode_block(data, BlockKind.META, self.trailer.compression))
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those keys that the file has; of cells with the same key, the first."""
+        """The values of those keys that the file has; of cells with the same key the first, as HBase's scanner has it.
+
+        HBase's writer keeps the cells of one key in one block. Of a file that does not, it is the first in the last
+        block that begins with the key: only that one is read.
+        """
         return {key: value for cells in self.lookup(keys) for key, value in reversed(list(cells.pairs()))}
 
     def lookup(self, keys: Iterable[bytes]) -> Iterator[Cells]:

@@ -43,7 +43,8 @@ class Sink(Protocol):
 class HFileWriter:
     """Writes one HFile (HBase: ``HFileWriterImpl``); the sink stays the caller's to close.
 
-    :param block_size: a data block ends with the cell that brings its raw bytes to this.
+    :param block_size: a data block ends with the cell that brings its raw bytes to this, or with the last of those
+        that have its key: readers look for a key in one block.
     :param meta: meta blocks by name.
     :param file_info: entries besides those that every HFile has (``schema``, ``minRecordKey``, ...).
     :param comparator: the class by which HBase orders the keys; all that Hudi has order unsigned bytes.
@@ -91,15 +92,17 @@ class HFileWriter:
         data = memoryview(encoded.buffers()[2])
         at = 0
         while at < len(keys):
-            if not self._pending:
-                self._first_row = keys[at].as_py()
+            row = keys[at].as_py()
             room = self._block_size - self._pending_size
-            stop = min(int(np.searchsorted(offsets[1:], offsets[at] + room)) + 1, len(keys))
+            if room <= 0 and row != self._last_row:
+                self._finish_block()
+                room = self._block_size
+            if not self._pending:
+                self._first_row = row
+            stop = min(max(int(np.searchsorted(offsets[1:], offsets[at] + room)), at) + 1, len(keys))
             self._pending.append(data[offsets[at] : offsets[stop]])
             self._pending_size += int(offsets[stop] - offsets[at])
             self._last_row = keys[stop - 1].as_py()
-            if self._pending_size >= self._block_size:
-                self._finish_block()
             at = stop
         self._count += len(keys)
         self._key_bytes += pc.sum(pc.binary_length(keys)).as_py() + len(keys) * (ROW_LENGTH.size + len(KEY_SUFFIX))

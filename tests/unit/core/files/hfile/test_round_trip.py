@@ -69,6 +69,25 @@ def test_keys_that_come_twice_stay_in_their_order() -> None:
     assert reader.get([b"a"]) == {b"a": b"1"}
 
 
+@pytest.mark.parametrize("parts", [1, 3])
+def test_cells_of_one_key_stay_in_one_block(parts: int) -> None:
+    """As HBase's writer keeps them: its readers look for a key in one block."""
+    entries = [(b"a", b"x" * 40), *((b"b", b"%02d" % number) for number in range(30)), (b"c", b"y"), (b"d", b"z")]
+    sink = io.BytesIO()
+    writer = HFileWriter(sink, block_size=64)
+    step = -(-len(entries) // parts)
+    for begin in range(0, len(entries), step):
+        keys, values = zip(*entries[begin : begin + step], strict=True)
+        writer.append(Cells(pa.array(keys, pa.large_binary()), pa.array(values, pa.large_binary())))
+    writer.close()
+    reader = HFileReader(sink.getvalue())
+    blocks = [[key for key, _ in cells.pairs()] for cells in reader.arrays()]
+    assert blocks == [[b"a", *[b"b"] * 30], [b"c", b"d"]]
+    assert list(reader.entries()) == entries
+    assert reader.get([b"a", b"b", b"c"]) == {b"a": b"x" * 40, b"b": b"00", b"c": b"y"}
+    assert sink.getvalue() == write_hfile(entries, block_size=64)
+
+
 def test_arrays_in_parts_make_the_file_that_pairs_make() -> None:
     keys, values = zip(*ENTRIES, strict=True)
     sink = io.BytesIO()
