@@ -18,7 +18,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -26,11 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.lineitem_data import lineitem_data
 from benchmarks.measure import LIMIT, Bench, Measure
-from benchmarks.sides import expected_groups, start_hudi, start_ours
+from benchmarks.sides import SIDES, add_side_options, chosen_sides, expected_groups
 from benchmarks.steps import PROCESS_TARGETS, STEPS, Step
-from tests.interop.lines import LineClient
-
-SIDES: dict[str, Callable[[Path, str], LineClient]] = {"hudi": start_hudi, "ours": start_ours}
 
 
 def warm_runs(
@@ -133,17 +130,12 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.3, help="TPC-H scale factor (0.3: 1.8 million rows)")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--steps", nargs="*", default=[""], help="beginnings of the names of steps; all without it")
-    parser.add_argument("--side", choices=(*SIDES, "both"), default="both")
     parser.add_argument("--processes", action="store_true", help="measure whole processes too")
     parser.add_argument("--no-warm", action="store_true", help="no warm sessions, only --processes")
     parser.add_argument("--no-metadata-table", action="store_true", help="hoodie.metadata.enable=false on both sides")
-    parser.add_argument("--memory", default="4g", help="heap of each side's JVM")
-    parser.add_argument(
-        "--cache", type=Path, default=Path.home() / ".cache" / "pyhudi-bench", help="for data and tables"
-    )
-    parser.add_argument("--json", type=Path, help="file that gets every measure")
+    add_side_options(parser)
     options = parser.parse_args()
-    sides = list(SIDES) if options.side == "both" else [options.side]
+    sides = chosen_sides(options)
     steps = tuple(step for step in STEPS if step.name.startswith(tuple(options.steps)))
     if not steps:
         parser.error(f"--steps {' '.join(options.steps)}: no such step; there are " + ", ".join(s.name for s in STEPS))

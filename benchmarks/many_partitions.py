@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.session_memory import JVM_OPTIONS, ROOT, watched
+from benchmarks.submitted import ingested
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
 
@@ -57,21 +57,10 @@ def main() -> int:
         print(f"{options.partitions} partitions, {len(keys)} records, driver memory {options.driver_memory}")
         print(f"{'step':14}{'seconds':>9}{'JVM':>10}{'largest Python':>16}")
         for operation, path in steps:
-            command = [
-                str(Path(sys.executable).with_name("spark-submit")),
-                *("--master", "local[2]", "--driver-memory", options.driver_memory),
-                *("--driver-java-options", JVM_OPTIONS, "--conf", "spark.ui.enabled=false"),
-                str(ROOT / "spark_jobs" / "ingest.py"),
-                *("--base-path", str(folder / "t"), "--table-name", "t", "--op", operation, "--source", path),
-                *("--source-format", "parquet", "--record-key-fields", "id", "--partition-path-fields", "p"),
-                *("--precombine-field", "ts", "--hoodie-conf", "hoodie.index.bloom.num_entries=1000"),
-            ]
-            begun = SYSTEM_CLOCK.monotonic()
-            _, peaks = watched(command)
-            seconds = SYSTEM_CLOCK.monotonic() - begun
-            java = max((peak for name, peak in peaks.values() if name == "java"), default=0.0)
-            python = max((peak for name, peak in peaks.values() if name != "java"), default=0.0)
-            print(f"{operation:14}{seconds:9.1f}{java:6.0f} MiB{python:12.0f} MiB", flush=True)
+            entries = "hoodie.index.bloom.num_entries=1000"
+            write = ingested(folder / "t", operation, path, options.driver_memory, "--hoodie-conf", entries)
+            largest = max(write.workers, default=0.0)
+            print(f"{operation:14}{write.seconds:9.1f}{write.java:6.0f} MiB{largest:12.0f} MiB", flush=True)
         begun = SYSTEM_CLOCK.monotonic()
         table = HudiTable.open(str(folder / "t"))
         rows = table.scan(columns=["id", "p", "ts"]).to_arrow()

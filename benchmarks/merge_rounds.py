@@ -17,7 +17,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks.merge_data import KEY, ROUND, WORKLOADS, Workload
-from benchmarks.sides import Output, added, data_files, start_hudi, start_ours
+from benchmarks.sides import SIDES, Output, add_side_options, added, chosen_sides, data_files
 from benchmarks.steps import COW, MOR
 from tests.interop.lines import LineClient
 
-SIDES: dict[str, Callable[[Path, str], LineClient]] = {"hudi": start_hudi, "ours": start_ours}
 COMPACT_EVERY = 3
 COMMITS_RETAINED = 3
 WARM_UP_PART = 20
@@ -192,14 +191,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
     parser.add_argument("--table-types", nargs="+", choices=(COW, MOR), default=[COW, MOR])
-    parser.add_argument("--side", choices=(*SIDES, "both"), default="both")
-    parser.add_argument("--memory", default="4g", help="heap of each side's JVM")
-    parser.add_argument(
-        "--cache", type=Path, default=Path.home() / ".cache" / "pyhudi-bench", help="for data and tables"
-    )
-    parser.add_argument("--json", type=Path, help="file that gets every round and the summary")
+    add_side_options(parser)
     options = parser.parse_args()
-    sides = list(SIDES) if options.side == "both" else [options.side]
+    sides = chosen_sides(options)
     scratch: Path = options.cache.resolve() / "merge-rounds"
     shutil.rmtree(scratch, ignore_errors=True)
     work = [WORKLOADS[name](options.rows, options.rounds, scratch / "data" / name) for name in options.workloads]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -89,6 +90,23 @@ def start_ours(log: Path, memory: str) -> LineClient:
         "PYSPARK_SUBMIT_ARGS": shlex.join([*arguments, "pyspark-shell"]),
     }
     return LineClient([sys.executable, "-m", "benchmarks.our_server"], variables, log, ROOT)
+
+
+SIDES: Final[Mapping[str, Callable[[Path, str], LineClient]]] = {"hudi": start_hudi, "ours": start_ours}
+
+
+def add_side_options(parser: argparse.ArgumentParser) -> None:
+    """The options that every benchmark of both sides has."""
+    parser.add_argument("--side", choices=(*SIDES, "both"), default="both")
+    parser.add_argument("--memory", default="4g", help="heap of each side's JVM")
+    parser.add_argument(
+        "--cache", type=Path, default=Path.home() / ".cache" / "pyhudi-bench", help="for data and tables"
+    )
+    parser.add_argument("--json", type=Path, help="file that gets every measure")
+
+
+def chosen_sides(options: argparse.Namespace) -> list[str]:
+    return list(SIDES) if options.side == "both" else [options.side]
 
 
 def data_files(table: Path) -> dict[Path, int]:

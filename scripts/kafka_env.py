@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyspark
-from real_hudi_env import JVM_OPTIONS, ROOT, SetupError, exclusive, java, run_logged
+from real_hudi_env import JVM_OPTIONS, ROOT, exclusive, java, print_made, run_logged
 
 VARIABLE = "PYHUDI_KAFKA_ENV"
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -116,17 +116,5 @@ def _say(what: str) -> None:
     print(f"Kafka: {what}", file=sys.stderr, flush=True)
 
 
-def main() -> int:
-    try:
-        print(json.dumps(asdict(prepare())))
-    except SetupError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"error: {directory()} can't be used ({error}): set {VARIABLE} to a writable directory", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(print_made(prepare, directory(), VARIABLE))

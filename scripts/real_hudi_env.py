@@ -18,10 +18,11 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "constraints-hudi.txt"
@@ -196,17 +197,21 @@ def _say(what: str) -> None:
     print(f"real Hudi: {what}", file=sys.stderr, flush=True)
 
 
-def main() -> int:
+def print_made(make: Callable[[], Any], target: Path, variable: str) -> int:
+    """Print what ``make`` returns, a dataclass, as JSON, or its error in one line; the exit code of the script.
+
+    :param variable: the environment variable that says where ``target`` is.
+    """
     try:
-        print(json.dumps(asdict(prepare(directory()))))
+        print(json.dumps(asdict(make())))
     except SetupError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"error: {directory()} can't be used ({error}): set {VARIABLE} to a writable directory", file=sys.stderr)
+        print(f"error: {target} can't be used ({error}): set {variable} to a writable directory", file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(print_made(lambda: prepare(directory()), directory(), VARIABLE))

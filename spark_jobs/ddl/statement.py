@@ -12,6 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.text import is_unicode
 from spark_jobs.ddl.types import arrow_field_of
 
 MAX_CHARACTERS = 1 << 20
@@ -84,14 +85,6 @@ def parse_create_table(text: str) -> CreateTable:
     )
 
 
-_CLAUSES: Mapping[type[exp.Expression], str] = {
-    exp.FileFormatProperty: "USING",
-    exp.PartitionedByProperty: "PARTITIONED BY",
-    exp.LocationProperty: "LOCATION",
-    exp.SchemaCommentProperty: "COMMENT",
-}
-
-
 class _Clauses:
     """What stands behind the columns, gathered clause by clause."""
 
@@ -113,32 +106,38 @@ class _Clauses:
         """
         :raises ConfigError: a clause that Hudi's DDL does not have, or one or a property for the second time.
         """
-        if type(clause) is exp.Property:
-            self._once(f"the property {_pair(clause)[0]}")
-        elif isinstance(clause, exp.OptionsProperty):
-            for option in clause.expressions:
-                self._once(f"the option {_pair(option)[0]}")
-        else:
-            self._once(f"the clause {_CLAUSES.get(type(clause), clause.sql(dialect='spark'))}")
         if isinstance(clause, exp.FileFormatProperty) and not clause.args.get("hive_format"):
+            self._once("the clause USING")
             self.provider = clause.name
         elif isinstance(clause, exp.PartitionedByProperty):
+            self._once("the clause PARTITIONED BY")
             self.partitioned_by = list(clause.this.expressions)
-        elif isinstance(clause, exp.OptionsProperty):
-            self.options.update(_pair(option) for option in clause.expressions)
         elif isinstance(clause, exp.LocationProperty):
+            self._once("the clause LOCATION")
             self.location = clause.name
         elif isinstance(clause, exp.SchemaCommentProperty):
+            self._once("the clause COMMENT")
             self.comment = clause.name
+        elif isinstance(clause, exp.OptionsProperty):
+            for option in clause.expressions:
+                self._add_to(self.options, "option", option)
         elif type(clause) is exp.Property:
-            self.properties.update([_pair(clause)])
+            self._add_to(self.properties, "property", clause)
         elif not isinstance(clause, exp.ExternalProperty):  # every table at a path is one
             raise ConfigError(f"the clause {clause.sql(dialect='spark')} is not supported", todo=f"the form is {FORM}")
+
+    def _add_to(self, pairs: dict[str, str], kind: str, option: exp.Expression) -> None:
+        key, value = _pair(option)
+        self._once(f"the {kind} {key}")
+        pairs[key] = value
 
 
 def _only_statement(text: str) -> exp.Create:
     if len(text) > MAX_CHARACTERS:
         raise ConfigError(f"the statement has {len(text)} characters", todo=f"give one of at most {MAX_CHARACTERS}")
+    if not is_unicode(text):
+        halves = next(word for word in text.split() if not is_unicode(word))
+        raise ConfigError(f"the statement has {halves!r}, which is no Unicode text", todo="spell whole characters")
     try:
         parsed = sqlglot.parse(_with_quoted_format(text), dialect="spark")
     except ParseError as error:

@@ -19,6 +19,7 @@ from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.spark import SparkEngine, scan_tasks, task_scope
+from spark_jobs.write.bad_record import bad_record
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.write import bulk_insert_rows
@@ -77,13 +78,10 @@ def one_for_each_key(keyed: DataFrame, ordering: str) -> DataFrame:
     """Of the records of one key in one partition the one of the greatest ordering value, else any."""
     rank = F.lit(0)
     if ordering:
-        missing = F.raise_error(
-            F.lit(
-                "spark_jobs.core.errors.BadRecordError: a record has no value in the precombine field "
-                f"{ordering}: fill it in the source or choose another field"
-            )
+        missing = (
+            f"a record has no value in the precombine field {ordering}: fill it in the source or choose another field"
         )
-        rank = F.when(F.col(f"`{ordering}`").isNull(), missing.cast("int")).otherwise(0)
+        rank = F.when(F.col(f"`{ordering}`").isNull(), bad_record(missing, "int")).otherwise(0)
     kept = F.max_by(F.struct("*"), F.struct(rank, F.col(f"`{ordering}`") if ordering else F.lit(0)))
     grouped = keyed.groupBy(F.col(PARTITION_PATH).alias("_pyhudi_p"), F.col(RECORD_KEY).alias("_pyhudi_k"))
     return grouped.agg(kept.alias(_RECORD)).select(f"{_RECORD}.*")

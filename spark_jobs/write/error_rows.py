@@ -8,6 +8,8 @@ from enum import StrEnum
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.write.bad_record import bad_record
+
 PROBLEM = "_pyhudi_problem"
 """A column of checked rows: a struct of :func:`problem`, or null where the row is good."""
 FIELDS = ("reason", "column", "message", "row", "place")
@@ -62,9 +64,8 @@ class CheckedRows:
     @property
     def refusing(self) -> DataFrame:
         """All rows; the first one that is refused ends the job that reads it by a BadRecordError."""
-        start = F.lit("spark_jobs.core.errors.BadRecordError: ")
-        told = F.concat(start, F.col(f"{PROBLEM}.message"), F.lit(" "), _one_line(F.col(f"{PROBLEM}.row")))
-        is_good = F.when(F.col(PROBLEM).isNull(), F.lit(True)).otherwise(F.raise_error(told).cast("boolean"))
+        told = F.concat(F.col(f"{PROBLEM}.message"), F.lit(" "), _one_line(F.col(f"{PROBLEM}.row")))
+        is_good = F.when(F.col(PROBLEM).isNull(), F.lit(True)).otherwise(bad_record(told, "boolean"))
         never_merged = F.monotonically_increasing_id() >= 0  # a transformer's filter would be asked first, and drop it
         return self.rows.where(is_good & never_merged).drop(PROBLEM)
 

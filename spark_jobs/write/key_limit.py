@@ -14,6 +14,7 @@ from spark_jobs.core.config.write_keys import METADATA_ENABLED
 from spark_jobs.core.files.hfile.row_limits import LOG_BLOCK_LIMIT, RECORD_INDEX_LIMIT
 from spark_jobs.core.keygen.key_limit import KeyLimit
 from spark_jobs.options.choices import Operation
+from spark_jobs.write.bad_record import bad_record
 
 
 def key_limit(properties: Mapping[str, str], operation: Operation, *, merge_on_read: bool) -> KeyLimit | None:
@@ -35,8 +36,8 @@ def within(key: Column, limit: KeyLimit | None) -> Column:
     """Record keys as they are; one that is longer than its limit fails the job when it is computed."""
     if limit is None:
         return key
-    said = F.concat(F.lit("spark_jobs.core.errors.BadRecordError: "), refusal(key, limit))
-    return F.when(refusal(key, limit).isNotNull(), F.raise_error(said).cast("string")).otherwise(key)
+    said = refusal(key, limit)
+    return F.when(said.isNotNull(), bad_record(said, "string")).otherwise(key)
 
 
 def refusal(key: Column, limit: KeyLimit) -> Column:

@@ -47,9 +47,7 @@ from spark_jobs.core.keygen.spec import (
     KeySpec,
     PartitionPart,
 )
-
-_BAD_RECORD = "spark_jobs.core.errors.BadRecordError: "
-"""In front of the text of an error by which the engine knows whose fault it is."""
+from spark_jobs.write.bad_record import bad_record
 
 _NO_EXPONENT = 6
 """Up to so many places BigDecimal.toString has no exponent, and Spark's cast is the same; it never writes one."""
@@ -75,8 +73,7 @@ def record_key(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> Co
         floating-point numbers, of which some Java releases write more digits than others, are not left to Java.
     """
     missing, key = key_parts(source, spec, virtual=virtual)
-    raised = F.raise_error(F.lit(f"{_BAD_RECORD}{no_key(spec.record_key_fields)}")).cast("string")
-    return F.when(missing, raised).otherwise(key)
+    return F.when(missing, bad_record(no_key(spec.record_key_fields), "string")).otherwise(key)
 
 
 def key_parts(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> tuple[Column, Column]:
@@ -121,8 +118,7 @@ def _partition_part(source: DataFrame, part: PartitionPart, spec: KeySpec) -> Co
         return _time_part(_column(source, part.field), part, spec)
     folder = _folder(source, part.field, spec)
     refusal = _refusal(part.field, folder, spec)
-    raised = F.raise_error(F.concat(F.lit(_BAD_RECORD), refusal)).cast("string")
-    return F.when(refusal.isNotNull(), raised).otherwise(folder)
+    return F.when(refusal.isNotNull(), bad_record(refusal, "string")).otherwise(folder)
 
 
 def _folder(source: DataFrame, name: str, spec: KeySpec) -> Column:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,20 +65,24 @@ def ready_rows(
     if error_table is None:
         yield ReadyRows(rows=_transformed(_refusing(source), config), origin=origin)
         return
-    if isinstance(source, CheckedRows):  # read with other columns a row might be judged otherwise
-        source = replace(source, rows=source.rows.persist())
-    good = _transformed(source.good if isinstance(source, CheckedRows) else source, config)
-    checked = check_rows(good, config, table, retype=True)
-    kept = replace(checked, rows=checked.rows.persist())  # a second reading might judge a row otherwise
-    try:
-        parts = [source.bad, kept.bad] if isinstance(source, CheckedRows) else [kept.bad]
-        with counted(parts, progress) as refused:
-            refused.refuse_more_than(error_table.most)
-            yield ReadyRows(rows=kept.good, origin=origin, error_table=error_table, refused=refused)
-    finally:
-        kept.rows.unpersist()
+    with ExitStack() as held:
+        refused_parts = []
         if isinstance(source, CheckedRows):
-            source.rows.unpersist()
+            read = _held(source, held)
+            refused_parts.append(read.bad)
+            source = read.good
+        checked = _held(check_rows(_transformed(source, config), config, table, retype=True), held)
+        refused_parts.append(checked.bad)
+        refused = held.enter_context(counted(refused_parts, progress))
+        refused.refuse_more_than(error_table.most)
+        yield ReadyRows(rows=checked.good, origin=origin, error_table=error_table, refused=refused)
+
+
+def _held(checked: CheckedRows, until: ExitStack) -> CheckedRows:
+    """The rows as they were judged once: read again, or with other columns, a row might be judged otherwise."""
+    rows = checked.rows.persist()
+    until.callback(rows.unpersist)
+    return replace(checked, rows=rows)
 
 
 def _refusing(source: DataFrame | CheckedRows) -> DataFrame:

@@ -63,28 +63,19 @@ def footer_index(file: pq.ParquetFile) -> FooterIndex:
     return FooterIndex(bounds, text, raw.get(BLOOM_TYPE_FOOTER, SIMPLE))
 
 
-def open_base_file(
-    storage: Storage, path: str, dictionary_columns: Sequence[str] = (), *, whole: bool = False
-) -> pq.ParquetFile:
-    """Open a base file; the named string columns are read dictionary-encoded.
-
+def open_base_file(storage: Storage, path: str, *, whole: bool = False) -> pq.ParquetFile:
+    """
     :param whole: it will be read from end to end. It is not mapped into memory then, where each page that was read
         would count as this process's, and of large row groups a part is read at a time.
     :raises CorruptTableError: it is no Parquet file, or was cut off.
     """
     try:
         source = storage.open_input(path, may_change=whole)
-        file = pq.ParquetFile(source, read_dictionary=list(dictionary_columns), pre_buffer=False)
+        file = pq.ParquetFile(source, pre_buffer=False)
         if whole and _largest_row_group(file.metadata) > LARGE_ROW_GROUP:
-            file = pq.ParquetFile(
-                source,
-                metadata=file.metadata,
-                read_dictionary=list(dictionary_columns),
-                pre_buffer=False,
-                buffer_size=COLUMN_BUFFER,
-            )
+            file = pq.ParquetFile(source, metadata=file.metadata, pre_buffer=False, buffer_size=COLUMN_BUFFER)
         return file
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a column's name
         raise CorruptTableError(
             f"base file {path} is not readable ({_first_line(error)})",
             todo="restore it from a copy, or roll its commit back with Hudi",

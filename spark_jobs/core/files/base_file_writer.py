@@ -78,6 +78,7 @@ class BaseFileWriter:
         self._sink = storage.open_output(path)
         self._writer: pq.ParquetWriter | None = None
         self._held: list[pa.RecordBatch] = []
+        self._held_rows = 0
         self.held_bytes = 0
         self._flushed_bytes = 0
         self.rows = 0
@@ -96,9 +97,10 @@ class BaseFileWriter:
             if self._bloom is not None:
                 self._bloom.add(keys)
         self._held.append(_alone(batch))
+        self._held_rows += batch.num_rows
         self.held_bytes += batch.nbytes
         self.rows += batch.num_rows
-        if self.held_bytes >= self._format.row_group_bytes or sum(map(len, self._held)) >= ROW_GROUP_ROWS:
+        if self.held_bytes >= self._format.row_group_bytes or self._held_rows >= ROW_GROUP_ROWS:
             self.flush()
 
     def flush(self) -> None:
@@ -111,7 +113,7 @@ class BaseFileWriter:
         with one_line(self._path, "written"):
             writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
         self._flushed_bytes += self.held_bytes
-        self.held_bytes = 0
+        self._held_rows = self.held_bytes = 0
 
     def is_of_size(self, size: int) -> bool:
         """Whether the file has at least this many bytes; rows that might bring it there are written to find out."""

@@ -49,7 +49,7 @@ def _source_file(url: str, schema: pa.Schema) -> SourceFile | str:
         with storage.open_input(path, may_change=True) as stream:
             parquet = pq.ParquetFile(stream, pre_buffer=False)
             stored, metadata = parquet.schema_arrow, parquet.metadata
-    except (HudiError, pa.ArrowException, OSError) as error:
+    except (HudiError, pa.ArrowException, OSError, UnicodeDecodeError) as error:
         return f"{url} is not readable without Spark ({str(error).splitlines()[0]})"
     if _has_old_calendar(metadata.metadata or {}):
         return f"{url} may have dates of the Julian calendar"

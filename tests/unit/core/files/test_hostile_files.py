@@ -365,6 +365,13 @@ def test_damage_is_an_error_of_ours(name: str, data: st.DataObject) -> None:
         PARSERS[name].parse(file)
 
 
+def test_a_column_whose_name_is_no_text_is_damage() -> None:
+    with pytest.raises(CorruptTableError, match=r"a\.parquet is not readable \(.*can't decode"):
+        at("t/a.parquet", lambda folder: open_base_file(STORAGE, str(folder / "t" / "a.parquet")))(
+            _parquet().replace(b"\x02id", b"\x02i\xdf")
+        )
+
+
 DEEP = 100_000
 
 
