@@ -84,9 +84,11 @@ class Flag:
         if value is None:
             return () if self.kind in (Kind.NAMES, Kind.TEXTS, Kind.PAIRS) else None
         try:
-            return self._kept(value)
+            kept = self._kept(value)
+            _refuse_halves(kept)
+            return kept
         except (TypeError, ValueError) as error:
-            raise OptionsError(f"{self.names[0]}={value} is not valid: {error}") from None
+            raise OptionsError(f"{self.names[0]}={_shown(value)} is not valid: {error}") from None
 
     def _kept(self, value: Any) -> Any:
         if self.kind is Kind.PAIRS:
@@ -145,6 +147,11 @@ def parse_choice(kind: type[E], text: str) -> E:
     raise ValueError("give one of " + ", ".join(member.value for member in kind))
 
 
+def _shown(value: Any) -> str:
+    """As it can be printed."""
+    return str(value).encode(errors="backslashreplace").decode()
+
+
 def _integer(text: str, least: int | None) -> int:
     try:
         number = int(text)
@@ -160,6 +167,20 @@ def _boolean(text: str) -> bool:
     if lowered not in ("true", "false"):
         raise ValueError("give true or false")
     return lowered == "true"
+
+
+def _refuse_halves(value: Any) -> None:
+    """
+    :raises ValueError: a text, or one in tuples, that has no UTF-8; words with wrong bytes come as such.
+    """
+    if isinstance(value, tuple):
+        for part in value:
+            _refuse_halves(part)
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{value!r} is no Unicode text") from None
 
 
 def _pairs(value: Any) -> tuple[tuple[str, str], ...]:

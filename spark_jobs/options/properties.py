@@ -30,7 +30,7 @@ def read_properties(location: str) -> dict[str, str]:
 def parse_properties(text: str, location: str = "properties") -> dict[str, str]:
     """The pairs of a text; ``=``, ``:`` or a blank ends a key, a line that ends with a backslash goes on in the next.
 
-    :raises OptionsError: a ``\\u`` escape without four hexadecimal digits.
+    :raises OptionsError: a ``\\u`` escape without four hexadecimal digits, or one that spells half a character.
     """
     found: dict[str, str] = {}
     pending = ""
@@ -78,4 +78,8 @@ def _unescape(text: str, location: str) -> str:
         else:
             out.append(_ESCAPES.get(text[at + 1], text[at + 1]))
             at += 2
-    return "".join(out)
+    joined = "".join(out).encode("utf-16", "surrogatepass")  # two escapes can spell one character
+    try:
+        return joined.decode("utf-16")
+    except UnicodeDecodeError:
+        raise OptionsError(f"{location}: {text} is no Unicode text: spell whole characters") from None

@@ -11,8 +11,9 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.format_capabilities import FormatCapabilities, capabilities_of
 from spark_jobs.core.config.java_properties import format_properties, parse_properties
-from spark_jobs.core.errors import CorruptTableError, StorageError, TableNotFoundError
+from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, TableNotFoundError
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.text import is_unicode
 
 META_FOLDER = ".hoodie"
 PROPERTIES = "hoodie.properties"
@@ -149,12 +150,19 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
 
 
 def _fault(properties: Mapping[str, str]) -> str:
+    if unstorable := _unstorable(properties):
+        return f"{unstorable} is no Unicode text"
     stored = keys.CHECKSUM.of(properties)
     if not keys.NAME.of(properties):
         return f"no {keys.NAME.name}"
     if stored and stored != table_checksum(properties):
         return f"checksum {stored} where {table_checksum(properties)} is right"
     return ""
+
+
+def _unstorable(properties: Mapping[str, str]) -> str:
+    """The first property, in one line, that has half a character in it."""
+    return next((repr(f"{key}={text}") for key, text in properties.items() if not is_unicode(key + text)), "")
 
 
 def refuse_lost_properties(storage: Storage, base_path: str) -> None:
@@ -176,7 +184,12 @@ def refuse_lost_properties(storage: Storage, base_path: str) -> None:
 
 
 def create_table_config(storage: Storage, base_path: str, properties: Mapping[str, str], clock: Clock) -> TableConfig:
-    """Write the first ``hoodie.properties`` and the folders of a new table (Hudi: HoodieTableMetaClient.initTable)."""
+    """Write the first ``hoodie.properties`` and the folders of a new table (Hudi: HoodieTableMetaClient.initTable).
+
+    :raises ConfigError: a property that is no Unicode text.
+    """
+    if unstorable := _unstorable(properties):
+        raise ConfigError(f"the property {unstorable} is no Unicode text", todo="spell whole characters")
     refuse_lost_properties(storage, base_path)
     meta = f"{base_path}/{META_FOLDER}"
     archive = keys.ARCHIVE_FOLDER.of(properties)

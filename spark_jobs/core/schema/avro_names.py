@@ -6,6 +6,7 @@ from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.schema.kinds import PRIMITIVES
+from spark_jobs.core.text import is_unicode
 
 AvroType = Any
 """A type in a schema: a name, a list (union) or a dict."""
@@ -15,6 +16,7 @@ MOST_DIGITS = 76
 
 _MOST_LEVELS = 100
 _MOST_TYPES = 100_000
+_MOST_WITHOUT_BYTES = 256
 _LARGEST_FIXED = 2**31 - 1
 
 
@@ -41,11 +43,13 @@ def resolve_names(avro: AvroType) -> AvroType:
     """
     try:
         resolved = _resolved(avro, "", {}, ())
-        weight = _weight(resolved, {})
+        weight, without_bytes = _weight(resolved, {}), _without_bytes(resolved, {})
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptTableError(f"an Avro schema is not one ({type(error).__name__}: {error})") from error
     if weight > _MOST_TYPES:
         raise CorruptTableError(f"an Avro schema has more than {_MOST_TYPES} types when its names are resolved")
+    if without_bytes > _MOST_WITHOUT_BYTES:
+        raise CorruptTableError(f"an Avro schema has {without_bytes} values that take no bytes")
     return resolved
 
 
@@ -57,6 +61,21 @@ def _weight(avro: AvroType, known: dict[int, int]) -> int:
         inner = avro if isinstance(avro, list) else [avro[key] for key in ("items", "values") if key in avro]
         fields = [] if isinstance(avro, list) else [field["type"] for field in avro.get("fields", ())]
         known[id(avro)] = 1 + sum(_weight(each, known) for each in [*inner, *fields])
+    return known[id(avro)]
+
+
+def _without_bytes(avro: AvroType, known: dict[int, int]) -> int:
+    """How many values in one of a resolved type take no bytes: each costs its reader, and the file nothing."""
+    if isinstance(avro, str):
+        return int(avro == "null")
+    if id(avro) not in known:
+        if isinstance(avro, list):
+            parts = [branch for branch in avro if branch not in ("null", {"type": "null"})]
+        else:
+            parts = [avro[key] for key in ("items", "values") if key in avro]
+            parts += [field["type"] for field in avro.get("fields", ())]
+        is_one = isinstance(avro, dict) and not parts and (avro["type"] in ("null", "record") or avro.get("size") == 0)
+        known[id(avro)] = is_one + sum(_without_bytes(part, known) for part in parts)
     return known[id(avro)]
 
 
@@ -121,8 +140,10 @@ def _definition(
         if not isinstance(size, int) or not 0 <= size <= _LARGEST_FIXED:
             raise TypeError("size of a fixed")
     elif kind == "enum":
-        if not isinstance(avro["symbols"], list) or not all(isinstance(one, str) for one in avro["symbols"]):
+        if not isinstance(avro["symbols"], list):
             raise TypeError("symbols of an enum")
+        for symbol in avro["symbols"]:
+            _text(symbol, "one of the symbols of an enum")
     else:
         if not isinstance(avro["fields"], list):
             raise TypeError("fields of a record")
@@ -155,6 +176,8 @@ def _check_decimal(avro: AvroType) -> None:
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise TypeError(what)
+    if not is_unicode(value):
+        raise CorruptTableError(f"an Avro schema has the {what} {value!r}, which is no Unicode text")
     return value
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.text import is_unicode
 
 ELEMENT, KEY, VALUE = "element", "key", "value"
 
@@ -207,7 +208,7 @@ def _type_from_json(raw: Any, level: int) -> InternalType:
 
 def _column_from_json(raw: Mapping[str, Any], level: int) -> Column:
     name = raw["name"]
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not is_unicode(name):
         raise ValueError(f"no name {name!r}")
     kind = _type_from_json(raw["type"], level)
     return Column(id=int(raw["id"]), name=name, optional=bool(raw["optional"]), type=kind, doc=raw.get("doc"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from spark_jobs.core.errors import StorageError
+from spark_jobs.core.text import is_unicode
 
 _ADVICE = {
     errno.ENOSPC: "free some space, then run it again; the table is unchanged",
@@ -26,7 +27,7 @@ _ADVICE = {
 def one_line(path: str, verb: str) -> Iterator[None]:
     """
     :param verb: what can't be done to the path: "read", "written", ...
-    :raises StorageError: for an ``OSError`` inside.
+    :raises StorageError: for an ``OSError`` inside, and for a path that can be none.
     """
     try:
         yield
@@ -37,4 +38,10 @@ def one_line(path: str, verb: str) -> Iterator[None]:
             todo=_ADVICE.get(error.errno or 0, ""),
             path=path,
             errno=error.errno,
+        ) from error
+    except ValueError as error:
+        if is_unicode(path) and "\0" not in path:
+            raise
+        raise StorageError(
+            f"{path!r} can't be {verb} (it has characters that no path has)", todo="check the path", path=path
         ) from error
