@@ -9,12 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config import keygen_keys, write_keys
 from spark_jobs.core.config import table_keys as keys
-from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.create import new_table_properties
-from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.keygen.spec import KeySpec, persisted_settings
+from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTableError
+from spark_jobs.core.keygen.new_tables import known_generator, refuse_unknown_zones
+from spark_jobs.core.keygen.spec import KeySpec, class_of_type, persisted_settings
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.storage import locate
 from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
@@ -94,12 +95,18 @@ def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> P
     if not options.base_path:
         raise ConfigError("there is neither a statement nor a base path", todo="give --ddl, --ddl-file or --base-path")
     schema = _avro_file(options.schema_file) if options.schema_file is not None else None
+    named = keys.KEY_GENERATOR_CLASS.of(properties) or write_keys.KEY_GENERATOR_CLASS.of(properties)
+    if not named and keygen_keys.KEY_GENERATOR_TYPE.of(properties):
+        named = class_of_type(keygen_keys.KEY_GENERATOR_TYPE.of(properties))
+    if named:
+        known_generator(named)
+    refuse_unknown_zones(properties)
     spec = KeySpec.of(
         options.record_key_fields,
         options.partition_path_fields,
         hive_style=keys.HIVE_STYLE.of(properties),
         url_encode=keys.URL_ENCODE.of(properties),
-        class_name=keys.KEY_GENERATOR_CLASS.of(properties) or write_keys.KEY_GENERATOR_CLASS.of(properties),
+        class_name=named,
         properties=properties,
     )
     values = new_table_properties(
@@ -124,7 +131,10 @@ def _avro_file(path: str) -> pa.Schema:
         raise ConfigError(f"--schema-file {path} is no JSON ({error})", todo="give an Avro record schema") from error
     if not isinstance(parsed, dict):
         raise ConfigError(f"--schema-file {path} holds no Avro record", todo="give an Avro record schema")
-    return arrow_schema_of(parsed)
+    try:
+        return arrow_schema_of(parsed)
+    except (CorruptTableError, UnsupportedTableError) as error:
+        raise ConfigError(f"--schema-file {path} can't be a table's schema ({error.what})", todo=error.todo) from error
 
 
 def _read_text(path: str, option: str) -> str:

@@ -15,8 +15,9 @@ import pyarrow as pa
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.key import Key
 from spark_jobs.core.config.keygen_keys import PERSISTED
-from spark_jobs.core.errors import ConfigError, UnsupportedTableError
-from spark_jobs.core.keygen.spec import generator_of, infer_class
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.keygen.new_tables import refuse_unknown_zones, refuse_unusable_keys
+from spark_jobs.core.keygen.spec import infer_class
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.ddl.statement import CreateTable
 
@@ -38,9 +39,11 @@ def table_properties(statement: CreateTable, defaults: Mapping[str, str] | None 
     """The properties of the table that the statement makes, but for the checksum.
 
     :param defaults: ``hoodie.*`` values that hold where the statement says nothing.
-    :raises ConfigError: an option that is none, or names a column that is none.
+    :raises ConfigError: an option that is none, or names a column that is none, or a key generator that no write could
+        use.
     """
     given = {**stored_keys(defaults or {}), **stored_keys(statement.options)}
+    refuse_unknown_zones(given)
     table_type = keys.TYPE.of(given)
     record_key = keys.RECORD_KEY_FIELDS.of(given)
     precombine = keys.PRECOMBINE_FIELD.of(given)
@@ -49,8 +52,6 @@ def table_properties(statement: CreateTable, defaults: Mapping[str, str] | None 
         given[keys.RECORD_KEY_FIELDS.name] = ",".join(named)
     if precombine:
         given[keys.PRECOMBINE_FIELD.name] = _column_of(statement.schema, precombine.strip(), "preCombineField")
-    if generator := keys.KEY_GENERATOR_CLASS.of(given):
-        _require_generator(generator)
     properties = {
         keys.HIVE_STYLE.name: "true",
         keys.URL_ENCODE.name: "false",
@@ -72,6 +73,13 @@ def table_properties(statement: CreateTable, defaults: Mapping[str, str] | None 
             properties.setdefault(key.name, key.default)
         else:
             properties.pop(key.name, None)
+    refuse_unusable_keys(
+        keys.KEY_GENERATOR_CLASS.of(properties),
+        record_key,
+        statement.partition_fields,
+        populate_meta_fields=keys.POPULATE_META_FIELDS.of(properties),
+        merge_on_read=table_type is keys.TableType.MERGE_ON_READ,
+    )
     return properties
 
 
@@ -158,17 +166,6 @@ def _column_of(schema: pa.Schema, field: str, option: str) -> str:
         todo="its columns are " + ", ".join(schema.names),
         column=field,
     )
-
-
-def _require_generator(class_name: str) -> None:
-    try:
-        generator_of(class_name)
-    except UnsupportedTableError as error:
-        raise ConfigError(
-            f"{keys.KEY_GENERATOR_CLASS.name}={class_name} is not supported",
-            todo=error.todo,
-            key=keys.KEY_GENERATOR_CLASS.name,
-        ) from error
 
 
 def _null_last(avro: Any) -> Any:

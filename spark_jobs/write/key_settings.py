@@ -14,12 +14,14 @@ from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.config.table_keys import HIVE_STYLE, POPULATE_META_FIELDS, URL_ENCODE
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.keygen.spec import COMPLEX, NON_PARTITIONED, SIMPLE, Generator, KeySpec, class_of_type
-from spark_jobs.core.keygen.zones import is_zone
+from spark_jobs.core.keygen.new_tables import (
+    known_generator,
+    refuse_unknown_zones,
+    refuse_virtual_keys,
+    refuse_virtual_keys_of_logs,
+)
+from spark_jobs.core.keygen.spec import Generator, KeySpec, class_of_type
 from spark_jobs.options.ingest import IngestOptions
-
-VIRTUAL_KEY_CLASSES = (SIMPLE, COMPLEX, NON_PARTITIONED)
-"""Key generators that Hudi allows without populated meta columns, on tables of both types."""
 
 
 def resolve_keys(options: IngestOptions, given: Mapping[str, str], own: TableConfig | None) -> KeySpec:
@@ -32,7 +34,9 @@ def resolve_keys(options: IngestOptions, given: Mapping[str, str], own: TableCon
     if not asked and keygen_keys.KEY_GENERATOR_TYPE.of(given):
         asked = class_of_type(keygen_keys.KEY_GENERATOR_TYPE.of(given))
     if own is None:
-        _refuse_unknown_zones(given)
+        if asked:
+            known_generator(asked)
+        refuse_unknown_zones(given)
         return _spec(given, options.record_key_fields, options.partition_path_fields, asked)
     agree(keys.KEY_GENERATOR_CLASS.name, asked, own.key_generator_class or asked, own.name)
     for key in keygen_keys.PERSISTED:
@@ -54,8 +58,6 @@ def resolve_meta_fields(
 ) -> bool:
     """Whether the meta columns are filled; with virtual keys they are not.
 
-    Hudi writes MERGE_ON_READ tables with virtual keys of several columns, but can't read them: no new one is made.
-
     :raises ConfigError: the table decided otherwise, or the key generator can't be had without them.
     """
     asked = POPULATE_META_FIELDS.of(given) if given.get(POPULATE_META_FIELDS.name) else None
@@ -67,19 +69,10 @@ def resolve_meta_fields(
             todo="leave the option out or write to another path",
             key=POPULATE_META_FIELDS.name,
         )
-    if not populate and spec.class_name not in VIRTUAL_KEY_CLASSES:
-        raise ConfigError(
-            f"key generator {spec.class_name} can't be used with {POPULATE_META_FIELDS.name}=false",
-            todo="use one of " + ", ".join(VIRTUAL_KEY_CLASSES),
-            key_generator=spec.class_name,
-        )
-    if own is None and not populate and merge_on_read and spec.composite_key:
-        raise ConfigError(
-            f"a MERGE_ON_READ table with {POPULATE_META_FIELDS.name}=false takes one record key column, not "
-            f"{len(spec.record_key_fields)}: Hudi could not read it",
-            todo="name one column, or make the table COPY_ON_WRITE",
-            key=POPULATE_META_FIELDS.name,
-        )
+    if not populate:
+        refuse_virtual_keys(spec.class_name)
+        if own is None and merge_on_read:
+            refuse_virtual_keys_of_logs(spec.record_key_fields)
     if not populate and file_keys.LOG_BLOCK_FORMAT.of(given) is file_keys.LogBlockFormat.HFILE:
         raise ConfigError(
             f"{file_keys.LOG_BLOCK_FORMAT.name}=hfile can't be used with {POPULATE_META_FIELDS.name}=false: its blocks "
@@ -143,15 +136,3 @@ def _spec(
 
 def _is_given(given: Mapping[str, str], names: tuple[str, ...]) -> bool:
     return any(given.get(name) for name in names)
-
-
-def _refuse_unknown_zones(given: Mapping[str, str]) -> None:
-    for key in (keygen_keys.ZONE, keygen_keys.INPUT_ZONE, keygen_keys.OUTPUT_ZONE):
-        text = key.of(given)
-        if text.strip() and not is_zone(text):
-            raise ConfigError(
-                f"{key.name}={text} is no time zone",
-                todo="give a name such as GMT+8:00 or Europe/Berlin (Java would take it for GMT without a word)",
-                key=key.name,
-                value=text,
-            )

@@ -116,11 +116,7 @@ class KeySpec:
         given = properties or {}
         name = class_name or infer_class(record_key_fields, partition_fields)
         generator = generator_of(name)
-        if generator in (Generator.SIMPLE, Generator.TIMESTAMP) and len(record_key_fields) != 1:
-            raise ConfigError(
-                f"{generator} takes one record key column, not {len(record_key_fields)}",
-                todo=f"use {Generator.COMPLEX} or {Generator.CUSTOM}, or name one column",
-            )
+        refuse_other_counts(generator, len(record_key_fields), len(partition_fields))
         parts = _parts(generator, tuple(partition_fields))
         return KeySpec(
             record_key_fields=tuple(record_key_fields),
@@ -146,6 +142,21 @@ def generator_of(class_name: str) -> Generator:
             key_generator=class_name,
         )
     return found
+
+
+def refuse_other_counts(generator: Generator, record_keys: int, partitions: int) -> None:
+    """
+    :raises ConfigError: a generator that takes one column of each kind has none or several.
+    """
+    if generator not in (Generator.SIMPLE, Generator.TIMESTAMP):
+        return
+    for kind, count in (("record key", record_keys), ("partition", partitions)):
+        if count != 1:
+            flat = f" (or {Generator.NON_PARTITIONED}, for no partitions)" if kind == "partition" and not count else ""
+            raise ConfigError(
+                f"{generator} takes one {kind} column, not {count}",
+                todo=f"use {Generator.COMPLEX} or {Generator.CUSTOM}{flat}, or name one column",
+            )
 
 
 def class_of_type(text: str) -> str:
@@ -176,11 +187,6 @@ def _parts(generator: Generator, fields: tuple[str, ...]) -> tuple[PartitionPart
         return ()
     if generator is Generator.CUSTOM:
         return tuple(_custom_part(field) for field in fields)
-    if generator in (Generator.SIMPLE, Generator.TIMESTAMP) and len(fields) != 1:
-        raise ConfigError(
-            f"{generator} takes one partition column, not {len(fields)}",
-            todo=f"use {Generator.COMPLEX} or {Generator.CUSTOM}, or name one column",
-        )
     return tuple(PartitionPart(field, generator is Generator.TIMESTAMP) for field in fields)
 
 

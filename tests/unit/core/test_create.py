@@ -9,12 +9,14 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, ConfigError
+from spark_jobs.core.keygen.spec import PACKAGE
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
 
+VIRTUAL = {"hoodie.populate.meta.fields": "false"}
 SCHEMA = pa.schema(
     [
         pa.field("id", pa.int64(), nullable=False),
@@ -56,6 +58,60 @@ def test_fields_are_checked(fields: dict[str, object], what: str, tmp_path: Path
     with pytest.raises(ConfigError, match=what):
         HudiTable.create(str(tmp_path / "t"), name="t", schema=SCHEMA, **fields)  # type: ignore[arg-type]
     assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "what"),
+    [
+        ({"key_generator_class": "com.us.Ours"}, r"^key generator com\.us\.Ours is not supported: use one of Complex"),
+        (
+            {"key_generator_class": PACKAGE + "SimpleKeyGenerator"},
+            "^SimpleKeyGenerator takes one partition column, not 0: use ComplexKeyGenerator or CustomKeyGenerator "
+            r"\(or NonpartitionedKeyGenerator, for no partitions\), or name one column$",
+        ),
+        (
+            {
+                "key_generator_class": PACKAGE + "TimestampBasedKeyGenerator",
+                "partition_fields": ["at"],
+                "record_key_fields": ["id", "at"],
+            },
+            "^TimestampBasedKeyGenerator takes one record key column, not 2: use",
+        ),
+        (
+            {"table_type": "MERGE_ON_READ", "record_key_fields": ["id", "at"], "properties": VIRTUAL},
+            r"^a MERGE_ON_READ table with hoodie\.populate\.meta\.fields=false takes one record key column, not 2",
+        ),
+        (
+            {
+                "key_generator_class": PACKAGE + "TimestampBasedKeyGenerator",
+                "partition_fields": ["at"],
+                "properties": VIRTUAL,
+            },
+            r"^key generator \S*TimestampBasedKeyGenerator can't be used with hoodie\.populate\.meta\.fields=false",
+        ),
+        ({"properties": {"hoodie.\ud800": "x"}}, r"the property 'hoodie\.\\ud800=x' is no Unicode text"),
+        ({"record_key_fields": ["i\udfffd"], "schema": None}, r"fields=i\\udfffd' is no Unicode text"),
+        ({"name": "\udcff"}, r"name=\\udcff' is no Unicode text"),
+    ],
+)
+def test_what_no_write_could_use_is_not_made(fields: dict[str, object], what: str, tmp_path: Path) -> None:
+    given = {"name": "t", "schema": SCHEMA, "record_key_fields": ["id"], **fields}
+    with pytest.raises(ConfigError, match=what):
+        HudiTable.create(str(tmp_path / "t"), **given)  # type: ignore[arg-type]
+    assert not (tmp_path / "t").exists()
+
+
+@pytest.mark.parametrize("name", ["ComplexKeyGenerator", "CustomKeyGenerator", "NonpartitionedAvroKeyGenerator"])
+def test_key_generators_that_take_any_number_of_columns(name: str, tmp_path: Path) -> None:
+    for number, fields in enumerate(([], ["at"], ["at", "place.city"])):
+        made = HudiTable.create(
+            str(tmp_path / str(number)),
+            name="t",
+            record_key_fields=["id", "at"],
+            partition_fields=fields,
+            key_generator_class=PACKAGE + name,
+        )
+        assert made.config.partition_fields == tuple(fields)
 
 
 def test_members_of_structs_and_parts_of_custom_keys_are_columns(tmp_path: Path) -> None:

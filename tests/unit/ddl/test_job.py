@@ -22,6 +22,8 @@ DDL = (
     "create table lake.trips (id bigint, name string, dt string, ts bigint) using hudi partitioned by (dt) "
     "tblproperties (type = 'mor', primaryKey = 'id', preCombineField = 'ts')"
 )
+NAMED = ["--base-path", "/t", "--table-name", "t", "--record-key-fields", "a", "--hoodie-conf"]
+GENERATOR = "hoodie.datasource.write.keygenerator."
 
 
 def run(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, object], str]:
@@ -105,12 +107,41 @@ def test_a_schema_file_that_is_nested_without_end(tmp_path: Path, capfd: pytest.
         (["--ddl", DDL, "--table-type", "COPY_ON_WRITE"], "--table-type is given beside a statement: say it there"),
         (["--base-path", "/t", "--table-name", "t"], "a new table needs record key fields: give --record-key-fields"),
         (["--base-path", "/t", "--record-key-fields", "a"], "a new table needs a name: give --table-name"),
+        ([*NAMED, f"{GENERATOR}class=com.us.Ours"], "key generator com.us.Ours is not supported: use one of Complex"),
+        ([*NAMED, f"{GENERATOR}type=SIMPLE"], "SimpleKeyGenerator takes one partition column, not 0: use Complex"),
+        (
+            [*NAMED, "hoodie.keygen.timebased.timezone=Nowhere/At"],
+            "hoodie.keygen.timebased.timezone=Nowhere/At is no time zone: give a name such as",
+        ),
+        (
+            [*NAMED, "hoodie.x=\ud800"],
+            "--hoodie-conf=[('hoodie.x', '\\ud800')] is not valid: '\\ud800' is no Unicode text",
+        ),
+        (["--base-path", "/t\udcff"], "--base-path=/t\\udcff is not valid: '/t\\udcff' is no Unicode text"),
     ],
 )
 def test_errors_are_one_line(words: list[str], what: str, capfd: pytest.CaptureFixture[str]) -> None:
     code, result, error = run(capfd, *words)
     assert (code, result) == (2, {})
     assert error.startswith(f"create_table: error: {what}")
+
+
+def test_halves_of_characters_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """What JSON and Java's properties can spell and no file can hold."""
+    schema, props = tmp_path / "t.avsc", tmp_path / "t.properties"
+    schema.write_text(r'{"type":"record","name":"r","fields":[{"name":"a\ud800","type":"int"}]}')
+    code, _, error = run(capfd, *NAMED[:-1], "--schema-file", str(schema))
+    assert (code, error) == (
+        2,
+        f"create_table: error: --schema-file {schema} can't be a table's schema (an Avro schema has the name of a "
+        "field 'a\\ud800', which is no Unicode text)",
+    )
+    props.write_text(r"hoodie.table.name=\ud83d\ude00\ud800")
+    code, _, error = run(capfd, *NAMED[:-1], "--props", str(props))
+    assert (code, error) == (
+        2,
+        rf"create_table: error: {props}: \ud83d\ude00\ud800 is no Unicode text: spell whole characters",
+    )
 
 
 def test_a_file_at_the_base_path_is_left_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

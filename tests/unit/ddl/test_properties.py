@@ -93,8 +93,17 @@ def test_defaults_hold_where_the_statement_says_nothing() -> None:
         ("type = 'mow'", "hoodie.table.type=mow is not valid: give one of COPY_ON_WRITE, MERGE_ON_READ"),
         (
             "'hoodie.table.keygenerator.class' = 'org.apache.hudi.keygen.Bogus'",
-            "hoodie.table.keygenerator.class=org.apache.hudi.keygen.Bogus is not supported: use one of Complex",
+            "key generator org.apache.hudi.keygen.Bogus is not supported: use one of Complex",
         ),
+        (
+            "primaryKey = 'id', 'hoodie.table.keygenerator.class' = 'org.apache.hudi.keygen.SimpleKeyGenerator'",
+            "SimpleKeyGenerator takes one partition column, not 0: .* NonpartitionedKeyGenerator, for no partitions",
+        ),
+        (
+            "type = 'mor', primaryKey = 'id,ts', 'hoodie.populate.meta.fields' = 'false'",
+            "a MERGE_ON_READ table with hoodie.populate.meta.fields=false takes one record key column, not 2",
+        ),
+        ("'hoodie.keygen.timebased.timezone' = 'Nowhere/At'", "timezone=Nowhere/At is no time zone"),
         ("'hoodie.populate.meta.fields' = 'no'", "hoodie.populate.meta.fields=no is not valid"),
     ],
 )
