@@ -70,17 +70,16 @@ def run_restore(options: RestoreOptions, progress: Progress) -> JobResult:
             now = str(plan.reason) if isinstance(plan, JobResult) else plan.facts
             refuse_other_plan(options.plan_hash, now, table.timeline)
         if isinstance(plan, JobResult):
-            if METADATA_ENABLED.of(properties) and _lost_metadata_table(table):
-                _rebuild_metadata_table(settings, table)
+            if METADATA_ENABLED.of(properties) and _ends_in_restore(table):
+                _make_metadata_table(settings, table)
             return plan
         with_rows = options.verify is RestoreCheck.ROWS
         with progress.phase("look"):
             before = moment_of(table, goal, plan.deletions, with_rows=with_rows)
-        had_metadata_table = MetadataPartition.FILES.path in table.config.metadata_partitions
         done = _restore(settings, table, plan, progress)
         table = table.refreshed()
-        if had_metadata_table and METADATA_ENABLED.of(properties):
-            _rebuild_metadata_table(settings, table)
+        if METADATA_ENABLED.of(properties):
+            _make_metadata_table(settings, table)
         with progress.phase("verify"):
             refuse_changed(before, moment_of(table, goal, plan.deletions, with_rows=with_rows), goal)
     return _result(table, plan, done, progress)
@@ -133,18 +132,17 @@ def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress)
         moment_of(table.refreshed(), goal, frozenset(), with_rows=False)  # says so where files of a savepoint are gone
 
 
-def _lost_metadata_table(table: HudiTable) -> bool:
-    """Whether the last thing that was done was a restore that broke off before it made the metadata table anew."""
+def _ends_in_restore(table: HudiTable) -> bool:
+    """Whether the last thing that was done was a restore: it may have broken off before it made the metadata table."""
     restores = table.timeline.completed(Action.RESTORE)
     last = table.timeline.last_completed()
-    if not restores or MetadataPartition.FILES.path in table.config.metadata_partitions:
-        return False
-    return last is None or last.timestamp < restores[-1].timestamp
+    return bool(restores) and (last is None or last.timestamp < restores[-1].timestamp)
 
 
-def _rebuild_metadata_table(settings: TransactionSettings, table: HudiTable) -> None:
-    """A restore takes the metadata table off: make it anew from a listing, so that readers need not list till the next
-    commit.
+def _make_metadata_table(settings: TransactionSettings, table: HudiTable) -> None:
+    """A restore takes the metadata table off: make it from a listing, so that readers need not list till the next
+    commit. As Hudi has it, the job's ``hoodie.metadata.enable`` decides, not whether there was one before (Hudi:
+    BaseHoodieWriteClient.restoreToSavepoint).
     """
     config = read_table_config(settings.storage, settings.base_path, settings.clock)
     if has_reserved_partition(settings.storage, settings.base_path):

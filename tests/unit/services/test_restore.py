@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.table_config import update_table_config
+from spark_jobs.core.config.table_keys import METADATA_PARTITIONS
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
@@ -202,3 +205,37 @@ def test_one_that_broke_off_keeps_writers_out_and_is_finished_by_the_next(
     local.write(path, SECOND, "second again")
     assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
     assert is_sound(path)
+
+
+def take_off(path: Path) -> None:
+    """The metadata table, as a job with hoodie.metadata.enable=false does."""
+    table = HudiTable.open(str(path))
+    update_table_config(table.storage, table.base_path, {METADATA_PARTITIONS.name: ""}, SYSTEM_CLOCK)
+    shutil.rmtree(path / ".hoodie" / "metadata")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("had_one", [True, False])
+def test_the_option_decides_on_a_metadata_table_and_a_second_run_comes_to_the_same(
+    tmp_path: Path, enabled: bool, had_one: bool
+) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, "COPY_ON_WRITE")
+    if not had_one:
+        take_off(path)
+    assert bool(HudiTable.open(str(path)).config.metadata_partitions) is had_one
+    conf = {} if enabled else {"hoodie.metadata.enable": "false"}
+    for _ in range(2):
+        restore(path, instant_time=times[0], hoodie_conf=conf)
+        assert HudiTable.open(str(path)).config.metadata_partitions == (("files",) if enabled else ())
+        assert (path / ".hoodie" / "metadata").exists() is enabled
+    assert is_sound(path)
+
+
+def test_a_run_with_nothing_to_undo_leaves_a_table_that_was_not_restored_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    times = table_of(path, "COPY_ON_WRITE")
+    save(path, times[1])
+    take_off(path)
+    assert restore(path, savepoint=times[1]).state is JobState.NOTHING_TO_DO
+    assert HudiTable.open(str(path)).config.metadata_partitions == ()
