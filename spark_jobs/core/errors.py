@@ -65,6 +65,10 @@ class EtagMismatchError(StorageError):
     """A conditional replace or delete found another version of the file than the one it was given."""
 
 
+class InstantGoneError(StorageError):
+    """An instant that a loaded timeline has was taken back since by another process: load it again."""
+
+
 class TableNotFoundError(StorageError):
     """There is no ``.hoodie/hoodie.properties`` below the base path."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.config import strategy_keys, write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import ConfigError, InstantGoneError
 from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
@@ -40,12 +40,16 @@ from spark_jobs.core.view.listing import Listing, StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
 
+T = TypeVar("T")
+_LOOKS = 5
+
 
 @dataclass
 class HudiTable:
     """A table as it stood when it was opened; :meth:`refreshed` looks again.
 
-    Safe to use in one thread. Nothing is read before it is asked for, but for ``hoodie.properties``.
+    Safe to use in one thread. Nothing is read before it is asked for, but for ``hoodie.properties``. Where another
+    process takes a plan or a write back whose content is asked for, the timeline is loaded anew.
     """
 
     storage: Storage
@@ -125,6 +129,16 @@ class HudiTable:
     def timeline(self) -> ActiveTimeline:
         return self.transaction_settings({}).load_timeline()
 
+    def _looking_again(self, work: Callable[[], T]) -> T:
+        """Do what reads the timeline, anew with all that was read before where another process took something back."""
+        for _ in range(_LOOKS - 1):
+            try:
+                return work()
+            except InstantGoneError:
+                for name in ("timeline", "_pending", "avro_schema", "listing"):
+                    self.__dict__.pop(name, None)
+        return work()
+
     def archived_timeline(self, begin: str = "", end: str | None = None) -> ArchivedTimeline:
         """The instants that left the active timeline, from ``begin`` to ``end`` (both inclusive): with it, all history.
 
@@ -132,8 +146,12 @@ class HudiTable:
         """
         return ArchivedTimeline.load(self.storage, self.timeline.archive_folder, begin, end)
 
-    @cached_property
+    @property
     def pending(self) -> PendingServices:
+        return self._looking_again(lambda: self._pending)
+
+    @cached_property
+    def _pending(self) -> PendingServices:
         return read_pending_services(self.timeline, self.clock)
 
     @cached_property
@@ -185,8 +203,11 @@ class HudiTable:
 
     def view(self, partitions: Sequence[str] | None = None, until: str | None = None) -> FileSystemView:
         """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now)."""
+        return self._looking_again(lambda: self._view(partitions, until))
+
+    def _view(self, partitions: Sequence[str] | None, until: str | None) -> FileSystemView:
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
-        visibility, pending = Visibility.of(self.timeline, until), self.pending
+        visibility, pending = Visibility.of(self.timeline, until), self._pending
         wanted = self.partitions() if partitions is None else partitions
         return group_files(self.listing.names(wanted), visibility, pending, self._written_by)
 
@@ -224,10 +245,21 @@ class HudiTable:
         kind = Query.parse(query)
         if kind is Query.INCREMENTAL and begin is None:
             raise ConfigError("an incremental query needs begin", todo='give begin="000" to read from the start')
+        return self._looking_again(lambda: self._scan(columns, filter, as_of, begin, end, kind))
+
+    def _scan(
+        self,
+        columns: Sequence[str] | None,
+        filter: Any,
+        as_of: str | None,
+        begin: str | None,
+        end: str | None,
+        kind: Query,
+    ) -> Scan:
         asked = end if kind is Query.INCREMENTAL else as_of
         until = None if asked is None else query_instant(asked)
         if until is not None:
-            refuse_cleaned(self.timeline, self.view, until, self.clock)
+            refuse_cleaned(self.timeline, lambda: self._view(None, None), until, self.clock)
         schema_of = None if kind is Query.INCREMENTAL else until  # of a range in today's schema, as Hudi gives it
         avro_schema = self.known_avro_schema(schema_of) or self.avro_schema  # before the first commit: no rows
         evolution = self.evolution_at(schema_of)
@@ -236,7 +268,7 @@ class HudiTable:
             base_path=self.base_path,
             config=self.config,
             avro_schema=avro_schema,
-            view=self.view(self._partitions_with(filter, avro_schema, evolution), until),
+            view=self._view(self._partitions_with(filter, avro_schema, evolution), until),
             query=kind,
             columns=None if columns is None else tuple(columns),
             condition=filter,

@@ -174,7 +174,7 @@ class _Job(Generic[P]):
             requested = Instant(instant.timestamp, self.service.action, State.REQUESTED)
             if instant.action is not requested.at(State.COMPLETED).action:
                 continue
-            if table.storage.stat(timeline.path(requested)) is None or not timeline.read(requested):
+            if not timeline.has_content(requested):
                 continue
             if self.service.note(timeline.payload(requested, table.clock)).get(PLAN_HASH_KEY) == digest:
                 return JobResult(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import StorageError
+from spark_jobs.core.errors import InstantGoneError
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
@@ -23,10 +23,8 @@ def _active_write(timeline: ActiveTimeline, key: str, clock: Clock) -> tuple[Ins
     for instant in reversed(timeline.completed_commits()):
         try:
             metadata = timeline.commit_metadata(instant, clock)
-        except StorageError:
-            if timeline.storage.stat(timeline.path(instant)) is None:
-                continue  # archived since the timeline was listed: the archive has it
-            raise
+        except InstantGoneError:
+            continue  # taken back: it is to be done again
         if metadata.idempotency_key == key:
             return instant, metadata
     return None

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from spark_jobs.core.config import file_keys, write_keys
-from spark_jobs.core.errors import StorageError
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.view.file_slice import FileSlice
@@ -67,16 +66,10 @@ def sizes(write: OpenWrite) -> SizeSettings:
 
 
 def _commits(write: OpenWrite) -> Iterator[tuple[Instant, CommitMetadata]]:
-    """Newest first, down to the first that an archival took away since the timeline was loaded."""
+    """Newest first."""
     timeline = write.table.timeline
     for instant in reversed(timeline.completed_commits()):
-        try:
-            metadata = timeline.commit_metadata(instant, write.table.clock)
-        except StorageError:
-            if write.table.storage.stat(timeline.path(instant)) is not None:
-                raise
-            return
-        yield instant, metadata
+        yield instant, timeline.commit_metadata(instant, write.table.clock)
 
 
 def route(write: OpenWrite, work: Workload, shares: Mapping[str, list[InsertShare]]) -> tuple[RoutingPlan, Spread]:

@@ -9,8 +9,9 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import CorruptTableError, InstantStateError
+from spark_jobs.core.errors import CorruptTableError, InstantGoneError, InstantStateError, StorageError
 from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, highest_states
@@ -26,6 +27,9 @@ class ActiveTimeline:
     """The instants of one load, each in its highest state, sorted by time.
 
     ``moved_ms`` tells when an instant reached its state (milliseconds since the epoch, by its file).
+
+    Others go on meanwhile: what of an instant was archived since the load is read from the archive, which has it before
+    it leaves the folder. One that is nowhere any more was taken back: :class:`InstantGoneError`.
     """
 
     storage: Storage
@@ -37,15 +41,30 @@ class ActiveTimeline:
 
     @staticmethod
     def load(storage: Storage, folder: str, archive_folder: str) -> ActiveTimeline:
-        """List the folder once; files that are no timeline files are passed over.
+        """List the folder; files that are no timeline files are passed over.
 
         :param archive_folder: where archived instants go; whether anything is there tells if old ones were archived.
             Early releases put them in ``folder`` itself.
         """
-        files = storage.list(folder)
-        has_archive = _has_archive(files) or _has_archive(storage.list(archive_folder))
-        moved = dict(highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
-        return ActiveTimeline(storage, folder, tuple(moved), moved, archive_folder, has_archive)
+        for attempt in range(_TRIES):
+            files = storage.list(folder)
+            has_archive = _has_archive(files) or _has_archive(storage.list(archive_folder))
+            moved = dict(highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
+            timeline = ActiveTimeline(storage, folder, tuple(moved), moved, archive_folder, has_archive)
+            if attempt == _TRIES - 1 or not timeline._is_torn():
+                break
+        return timeline
+
+    def _is_torn(self) -> bool:
+        """Whether a listing of a long folder caught an archival halfway: a completed instant whose older files came
+        before they were deleted, and whose last file was deleted before its turn, looks pending. It is older than all
+        that completed.
+        """
+        if not self.has_archive:
+            return False
+        first = min((one.timestamp for one in self.instants if one.is_completed and one.action in COMMITS), default="~")
+        old = (one for one in self.pending_writes() if one.timestamp < first)
+        return any(self.storage.stat(self.path(one)) is None for one in old)
 
     def reload(self) -> ActiveTimeline:
         return ActiveTimeline.load(self.storage, self.folder, self.archive_folder)
@@ -94,19 +113,51 @@ class ActiveTimeline:
         return f"{self.folder}/{instant.file_name}"
 
     def read(self, instant: Instant) -> bytes:
-        return self.storage.read(self.path(instant))
+        """Its file byte for byte, of an instant that is not archived.
+
+        :raises InstantGoneError: its file is not there any more.
+        """
+        try:
+            return self.storage.read(self.path(instant))
+        except StorageError as error:
+            if self.storage.stat(self.path(instant)) is not None:
+                raise
+            raise _gone(instant) from error
+
+    def has_content(self, instant: Instant) -> bool:
+        """Whether a state of an instant has anything in its file; not where there is no such file."""
+        try:
+            return bool(self.read(instant))
+        except InstantGoneError:
+            archived = self._archived(instant)
+            return instant in archived.states and archived.payload(instant) is not None
 
     def commit_metadata(self, instant: Instant, clock: Clock) -> CommitMetadata:
         """The metadata of a commit-like instant.
 
         Hudi 0.15 does not publish completed files atomically on a local disk: one that is empty or cut is read again
         for a second before it counts as corrupt.
+
+        :raises InstantGoneError: it was taken back since the timeline was loaded.
         """
-        return self._patient(instant, clock, lambda data: CommitMetadata.decode(data, instant.file_name))
+        return self._patient(
+            instant,
+            clock,
+            lambda data: CommitMetadata.decode(data, instant.file_name),
+            lambda archived: archived.commit_metadata(instant),
+        )
 
     def payload(self, instant: Instant, clock: Clock) -> dict[str, Any]:
-        """The Avro record of a plan or result."""
-        return self._patient(instant, clock, lambda data: decode_payload(data, instant.file_name))
+        """The Avro record of a plan or result.
+
+        :raises InstantGoneError: it was taken back since the timeline was loaded.
+        """
+        return self._patient(
+            instant,
+            clock,
+            lambda data: decode_payload(data, instant.file_name),
+            lambda archived: archived.payload(instant),
+        )
 
     def plan(self, instant: Instant, clock: Clock) -> dict[str, Any]:
         """The Avro record of a pending instant's plan, from its requested file.
@@ -120,9 +171,28 @@ class ActiveTimeline:
             return decode_payload(self.storage.read(copy), requested.file_name)
         return self.payload(requested, clock)
 
-    def _patient(self, instant: Instant, clock: Clock, decode: Callable[[bytes], T]) -> T:
+    def _archived(self, instant: Instant) -> ArchivedTimeline:
+        return ArchivedTimeline.load(self.storage, self.archive_folder, instant.timestamp, instant.timestamp)
+
+    def _from_archive(self, instant: Instant, read: Callable[[ArchivedTimeline], T | None]) -> T:
+        archived = self._archived(instant)
+        found = read(archived) if instant in archived.states else None
+        if found is None:
+            raise _gone(instant)
+        return found
+
+    def _patient(
+        self,
+        instant: Instant,
+        clock: Clock,
+        decode: Callable[[bytes], T],
+        from_archive: Callable[[ArchivedTimeline], T | None],
+    ) -> T:
         for attempt in range(_TRIES):
-            data = self.read(instant)
+            try:
+                data = self.read(instant)
+            except InstantGoneError:
+                return self._from_archive(instant, from_archive)
             try:
                 if data or not instant.is_completed or attempt == _TRIES - 1:
                     return decode(data)
@@ -131,6 +201,14 @@ class ActiveTimeline:
                     raise
             clock.sleep(0.2)
         raise CorruptTableError(f"{instant.file_name} stays unreadable")
+
+
+def _gone(instant: Instant) -> InstantGoneError:
+    return InstantGoneError(
+        f"{instant.file_name} is neither on the timeline nor in the archive any more: another process took it back",
+        todo="run it again",
+        instant=instant.timestamp,
+    )
 
 
 def _has_archive(files: Sequence[FileStatus]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
+from spark_jobs.core.errors import ConfigError, InstantGoneError, WriteConflictError
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
@@ -47,10 +47,8 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
     for instant in reversed(timeline.completed_commits()):
         try:
             found = StoredCheckpoint.of(timeline.commit_metadata(instant, clock))
-        except StorageError:
-            if timeline.storage.stat(timeline.path(instant)) is None:
-                continue  # archived since the timeline was listed: the archive has it
-            raise
+        except InstantGoneError:
+            continue  # taken back, its checkpoint with it
         if found is not None:
             return found
     archived = {
@@ -70,17 +68,18 @@ class CheckpointOrders:
     reset: str | None = None
     ignore: str | None = None
 
+    def are_new_to(self, stored: StoredCheckpoint | None) -> bool:
+        """Whether there are any that the table has yet to follow."""
+        reset, ignored = ("", "") if stored is None else (stored.reset, stored.ignored)
+        return (self.reset or "") not in ("", reset) or (self.ignore or "") not in ("", ignored)
+
     def resume(self, stored: StoredCheckpoint | None, table: str) -> str | None:
         """Where to go on; None to begin as the source's options say.
 
         :param table: its name.
         :raises ConfigError: the table has a commit that was told a checkpoint and left none.
         """
-        if stored is None:
-            return self.reset
-        if self.ignore is not None and self.ignore != stored.ignored:
-            return self.reset
-        if self.reset is not None and self.reset != stored.reset:
+        if stored is None or self.are_new_to(stored):
             return self.reset
         if not stored.value:
             raise ConfigError(

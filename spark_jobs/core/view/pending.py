@@ -34,7 +34,7 @@ def compaction_groups(timeline: ActiveTimeline, instant: Instant, clock: Clock) 
 def replaced_by_plan(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:
     """(partition, file id) of each slice in a clustering plan; empty for a requested overwrite."""
     requested = instant.at(State.REQUESTED)
-    if timeline.storage.stat(timeline.path(requested)) is None or not timeline.read(requested):
+    if not timeline.has_content(requested):
         return []
     plan = timeline.payload(requested, clock).get("clusteringPlan") or {}
     return [

@@ -100,7 +100,7 @@ def clean_table(
 def _pending_plan(table: HudiTable) -> tuple[Instant, CleanPlan] | None:
     """The first clean that was left pending with a plan."""
     for pending in table.timeline.pending({Action.CLEAN}):
-        if table.timeline.read(pending.at(State.REQUESTED)):
+        if table.timeline.has_content(pending.at(State.REQUESTED)):
             return pending, _plan_on_timeline(table, pending)
     return None
 

@@ -152,7 +152,7 @@ def refuse_pending_clean(table: HudiTable) -> None:
     :raises WriteConflictError: one is pending.
     """
     for pending in table.timeline.pending({Action.CLEAN}):
-        if table.timeline.read(pending.at(State.REQUESTED)):  # without a plan it deletes nothing
+        if table.timeline.has_content(pending.at(State.REQUESTED)):  # without a plan it deletes nothing
             raise WriteConflictError(
                 f"clean {pending.timestamp} is pending, and was planned for the table as it is now",
                 todo="run clean.py, which finishes it, and look again",

@@ -156,7 +156,7 @@ def _payload(evidence: Evidence, instant: Instant) -> Mapping[str, Any]:
         line = evidence.timeline
         if instant.state is State.REQUESTED and instant.action is not Action.REPLACE_COMMIT:
             return line.plan(instant, evidence.table.clock)
-        return line.payload(instant, evidence.table.clock) if line.read(instant) else {}
+        return line.payload(instant, evidence.table.clock) if line.has_content(instant) else {}
     except HudiError:
         return {}  # the timeline checks name it
 

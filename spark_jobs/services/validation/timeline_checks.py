@@ -104,7 +104,8 @@ def _is_archived(evidence: Evidence, instant: Instant) -> bool:
 def _payload(evidence: Evidence, instant: Instant) -> Iterator[Finding]:
     """Results of services, and plans of pending ones; those of writes are read as evidence."""
     if instant.is_completed and instant.action in COMMITS:
-        if not evidence.timeline.read(instant):
+        there = evidence.table.storage.stat(evidence.timeline.path(instant))  # else archived since
+        if there is not None and there.size == 0:
             yield warning(3, evidence.instant_path(instant), "it is completed and empty: no write stats", _RESTORE)
         return
     line, clock = evidence.timeline, evidence.table.clock
@@ -118,7 +119,7 @@ def _payload(evidence: Evidence, instant: Instant) -> Iterator[Finding]:
     except HudiError as failure:
         if evidence.table.storage.stat(line.path(instant)) is None:
             return  # archived or undone since the timeline was loaded
-        if instant.is_completed and instant.action is Action.CLEAN and not line.read(instant):
+        if instant.is_completed and instant.action is Action.CLEAN and not line.has_content(instant):
             what = "it is completed and empty: its cleaner died while it wrote what it had done"
             yield warning(3, evidence.instant_path(instant), what, "its plan tells the same, and is read instead")
             return

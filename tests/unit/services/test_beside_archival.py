@@ -1,0 +1,258 @@
+"""Another process archives, or takes something back, right after a reader or a job listed the timeline: both go on.
+
+Each case runs once for each time that its job lists the timeline, with the other process acting right after that look.
+The archival has a lock of its own, as Hudi's has where it is the only writer of a table.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.core import table as table_module
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import InstantGoneError
+from spark_jobs.core.storage import FileStatus, LocalStorage, locate
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.hive.facts import SyncedUntil, facts_of
+from spark_jobs.options import CleanOptions, CompactionOptions, HealthOptions, RollbackOptions, SavepointOptions
+from spark_jobs.options.archive import ArchiveOptions
+from spark_jobs.options.choices import ServiceMode
+from spark_jobs.options.result import JobState
+from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.health.job import run_health
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.savepoint.job import run_savepoint
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+
+QUIET = Progress.silent("test")
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(5, 10, "three", 3)
+ROWS = local.expected_rows(FIRST, SECOND, THIRD)
+
+
+@dataclass
+class Beside(LocalStorage):
+    """``act`` is done once, right after the folder was listed for the time of number ``at`` (from 0; -1: never)."""
+
+    folder: str
+    act: Callable[[], object]
+    at: int = -1
+    looks: int = 0
+    acting: bool = field(default=False)
+
+    def list(self, path: str) -> list[FileStatus]:
+        found = super().list(path)
+        if path == self.folder and not self.acting:
+            number, self.looks = self.looks, self.looks + 1
+            if number == self.at:
+                self.acting = True
+                self.act()
+                self.acting = False
+        return found
+
+
+def archive(path: Path) -> None:
+    """As much as may go, but for the last commit."""
+    conf = {
+        **local.AT_ONCE,
+        "hoodie.keep.min.commits": "1",
+        "hoodie.keep.max.commits": "2",
+        "hoodie.write.lock.filesystem.path": str(path.parent / f"{path.name}-other-lock"),
+    }
+    done = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), QUIET)
+    assert done.state is JobState.COMPLETED, done.reason
+
+
+def rewrite(path: Path, table_type: str) -> None:
+    service = local.compact if table_type == MOR else local.cluster
+    service(path)
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Tables with a replaced or compacted group that was cleaned, and commits that archival may take."""
+    made = {}
+    for table_type in (COW, MOR):
+        path = tmp_path_factory.mktemp(table_type) / "t"
+        local.create(path, table_type)
+        local.write(path, FIRST, "first")
+        local.write(path, SECOND, "second")
+        rewrite(path, table_type)
+        local.write(path, THIRD, "third")
+        rewrite(path, table_type)
+        local.clean(path)
+        local.write(path, THIRD, "again")
+        conf = {"hoodie.metadata.compact.max.delta.commits": "1"}
+        maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(conf), conf, pytest.fail)
+        made[table_type] = path
+    return made
+
+
+def rows_by(**query: Any) -> Callable[[Path], object]:
+    def read(path: Path) -> object:
+        return sorted(HudiTable.open(str(path)).scan(columns=["id", "v"], **query).to_arrow().to_pylist(), key=str)
+
+    return read
+
+
+def health(path: Path) -> object:
+    return run_health(HealthOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), QUIET).state
+
+
+def cleaning_plan(path: Path) -> object:
+    conf = {**local.AT_ONCE, "hoodie.cleaner.incremental.mode": "false"}
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), QUIET).files_in
+
+
+def compaction_plan(path: Path) -> object:
+    if not HudiTable.open(str(path)).config.is_merge_on_read:
+        return None
+    options = CompactionOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, dry_run=True)
+    return run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).state
+
+
+def sync_facts(path: Path) -> object:
+    table = HudiTable.open(str(path))
+    since = SyncedUntil(instant=table.timeline.completed_commits()[0].timestamp)
+    facts = facts_of(table, since)
+    return facts.partitions, facts.last_instant, facts.avro_schema
+
+
+def write(path: Path) -> object:
+    local.write(path, local.batch(0, 4, "last", 9), "last")
+    return local.rows_of(path)
+
+
+def savepoint(path: Path) -> object:
+    return run_savepoint(SavepointOptions(base_path=str(path)), QUIET).state
+
+
+def clean(path: Path) -> object:
+    local.clean(path)
+    return local.rows_of(path)
+
+
+WORK: dict[str, Callable[[Path], object]] = {
+    "snapshot": rows_by(),
+    "read-optimized": rows_by(query="read_optimized"),
+    "incremental": rows_by(query="incremental", begin="000"),
+    "validation": lambda path: validate(str(path), deep=True),
+    "health": health,
+    "plan of a clean": cleaning_plan,
+    "plan of a compaction": compaction_plan,
+    "facts of a sync": sync_facts,
+    "savepoint": savepoint,
+    "clean": clean,
+    "upsert": write,
+}
+
+
+@pytest.mark.parametrize("table_type", [COW, MOR])
+@pytest.mark.parametrize("name", WORK)
+def test_a_reader_or_job_goes_on_where_what_it_looks_at_is_archived(
+    templates: dict[str, Path], tmp_path: Path, table_type: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(number: int) -> tuple[object, int]:
+        path = tmp_path / f"t{number}"
+        shutil.copytree(templates[table_type], path)
+        storage = Beside(folder=f"{path}/.hoodie", act=lambda: archive(path), at=number)
+        monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
+        found = WORK[name](path)
+        monkeypatch.undo()
+        return found, storage.looks
+
+    expected, looks = run(-1)
+    for number in range(looks):
+        assert run(number)[0] == expected, f"archived after look {number}"
+
+
+def planned(path: Path) -> str:
+    """A table with a compaction that is planned and not begun; its instant."""
+    local.create(path, MOR)
+    local.write(path, FIRST, "first")
+    local.write(path, SECOND, "second")
+    options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
+    return str(run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).instant)
+
+
+def cancel(path: Path, instant: str) -> None:
+    options = CompactionOptions(base_path=str(path), mode=ServiceMode.CANCEL, instant_time=instant)
+    run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+
+
+def test_a_plan_that_is_taken_back_after_the_timeline_was_listed_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t"
+    instant = planned(path)
+    storage = Beside(folder=f"{path}/.hoodie", act=lambda: cancel(path, instant), at=0)
+    monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
+    table = HudiTable.open(str(path))
+    old = table.timeline
+    assert [one.state for one in old.pending({Action.COMPACTION})] == [State.REQUESTED]
+    with pytest.raises(InstantGoneError, match=f"{instant}.compaction.requested is neither on the timeline nor in"):
+        old.payload(old.pending({Action.COMPACTION})[0], SYSTEM_CLOCK)
+    assert table.pending.compaction == {}
+    assert len(table.file_slices()) == 2
+    assert sorted(table.scan(columns=["id"]).to_arrow()["id"].to_pylist()) == list(range(20))
+
+
+def test_a_write_that_is_rolled_back_after_the_timeline_was_listed_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t"
+    local.create(path, COW)
+    local.write(path, FIRST, "first")
+    last = local.write(path, SECOND, "second")
+    options = RollbackOptions(base_path=str(path), instant_time=last)
+    storage = Beside(folder=f"{path}/.hoodie", act=lambda: run_rollback(options, QUIET), at=0)
+    monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
+    found = HudiTable.open(str(path)).scan(columns=["v"]).to_arrow()["v"].to_pylist()
+    assert found == ["one"] * 20
+
+
+class Torn(LocalStorage):
+    """The first listing meets an archival halfway: it has the older files of the first instants, not their last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.torn = False
+
+    def list(self, path: str) -> list[FileStatus]:
+        if path != f"{self.path}/.hoodie" or self.torn:
+            return super().list(path)
+        self.torn = True
+        before = super().list(path)
+        archive(self.path)
+        left = {status.name for status in super().list(path)}
+        return [one for one in before if one.name in left or one.name.endswith((".requested", ".inflight"))]
+
+
+@pytest.mark.parametrize("table_type", [COW, MOR])
+def test_a_listing_that_an_archival_tore_is_made_again(
+    templates: dict[str, Path], tmp_path: Path, table_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t"
+    shutil.copytree(templates[table_type], path)
+    storage = Torn(path)
+    monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
+    table = HudiTable.open(str(path))
+    assert not table.timeline.pending_writes()
+    assert storage.torn
+    monkeypatch.undo()
+    assert local.rows_of(path) == ROWS
