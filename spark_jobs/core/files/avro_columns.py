@@ -24,6 +24,7 @@ from spark_jobs.core.errors import BadRecordError, CorruptTableError, Unsupporte
 from spark_jobs.core.files.avro_decode import PADDING
 from spark_jobs.core.files.avro_encode import RecordBuilder
 from spark_jobs.core.files.avro_nested import ChunkReader, UnevenArraysError, items_have_bytes, reads_by_columns
+from spark_jobs.core.files.fixed_room import FixedRoom
 from spark_jobs.core.schema.avro import arrow_schema_of, arrow_type_of
 from spark_jobs.core.schema.avro_names import AvroType, resolve_names, split_nullable
 from spark_jobs.core.schema.conform import conform_values
@@ -111,7 +112,9 @@ def decode_between(
     parts = _decode_by_columns if reads_by_columns(record) else _decode_one_by_one
     wanted = set(target_schema.names)
     found: dict[str, list[pa.Array[Any]]] = {field["name"]: [] for field in record["fields"] if field["name"] in wanted}
-    for columns in parts(buffer, starts, ends, record, wanted):
+    room = FixedRoom(len(buffer))
+    room.take(len(starts), [field.type for field in target_schema if field.name not in found])
+    for columns in parts(buffer, starts, ends, record, wanted, room):
         for name, array in columns.items():
             found[name].append(array)
     return resolve_columns(
@@ -171,7 +174,7 @@ def record_bounds(buffer: memoryview, count: int) -> tuple[_I64, _I64]:
 
 
 def _decode_by_columns(
-    buffer: memoryview, starts: _I64, ends: _I64, record: AvroType, wanted: set[str]
+    buffer: memoryview, starts: _I64, ends: _I64, record: AvroType, wanted: set[str], room: FixedRoom
 ) -> Iterator[dict[str, pa.Array[Any]]]:
     begin = 0
     while begin < len(starts):
@@ -180,7 +183,7 @@ def _decode_by_columns(
         first, last = int(starts[begin]), int(ends[end - 1])
         data = np.zeros(last - first + 2 * PADDING, dtype=np.uint8)
         data[PADDING:-PADDING] = np.frombuffer(buffer, dtype=np.uint8, count=last - first, offset=first)
-        reader = ChunkReader(data, starts[begin:end] + (PADDING - first), ends[begin:end] + (PADDING - first))
+        reader = ChunkReader(data, starts[begin:end] + (PADDING - first), ends[begin:end] + (PADDING - first), room)
         columns = {}
         try:
             for field in record["fields"]:
@@ -190,12 +193,12 @@ def _decode_by_columns(
             reader.finish()
             yield columns
         except UnevenArraysError:
-            yield from _decode_one_by_one(buffer, starts[begin:end], ends[begin:end], record, wanted)
+            yield from _decode_one_by_one(buffer, starts[begin:end], ends[begin:end], record, wanted, room)
         begin = end
 
 
 def _decode_one_by_one(
-    buffer: memoryview, starts: _I64, ends: _I64, record: AvroType, wanted: set[str]
+    buffer: memoryview, starts: _I64, ends: _I64, record: AvroType, wanted: set[str], room: FixedRoom
 ) -> Iterator[dict[str, pa.Array[Any]]]:
     if not items_have_bytes(record):
         raise UnsupportedTableError("an Avro array of values without bytes has no bounds that a reader could check")
@@ -217,6 +220,7 @@ def _decode_one_by_one(
         columns = {}
         for field in fields:
             stored = arrow_type_of(split_nullable(_stored_form(field["type"]))[0])
+            room.take_for(field["type"], (row[field["name"]] for row in rows))
             try:
                 array = pa.array([row[field["name"]] for row in rows], stored)
                 columns[field["name"]] = array.cast(arrow_type_of(split_nullable(field["type"])[0]))

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.avro_decode import I64, Bytes, FlatReader, Mask
+from spark_jobs.core.files.fixed_room import FixedRoom
 from spark_jobs.core.schema.avro import arrow_type_of
 from spark_jobs.core.schema.avro_names import AvroType, split_nullable
 
@@ -77,11 +78,12 @@ class UnevenArraysError(Exception):
 class ChunkReader(FlatReader):
     """The records of one chunk and, for each, the place of its next field; reads every type.
 
-    Parts of a chunk (the records that have a certain value) share its bytes and its count of rounds.
+    Parts of a chunk (the records that have a certain value) share its bytes, its count of rounds and its ``room``.
     """
 
-    def __init__(self, data: Bytes, starts: I64, ends: I64, rounds: list[int] | None = None) -> None:
+    def __init__(self, data: Bytes, starts: I64, ends: I64, room: FixedRoom, rounds: list[int] | None = None) -> None:
         super().__init__(data, starts, ends)
+        self._room = room
         self._rounds = [0, 0] if rounds is None else rounds
 
     def _value(self, avro: Mapping[str, Any], present: Mask, wanted: bool) -> pa.Array[Any] | None:
@@ -90,6 +92,8 @@ class ChunkReader(FlatReader):
             return pa.array([], arrow_type_of(avro)) if wanted else None
         if name == "null":
             return pa.nulls(self._count) if wanted else None
+        if wanted and present is not None and name in ("record", "fixed"):
+            self._room.take(self._count - int(np.count_nonzero(present)), [arrow_type_of(avro)])
         if name == "record":
             return self._record(avro, present, wanted)
         if name == "array":
@@ -101,7 +105,7 @@ class ChunkReader(FlatReader):
         return _lists(arrow_type_of(avro), counts, found, present) if wanted else None
 
     def _part(self, rows: I64) -> ChunkReader:
-        return ChunkReader(self._data, self._at[rows], self._ends[rows], self._rounds)
+        return ChunkReader(self._data, self._at[rows], self._ends[rows], self._room, self._rounds)
 
     def _record(self, avro: Mapping[str, Any], present: Mask, wanted: bool) -> pa.Array[Any] | None:
         rows = None if present is None else np.flatnonzero(present)

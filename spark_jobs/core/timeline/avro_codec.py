@@ -10,7 +10,8 @@ from typing import Any
 
 import fastavro
 
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import CorruptTableError, HudiError
+from spark_jobs.core.schema.avro_names import resolve_names
 
 _DEEPEST = 32
 """Levels of nesting in a schema; the deepest of the timeline's has 11."""
@@ -83,12 +84,16 @@ def decode_record(
 @lru_cache(maxsize=64)
 def parsed_schema(text: str) -> dict[str, Any]:
     """The schema of a file, refused where bytes could lead its reader astray: types that hold themselves (a stack
-    without end), and arrays of what takes no bytes (a loop without end).
+    without end), arrays of what takes no bytes (a loop without end), many values that take none.
 
     :raises ValueError: no such schema; or what ``json`` and fastavro raise.
     """
     raw = json.loads(text)
     _least_bytes(raw, {}, 0)
+    try:
+        resolve_names(raw)
+    except HudiError as error:
+        raise ValueError(error.what) from error
     parsed: Any = fastavro.parse_schema(raw)
     if not isinstance(parsed, dict) or parsed.get("type") != "record":
         raise ValueError("its schema is no record")
