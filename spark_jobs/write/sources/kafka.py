@@ -141,15 +141,20 @@ class KafkaSource:
     def _start(self, topic: KafkaTopic, checkpoint: str | None, latest: Offsets) -> tuple[Offsets, list[str]]:
         earliest = topic.earliest()
         if checkpoint is not None:
-            known = offsets_of(checkpoint, self.topic)
-            start, lost = first_offsets(known, earliest, latest, topic=self.topic, strict=self.strict)
-            return start, [f"messages are lost: {one}" for one in lost]
+            return self._known(offsets_of(checkpoint, self.topic), earliest, latest, "the checkpoint")
         if self.reset is OffsetReset.EARLIEST:
             return earliest, []
-        start = topic.of_group() if self.reset is OffsetReset.GROUP else latest
+        start, lost = latest, list[str]()
+        if self.reset is OffsetReset.GROUP:
+            start, lost = self._known(topic.of_group(), earliest, latest, "the consumer group's offset")
         before = sum(start.values()) - sum(earliest.values())
         skipped = f"the table had no checkpoint, and {keys.AUTO_OFFSET_RESET.name} is {self.reset.value}"
-        return start, [f"{skipped}: {before} messages before that are not read"] if before else []
+        return start, [*lost, *([f"{skipped}: {before} messages before that are not read"] if before else [])]
+
+    def _known(self, known: Offsets, earliest: Offsets, latest: Offsets, name: str) -> tuple[Offsets, list[str]]:
+        """Where a batch begins of which somebody knew where; and a line for each partition that lost messages."""
+        start, lost = first_offsets(known, earliest, latest, topic=self.topic, strict=self.strict, known=name)
+        return start, [f"messages are lost: {one}" for one in lost]
 
     def _read(self, spark: SparkSession, start: Offsets, end: Offsets) -> DataFrame:
         places = f'{{"{self.topic}":{sorted(start)}}}'

@@ -77,22 +77,29 @@ def limited(start: Mapping[int, int], end: Mapping[int, int], limit: int) -> Off
 
 
 def first_offsets(
-    checkpoint: Mapping[int, int], earliest: Mapping[int, int], latest: Mapping[int, int], *, topic: str, strict: bool
+    checkpoint: Mapping[int, int],
+    earliest: Mapping[int, int],
+    latest: Mapping[int, int],
+    *,
+    topic: str,
+    strict: bool,
+    known: str = "the checkpoint",
 ) -> tuple[Offsets, list[str]]:
     """Where a batch begins: at the checkpoint, and in partitions that came since at their first message.
 
+    :param known: what messages call the checkpoint, which may be a consumer group's place.
     :param strict: refuse where messages after the checkpoint are gone; otherwise go on at the first that is there.
     :returns: the offsets, and a line for each partition of which messages are lost.
     :raises StorageError: with ``strict``, messages were lost, or the topic is another than the one that was read.
     """
     lost = [
         *_missing(checkpoint, earliest),
-        *_aged_out(checkpoint, earliest),
-        *_beyond_end(checkpoint, latest),
+        *_aged_out(checkpoint, earliest, known),
+        *_beyond_end(checkpoint, latest, known),
     ]
     if lost and strict:
         raise StorageError(
-            f"topic {topic} no longer has the messages after the table's checkpoint: {'; '.join(lost)}",
+            f"topic {topic} no longer has the messages after {known}: {'; '.join(lost)}",
             todo="give --hoodie-conf hoodie.streamer.source.kafka.enable.failOnDataLoss=false to go on without them, "
             "or --checkpoint with where to go on",
             topic=topic,
@@ -110,17 +117,17 @@ def _missing(checkpoint: Mapping[int, int], earliest: Mapping[int, int]) -> Sequ
     return [f"partition {one} is gone" for one in sorted(checkpoint) if one not in earliest]
 
 
-def _aged_out(checkpoint: Mapping[int, int], earliest: Mapping[int, int]) -> Sequence[str]:
+def _aged_out(checkpoint: Mapping[int, int], earliest: Mapping[int, int], known: str) -> Sequence[str]:
     return [
-        f"partition {one} begins at offset {earliest[one]}, the checkpoint is {offset}"
+        f"partition {one} begins at offset {earliest[one]}, {known} is {offset}"
         for one, offset in sorted(checkpoint.items())
         if one in earliest and offset < earliest[one]
     ]
 
 
-def _beyond_end(checkpoint: Mapping[int, int], latest: Mapping[int, int]) -> Sequence[str]:
+def _beyond_end(checkpoint: Mapping[int, int], latest: Mapping[int, int], known: str) -> Sequence[str]:
     return [
-        f"partition {one} ends at offset {latest[one]}, the checkpoint is {offset}"
+        f"partition {one} ends at offset {latest[one]}, {known} is {offset}"
         for one, offset in sorted(checkpoint.items())
         if one in latest and offset > latest[one]
     ]

@@ -93,3 +93,8 @@ def test_lost_messages_are_named(
 
 def test_partitions_that_came_since_are_read_from_their_first_message() -> None:
     assert first_offsets({0: 2}, {0: 0, 1: 4}, {0: 5, 1: 9}, topic="t", strict=True) == ({0: 2, 1: 4}, [])
+
+
+def test_a_consumer_group_behind_the_first_message_is_called_so() -> None:
+    with pytest.raises(StorageError, match="partition 0 begins at offset 3, the group's offset is 2"):
+        first_offsets({0: 2}, {0: 3}, {0: 9}, topic="t", strict=True, known="the group's offset")
