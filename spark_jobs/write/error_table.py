@@ -1,7 +1,7 @@
 """The table that takes the rows that another one can't (Hudi: BaseErrorTableWriter, HoodieErrorTableConfig).
 
 It is written under an idempotency key that follows from the write's own, before that one is completed: a retry finds
-its rows there and adds none.
+its rows there and adds none. Where the source has changed until then, the keys of those that are the same are too.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config import transform_keys as keys
+from spark_jobs.core.config.file_keys import SMALL_FILE_LIMIT
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.storage import locate
 from spark_jobs.engine.progress import Progress
@@ -64,15 +65,46 @@ class ErrorTable:
         name = keys.ERROR_TABLE_NAME.of(config.properties) or f"{config.name}_errors"
         return ErrorTable(base_path=path, name=name, most=most, properties=config.options.hoodie_properties())
 
-    def options(self, key: str) -> IngestOptions:
-        """Those of the write that adds the rows."""
+    def options(self, origin: ErrorOrigin, digest: str) -> IngestOptions:
+        """Those of the write that adds the rows.
+
+        Each write makes files of its own, so that writers which share the error table don't meet in one.
+
+        :param digest: of the rows.
+        """
+        shared = {name: value for name, value in self.properties.items() if name.startswith(_SHARED)}
         return IngestOptions(
             base_path=self.base_path,
             table_name=self.name,
-            op=Operation.BULK_INSERT,
+            op=Operation.UPSERT if origin.may_come_again else Operation.BULK_INSERT,
             record_key_fields=(ERROR_ID,),
-            idempotency_key=key,
-            hoodie_conf={name: value for name, value in self.properties.items() if name.startswith(_SHARED)},
+            idempotency_key=f"{origin.write} {digest}",
+            hoodie_conf={**shared, SMALL_FILE_LIMIT.name: "0"},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorOrigin:
+    """What a write is called in the error table: ``write`` is the same for its retries, and ``start`` for those of
+    them too that read a live source further than the first one did.
+    """
+
+    write: str
+    start: str
+    may_come_again: bool
+
+    @staticmethod
+    def of(config: WriteConfig, instant: str) -> ErrorOrigin:
+        """
+        :param instant: of the write, for one that nothing else tells from others.
+        """
+        key, move = config.options.idempotency_key, config.checkpoint
+        known = " ".join(filter(None, (key, move.after if move else None)))
+        start = f"{move.before} {move.orders}" if move else known or instant
+        return ErrorOrigin(
+            write=f"errors of {config.options.base_path} {known or instant}",
+            start=f"{config.options.base_path} {start}",
+            may_come_again=bool(known),
         )
 
 
@@ -90,18 +122,10 @@ class RefusedRows:
     def count(self) -> int:
         return sum(self.by_reason.values())
 
-    def key_of(self, config: WriteConfig, instant: str) -> str:
-        """The idempotency key of their write: a retry of the same write, told by its own key and by how far it reads a
-        source with a checkpoint, with the same rows adds none; one whose source changed meanwhile adds them all.
-        """
-        read_to = config.checkpoint.after if config.checkpoint else None
-        write = " ".join(filter(None, (config.options.idempotency_key, read_to))) or instant
-        return f"errors of {config.options.base_path} {write} {self.digest}"
-
-    def as_errors(self, config: WriteConfig, instant: str, key: str) -> DataFrame:
+    def as_errors(self, config: WriteConfig, instant: str, origin: ErrorOrigin) -> DataFrame:
         """What the error table stores of them.
 
-        :param key: of the write to the error table; the ids of its rows begin with it.
+        A row's id is made of the write's start, of what stands in the row, and of how many rows before it are alike.
         """
         options = config.options
         source = " ".join([options.source_format or "parquet", *options.source])
@@ -112,10 +136,13 @@ class RefusedRows:
             "target_instant": instant,
             "idempotency_key": options.idempotency_key,
         }
-        number = F.concat_ws("/", F.lit(key), F.monotonically_increasing_id().cast("string"))
+        start = hashlib.sha256(origin.start.encode()).hexdigest()[:16]
+        alike = Window.partitionBy("_pyhudi_content").orderBy(*FIELDS)
+        named = self.rows.withColumn("_pyhudi_content", F.hex(F.xxhash64(*FIELDS)))
+        number = F.concat_ws("/", F.lit(start), F.col("_pyhudi_content"), F.row_number().over(alike).cast("string"))
         at = F.lit(SYSTEM_CLOCK.now()).cast("timestamp")
         told = [F.lit(value).cast("string").alias(name) for name, value in facts.items()]
-        return self.rows.select(number.alias(ERROR_ID), *FIELDS, *told, at.alias("seen_at"))
+        return named.select(number.alias(ERROR_ID), *FIELDS, *told, at.alias("seen_at"))
 
     def first(self) -> str:
         """One of them, for a message."""

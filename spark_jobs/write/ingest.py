@@ -32,6 +32,7 @@ from spark_jobs.write.context import write_context
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.error_rows import CheckedRows
+from spark_jobs.write.error_table import ErrorOrigin
 from spark_jobs.write.explain import explain
 from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.new_table import create_table
@@ -123,9 +124,10 @@ def _write_ready(
     if table is not None and config.operation is Operation.DELETE_PARTITION:
         done = done_before(config, table, progress)
         if done is not None:
-            return done
+            return sync_after_write(table, config.properties, done, progress) if synced else done
         partitions = _partitions_to_delete(table, rows)
-        if not any(replaced_groups(table, config.operation, partitions).values()):
+        has_groups = any(replaced_groups(table, config.operation, partitions).values())
+        if not has_groups and config.checkpoint is None:  # which moves all the same
             return nothing_to_delete(config, partitions)
     if options.explain:
         return explain(config, table, rows.keyed, progress)
@@ -203,10 +205,10 @@ def _write_errors(
     target, refused = ready.error_table, ready.refused
     if target is None or refused is None or not refused.count:
         return ready.facts
-    key = refused.key_of(config, instant)
+    origin = ErrorOrigin.of(config, instant)
     with progress.phase("errors"):
-        options = target.options(key)
-        done = write_frame(spark, refused.as_errors(config, instant, key), options, Progress.silent("errors"))
+        options = target.options(origin, refused.digest)
+        done = write_frame(spark, refused.as_errors(config, instant, origin), options, Progress.silent("errors"))
     return {**ready.facts, "error_instant": done.instant}
 
 
