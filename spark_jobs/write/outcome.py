@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.checkpoint import CHECKPOINT_KEY
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.engine.progress import Progress
@@ -42,8 +43,13 @@ def already_done(config: WriteConfig, instant: Instant, metadata: CommitMetadata
     return replace(
         result,
         reason=f"instant {instant.timestamp} already did this write (idempotency key {config.options.idempotency_key})",
-        extra={**result.extra, "repeated": True},
+        extra={**result.extra, **_checkpoint(metadata), "repeated": True},
     )
+
+
+def _checkpoint(metadata: CommitMetadata) -> dict[str, str]:
+    said = metadata.extra_metadata.get(CHECKPOINT_KEY)
+    return {"checkpoint": said} if said else {}
 
 
 def nothing_to_delete(config: WriteConfig, partitions: Sequence[str]) -> JobResult:

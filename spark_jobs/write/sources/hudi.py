@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from spark_jobs.core.config import source_keys as keys
 from spark_jobs.core.config.source_keys import MissingCheckpoint
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import COMMITS, Action, query_instant
@@ -65,13 +67,14 @@ class HudiSource:
         begin = self._begin(checkpoint, commits)
         new = [one for one in commits if one > begin]
         if not new:
-            told = f"no commits after {begin}" if commits else "no commits"
-            return SourceBatch(rows=spark.createDataFrame([], "none int"), checkpoint=begin, told=told, is_last=True)
+            told = f"no commits after {begin}" if commits else "no commits yet"
+            rows = _no_rows(spark, table) if commits else None
+            return SourceBatch(rows=rows, checkpoint=begin, told=told, is_last=True)
         asked = new if checkpoint is None and self.begin is None else new[: self.limit]
-        rows, end = self._read(spark, table, begin, asked[-1], new[-1])
+        found, end = self._read(spark, table, begin, asked[-1], new[-1])
         taken = sum(one <= end for one in new)
         told = f"{taken} commits after {begin} up to {end}, {len(new) - taken} left"
-        return SourceBatch(rows=rows.drop(*META_FIELDS), checkpoint=end, told=told, is_last=taken == len(new))
+        return SourceBatch(rows=found.drop(*META_FIELDS), checkpoint=end, told=told, is_last=taken == len(new))
 
     def _begin(self, checkpoint: str | None, commits: Sequence[str]) -> str:
         if checkpoint is not None:
@@ -97,6 +100,15 @@ class HudiSource:
             if end == last:
                 raise
             return read_incremental(spark, table, begin, last), last
+
+
+def _no_rows(spark: SparkSession, table: HudiTable) -> DataFrame | None:
+    """None of the table's rows, with their columns; None where it has none."""
+    known = table.known_avro_schema()
+    if known is None:
+        return None
+    schema = from_arrow_schema(arrow_schema_of(known), prefer_timestamp_ntz=True)
+    return spark.createDataFrame([], schema).drop(*META_FIELDS)
 
 
 def readable_commits(table: HudiTable) -> list[str]:

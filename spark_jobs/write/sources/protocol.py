@@ -20,11 +20,12 @@ SourceRows = DataFrame | CheckedRows
 class SourceBatch:
     """Rows after a checkpoint, and the checkpoint after them.
 
-    ``told`` says in numbers what the source had; ``is_last`` whether it has nothing after ``checkpoint`` now. A batch
-    without rows may still move the checkpoint.
+    ``rows`` is None where the source never had any, and nobody knows their columns; ``told`` says in numbers what the
+    source had; ``is_last`` whether it has nothing after ``checkpoint`` now. A batch without rows may still move the
+    checkpoint.
     """
 
-    rows: SourceRows
+    rows: SourceRows | None
     checkpoint: str
     told: str
     is_last: bool

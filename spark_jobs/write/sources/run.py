@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.config.operation_keys import PARTITIONS_TO_DELETE
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.timeline.checkpoint import CheckpointMove, CheckpointOrders, StoredCheckpoint, stored_checkpoint
 from spark_jobs.engine.progress import Progress
+from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.write.config import open_if_there
+from spark_jobs.write.config import open_if_there, resolve
 from spark_jobs.write.sources.hudi import HudiSource
 from spark_jobs.write.sources.kafka import KafkaSource
 from spark_jobs.write.sources.protocol import CheckpointedSource, SourceRows, WriteBatch
@@ -21,6 +23,8 @@ from spark_jobs.write.sources.stopping import Stopping
 from spark_jobs.write.sources.totals import Totals
 
 KAFKA, HUDI = "kafka", "hudi"
+WRITTEN_BEFORE = "a batch that stands on the timeline under the same idempotency key"
+"""Who ends a run whose table was set back since an earlier run of the same key and orders, which it does not redo."""
 _STREAMED = (Operation.UPSERT, Operation.INSERT, Operation.BULK_INSERT, Operation.DELETE)
 
 
@@ -59,14 +63,23 @@ class Run:
         return Position(stored=move.left, checkpoint=after)
 
     def commit(self, spark: SparkSession, rows: SourceRows, position: Position, after: str) -> JobResult:
-        """Write rows, the checkpoint behind them in the same commit.
+        """Write rows, the checkpoint behind them in the same commit."""
+        named = replace(self.options, idempotency_key=self.key_of_batch(after))
+        move = CheckpointMove(before=position.stored, after=after, orders=self.orders)
+        result = self.write(spark, rows, named, self.progress, checkpoint=move)
+        return result if was_repeated(result) else with_checkpoint(result, position, after)
 
-        Of a run in several batches each has a name of its own, so that the next one is not taken for it.
+    def key_of_batch(self, after: str) -> str | None:
+        """The idempotency key of the batch up to ``after``.
+
+        Of a run in several batches each has a name of its own, so that the next one is not taken for it; nor is one
+        that reads the same again by order.
         """
         key = self.options.idempotency_key
-        named = replace(self.options, idempotency_key=f"{key}/{after}") if key and self.is_long else self.options
-        move = CheckpointMove(before=position.stored, after=after, orders=self.orders)
-        return with_checkpoint(self.write(spark, rows, named, self.progress, checkpoint=move), position, after)
+        if not key or not self.is_long:
+            return key
+        orders = {"from": self.orders.reset, "ignoring": self.orders.ignore}
+        return "/".join([key, *(f"{name} {text}" for name, text in orders.items() if text), after])
 
     @property
     def is_long(self) -> bool:
@@ -134,9 +147,29 @@ def run_checkpointed(
     run = Run(spark=spark, options=options, progress=progress, write=write)
     if run.is_long:
         _refuse_long(options)
-    source = source_of(options)
+    if options.op is Operation.DELETE_PARTITION and PARTITIONS_TO_DELETE.of(options.hoodie_properties()):
+        raise ConfigError(
+            f"{PARTITIONS_TO_DELETE.name} and the rows of {options.source_format} both name partitions to delete",
+            todo=f"leave out the key, or --source-format {options.source_format}",
+            key=PARTITIONS_TO_DELETE.name,
+        )
+    result = _run(run, source_of(options), stopping)
+    return _synced(run, result) if result.state is JobState.NOTHING_TO_DO else result
+
+
+def _synced(run: Run, result: JobResult) -> JobResult:
+    """The result of a run that found nothing new, after a sync: the run before may have failed at its own."""
+    table = open_if_there(run.options.base_path)
+    if table is None or run.options.dry_run or run.options.explain:
+        return result
+    properties = resolve(run.options, table).properties
+    return sync_after_write(table, properties, result, run.progress) if sync_asked_for(properties) else result
+
+
+def _run(run: Run, source: KafkaSource | HudiSource, stopping: Stopping | None) -> JobResult:
+    spark = run.spark
     if not run.is_long:
-        return _one_batch(run, source)[0]
+        return _one_batch(run, source, run.position())[0]
     wish = stopping if stopping is not None else Stopping()  # one that was not asked is false
     with wish.listening(spark):
         if isinstance(source, KafkaSource):
@@ -162,13 +195,13 @@ def _refuse_long(options: IngestOptions) -> None:
         )
 
 
-def _one_batch(run: Run, source: CheckpointedSource) -> tuple[JobResult, bool]:
+def _one_batch(run: Run, source: CheckpointedSource, position: Position) -> tuple[JobResult, bool]:
     """The result of the next batch, and whether the source has more now."""
-    position = run.position()
     with run.progress.phase("source"):
         batch = source.next_batch(run.spark, position.checkpoint)
     run.progress.note(f"{source.name}: {batch.told}")
-    if batch.checkpoint == position.checkpoint:
+    stays = batch.checkpoint == position.checkpoint and not run.orders.are_new_to(position.stored)
+    if batch.rows is None or stays:
         return run.nothing(source, position, batch.told), not batch.is_last
     return run.commit(run.spark, batch.rows, position, batch.checkpoint), not batch.is_last
 
@@ -178,8 +211,11 @@ def _batches(run: Run, source: CheckpointedSource, stopping: Stopping) -> JobRes
     totals = Totals()
     while not stopping:
         began = run.clock.monotonic()
-        result, has_more = _one_batch(run, source)
+        position = run.position()
+        result, has_more = _one_batch(run, source, position)
         totals.add(result)
+        if was_repeated(result) and run.position() == position:
+            stopping.ask(WRITTEN_BEFORE)
         if run.options.available_now and not has_more:
             break
         if run.options.continuous:
@@ -188,6 +224,11 @@ def _batches(run: Run, source: CheckpointedSource, stopping: Stopping) -> JobRes
     if stopping:
         run.progress.note(totals.stopped(source.name, stopping.by))
     return totals.result or run.nothing(source, run.position(), "stopped before the first batch")
+
+
+def was_repeated(result: JobResult) -> bool:
+    """Whether an earlier run, or another process, did the write under the same idempotency key."""
+    return "repeated" in result.extra
 
 
 def with_checkpoint(result: JobResult, position: Position, after: str) -> JobResult:

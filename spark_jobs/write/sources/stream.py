@@ -21,7 +21,7 @@ from spark_jobs.core.config.source_keys import OffsetReset
 from spark_jobs.options.result import JobResult
 from spark_jobs.write.sources.kafka import KafkaSource
 from spark_jobs.write.sources.kafka_offsets import Offsets, checkpoint_of, from_spark
-from spark_jobs.write.sources.run import Position, Run
+from spark_jobs.write.sources.run import WRITTEN_BEFORE, Position, Run, was_repeated
 from spark_jobs.write.sources.stopping import Stopping
 from spark_jobs.write.sources.totals import Totals
 
@@ -68,8 +68,11 @@ class _Batches:
         spark, rows = messages.sparkSession, self.source.rows(messages)
         for name in _OFF_IN_STREAMS:
             spark.conf.set(name, str(self.run.spark.conf.get(name)))
-        self.totals.add(self.run.commit(spark, rows, self.position, after))
-        self.position = self.run.position_after(after)
+        result = self.run.commit(spark, rows, self.position, after)
+        self.totals.add(result)
+        self.position = self.run.position() if was_repeated(result) else self.run.position_after(after)
+        if self.position.checkpoint != after:
+            self.stopping.ask(WRITTEN_BEFORE)
 
 
 def run_stream(run: Run, source: KafkaSource, stopping: Stopping) -> JobResult:
@@ -98,6 +101,8 @@ def run_stream(run: Run, source: KafkaSource, stopping: Stopping) -> JobResult:
             query.stop()
     if batches.failure is not None:
         raise batches.failure
+    if totals.last is None and run.orders.are_new_to(position.stored):  # no batch told the table of them
+        totals.add(run.commit(run.spark, source.no_rows(run.spark, start), position, after))
     if stopping:
         run.progress.note(totals.stopped(source.name, stopping.by))
     return totals.result or run.nothing(source, position, f"no messages after {after}")

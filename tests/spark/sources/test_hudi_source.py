@@ -9,12 +9,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.engine.progress import Progress
+from spark_jobs.hive.client import MetastoreUnreachableError
+from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.ingest import ingest
+from spark_jobs.write.sources.hudi import BEGIN
 from tests.spark.tables import COW, MOR, SMALL, Jobs, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -71,6 +75,9 @@ def test_where_the_first_run_begins(spark: SparkSession, tmp_path: Path) -> None
     missing = "hoodie.streamer.source.hoodieincr.missing.checkpoint.strategy"
     it.run({missing: "READ_LATEST"})
     assert it.target.rows() == shown(rows(range(4, 6)))
+    begin = {"hoodie.datasource.read.begin.instanttime": "20990101000000000"}
+    later = it.run(source_options=begin, ignore_checkpoint="later")
+    assert (later.records_in, later.extra["checkpoint"]) == (0, "20990101000000000")
     begin = {"hoodie.datasource.read.begin.instanttime": str(first.instant)}
     it.run(source_options=begin, ignore_checkpoint="again")
     assert it.target.rows() == shown(rows(range(2, 6)))
@@ -102,6 +109,66 @@ def test_all_that_is_there_comes_in_batches_and_nothing_behind_a_write_under_way
     moved = it.run()
     assert (moved.records_in, moved.extra["checkpoint"]) == (0, later.timestamp)
     assert it.target.rows() == it.source.rows()
+
+
+def test_a_table_without_commits_has_nothing_to_read_yet(spark: SparkSession, tmp_path: Path) -> None:
+    it = Copy(spark, tmp_path)
+    HudiTable.create(str(it.source.path), name="source", record_key_fields=["id"])
+    for more in ({}, {"available_now": True}, {"checkpoint": "20260101000000000"}):
+        found = it.run(**more)
+        assert (found.state, found.reason) == (
+            JobState.NOTHING_TO_DO,
+            f"table {it.source.path} has nothing new: no commits yet",
+        )
+    assert not it.target.path.exists()
+
+
+def test_orders_are_followed_once_under_an_idempotency_key_too(spark: SparkSession, tmp_path: Path) -> None:
+    it = Copy(spark, tmp_path)
+    instants = [str(it.source.write("insert", rows([number])).instant) for number in range(2)]
+    limited = {"available_now": True, "source_limit": 1, "idempotency_key": "run"}
+    assert it.run(**limited, checkpoint="0").inserts == 2
+    again = it.run(**limited, ignore_checkpoint="again", source_options={BEGIN: "000"})
+    assert (again.updates, again.extra["batches"], again.extra["checkpoint"]) == (2, 2, instants[1])
+    at_end = it.run(checkpoint=instants[1])  # an order of its own, which the table is told of
+    assert (at_end.state, at_end.records_in, at_end.extra["checkpoint"]) == (JobState.COMPLETED, 0, instants[1])
+    assert it.run(checkpoint=instants[1]).state is JobState.NOTHING_TO_DO
+    commits = it.target.table().timeline.completed_commits()
+    ended = it.run(**limited, ignore_checkpoint="again", source_options={BEGIN: "000"})  # its retry, long after
+    assert (ended.extra["repeated"], ended.extra["checkpoint"]) == (True, instants[0])
+    assert it.target.table().timeline.completed_commits() == commits
+
+
+def test_a_sync_that_failed_is_made_up_for_though_nothing_is_new(spark: SparkSession, tmp_path: Path) -> None:
+    it = Copy(spark, tmp_path)
+    it.source.write("insert", rows(range(2)))
+    synced = {
+        "hoodie.datasource.hive_sync.enable": "true",
+        "hoodie.datasource.hive_sync.metastore.uris": "thrift://127.0.0.1:1",
+    }
+    for _ in range(2):  # after the batch, and where nothing is left
+        with pytest.raises(MetastoreUnreachableError):
+            it.run(synced)
+        assert it.target.rows() == it.source.rows()
+    done = it.run({**synced, "hoodie.datasource.hive_sync.ignore_exceptions": "true"})
+    assert done.state is JobState.NOTHING_TO_DO
+    assert "not synced" in done.extra["sync"]["reason"]
+    assert "sync" not in it.run(synced, dry_run=True).extra
+
+
+def test_partitions_that_rows_name_are_deleted_and_the_checkpoint_moves_where_there_are_none(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    it = Copy(spark, tmp_path)
+    it.source.write("insert", rows(range(4)))
+    it.run()
+    for partition, left in (("c", 4), ("b", 2)):
+        last = it.source.write("insert", [row(9, partition)])
+        done = it.run(op=Operation.DELETE_PARTITION)
+        assert (done.state, done.extra["checkpoint"]) == (JobState.COMPLETED, last.instant)
+        assert len(it.target.rows()) == left
+    with pytest.raises(ConfigError, match="both name partitions to delete"):
+        it.run({"hoodie.datasource.write.partitions.to.delete": "a"}, op=Operation.DELETE_PARTITION)
 
 
 def test_where_cleaning_took_what_a_limited_batch_needs_it_goes_up_to_the_end(

@@ -58,6 +58,14 @@ def test_all_that_is_there_comes_in_several_micro_batches(reading: Make) -> None
     assert (said[-1], done.extra["checkpoint"]) == (it.place(4, 2), it.place(4, 2))
     assert sorted(it.rows()) == list(range(6))
     assert it.run(op=Operation.INSERT, available_now=True).state is JobState.NOTHING_TO_DO
+    at_end = it.run(op=Operation.INSERT, available_now=True, checkpoint=it.place(4, 2))
+    assert (at_end.state, at_end.records_in, it.said()) == (JobState.COMPLETED, 0, [*said, it.place(4, 2)])
+    again = it.run(available_now=True, idempotency_key="run", checkpoint=it.place(3, 1))
+    assert (again.updates, again.extra["checkpoint"]) == (2, it.place(4, 2))
+    it.run(checkpoint=it.place(4, 2))
+    ended = it.run(available_now=True, idempotency_key="run", checkpoint=it.place(3, 1))  # its retry, long after
+    assert (ended.instant, ended.extra["repeated"]) == (again.instant, True)
+    said = it.said()
     it.topic.send(messages(range(6, 8)), 1)
     assert it.run(op=Operation.INSERT, available_now=True, idempotency_key="run").inserts == 2
     assert sorted(it.rows()) == list(range(8))

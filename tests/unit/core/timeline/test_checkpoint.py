@@ -85,7 +85,10 @@ def test_where_to_go_on_is_found_as_hudi_finds_it(
     reset: str | None, ignore: str | None, known: StoredCheckpoint | None, resumed: str | None
 ) -> None:
     """StreamSync.getCheckpointToResume."""
-    assert CheckpointOrders(reset=reset, ignore=ignore).resume(known, "t") == resumed
+    orders = CheckpointOrders(reset=reset, ignore=ignore)
+    assert orders.resume(known, "t") == resumed
+    if known is not None:
+        assert orders.are_new_to(known) == (resumed != known.value)
 
 
 def test_a_commit_that_was_told_a_checkpoint_and_left_none_is_refused() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.engine.progress import Progress
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.sources.hudi import HudiSource
-from spark_jobs.write.sources.run import is_checkpointed
+from spark_jobs.write.sources.run import Run, is_checkpointed
 from spark_jobs.write.sources.totals import Totals
 
 pytestmark = pytest.mark.unit
@@ -50,6 +51,22 @@ def test_options_of_checkpoints_stand_beside_kafka_and_hudi_alone() -> None:
     assert not is_checkpointed(options(source_format=None))
     with pytest.raises(ConfigError, match="--continuous says nothing for --source-format parquet"):
         is_checkpointed(options(source_format=None, continuous=True))
+
+
+def test_batches_are_named_by_their_end_and_by_orders() -> None:
+    def key(**more: Any) -> str | None:
+        return Run(
+            spark=None,  # type: ignore[arg-type]  # a name needs no session
+            options=options(**more),
+            progress=Progress.silent("ingest"),
+            write=None,  # type: ignore[arg-type]
+        ).key_of_batch("t,0:5")
+
+    assert key() is None
+    assert key(idempotency_key="k", checkpoint="t,0:0") == "k"
+    assert key(idempotency_key="k", available_now=True) == "k/t,0:5"
+    assert key(idempotency_key="k", available_now=True, checkpoint="t,0:0") == "k/from t,0:0/t,0:5"
+    assert key(idempotency_key="k", continuous=True, ignore_checkpoint="2026") == "k/ignoring 2026/t,0:5"
 
 
 def test_the_table_to_read_comes_by_option_or_key() -> None:
