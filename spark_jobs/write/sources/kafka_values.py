@@ -23,6 +23,7 @@ from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem
+from spark_jobs.write.json_text import is_one_value
 from spark_jobs.write.source_schema import declared_schema
 from spark_jobs.write.sources.avro_values import decode_values
 
@@ -81,6 +82,7 @@ class MessageValues:
         form = _one_of(ValueFormat, "format", given.pop("format", ValueFormat.JSON.value))
         tombstones = _one_of(Tombstones, "tombstones", given.pop("tombstones", Tombstones.FAIL.value))
         schema, avro = StructType(), ""
+        file = _avro_file(options) if form is ValueFormat.AVRO else ""
         if form is not ValueFormat.STRING:
             declared = declared_schema(options)
             known = None if declared is not None or table is None else table.known_avro_schema()
@@ -93,7 +95,9 @@ class MessageValues:
                     key=SOURCE_SCHEMA_FILE.name,
                 )
             schema = declared
-            avro = _avro_text(options, known) if form is ValueFormat.AVRO else ""
+        if file:
+            storage, path = locate(file)
+            avro = storage.read(path).decode()
         return MessageValues(
             format=form,
             tombstones=tombstones,
@@ -112,7 +116,8 @@ class MessageValues:
         if self.tombstones is Tombstones.SKIP:
             messages = messages.where(F.col("value").isNotNull())
         parsed = messages.select("*", self._parsed().alias("_pyhudi_value"))
-        fields = [F.col(f"_pyhudi_value.`{name}`").alias(name) for name in self.schema.names]
+        own = [name for name in self.schema.names if not (self.with_place and name in _PLACES)]
+        fields = [F.col(f"_pyhudi_value.`{name}`").alias(name) for name in own]
         return CheckedRows(rows=parsed.select(*fields, *places, self._problem().alias(PROBLEM)))
 
     def _parsed(self) -> Column:
@@ -136,7 +141,7 @@ class MessageValues:
         unread = value.isNull() | value[_CORRUPT].isNotNull()
         if self.format is ValueFormat.JSON:
             text = F.col("value").cast("string")
-            unread = unread | ~F.is_valid_utf8(text)
+            unread = unread | ~F.is_valid_utf8(text) | ~is_one_value(text, self.options)
             shown = F.when(F.is_valid_utf8(text), text).otherwise(shown)
         place = F.concat(
             *(F.lit("topic "), F.col("topic"), F.lit(", partition "), F.col("partition").cast("string")),
@@ -158,18 +163,18 @@ def _one_of(kind: type[E], name: str, text: str) -> E:
     raise ConfigError(f"--source-option {PREFIX}{name}={text} is not valid", todo=f"give one of {shown}")
 
 
-def _avro_text(options: IngestOptions, known: Mapping[str, Any] | None) -> str:
-    """The schema by which values are decoded: the file's, or the table's.
+def _avro_file(options: IngestOptions) -> str:
+    """The file with the schema by which values are decoded.
 
-    :raises ConfigError: the options have Spark's DDL, which does not say how Avro writes a value.
+    :raises ConfigError: none is given. Neither Spark's DDL nor the table's schema, whose columns may all be null, says
+        how Avro wrote a value.
     """
-    if known is not None:
-        return json.dumps(known)
-    if options.source_schema:
+    file = SOURCE_SCHEMA_FILE.of(options.hoodie_properties())
+    if options.source_schema or not file:
+        instead = " in place of --source-schema" if options.source_schema else ""
         raise ConfigError(
-            "--source-schema is not enough for values in Avro",
-            todo=f"give --hoodie-conf {SOURCE_SCHEMA_FILE.name}=FILE with the Avro schema that they were written by",
+            "values in Avro need the Avro schema that they were written by",
+            todo=f"give --hoodie-conf {SOURCE_SCHEMA_FILE.name}=FILE{instead}",
             key=SOURCE_SCHEMA_FILE.name,
         )
-    storage, path = locate(SOURCE_SCHEMA_FILE.of(options.hoodie_properties()))
-    return storage.read(path).decode()
+    return file

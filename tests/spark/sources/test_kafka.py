@@ -58,12 +58,15 @@ def test_a_table_without_a_checkpoint_begins_at_the_end_and_says_so(reading: Mak
     assert (again.inserts, again.updates, again.extra["checkpoint"]) == (2, 2, it.place(5))
     assert sorted(it.rows()) == [1, 2, 3, 4]
     assert it.run(checkpoint=it.place(1)).state is JobState.NOTHING_TO_DO  # the same order was followed already
+    at_end = it.run(checkpoint=it.place(5))  # another order, which the table is told of though nothing is to be read
+    assert (at_end.state, at_end.records_in, at_end.extra["checkpoint"]) == (JobState.COMPLETED, 0, it.place(5))
+    assert it.run(checkpoint=it.place(5)).state is JobState.NOTHING_TO_DO
     line = HudiTable.open(str(it.path)).timeline
     metadata = line.commit_metadata(line.completed_commits()[-1], SYSTEM_CLOCK)
-    assert metadata.extra_metadata[RESET_KEY] == it.place(1)
+    assert metadata.extra_metadata[RESET_KEY] == it.place(5)
 
 
-def test_a_table_may_begin_where_a_consumer_group_stands(reading: Make) -> None:
+def test_a_table_may_begin_where_a_consumer_group_stands(reading: Make, tmp_path: Path) -> None:
     it = reading(2)
     it.topic.send(messages(range(3)), 0)
     it.topic.send(messages(range(3, 5)), 1)
@@ -71,6 +74,14 @@ def test_a_table_may_begin_where_a_consumer_group_stands(reading: Make) -> None:
     done = it.run({"auto.offset.reset": "group"}, source_options={"kafka.group.id": "readers"})
     assert (done.inserts, done.extra["checkpoint"]) == (2, it.place(3, 2))
     assert sorted(it.rows()) == [1, 2]
+    it.topic.forget({0: 2})
+    it.path = tmp_path / "another"
+    with pytest.raises(StorageError, match="partition 0 begins at offset 2, the consumer group's offset is 1"):
+        it.run({"auto.offset.reset": "group"}, source_options={"kafka.group.id": "readers"})
+    assert not it.path.exists()
+    lenient = {"auto.offset.reset": "group", "hoodie.streamer.source.kafka.enable.failOnDataLoss": "false"}
+    assert it.run(lenient, source_options={"kafka.group.id": "readers"}).extra["checkpoint"] == it.place(3, 2)
+    assert sorted(it.rows()) == [2]
 
 
 def test_a_batch_is_limited_and_new_partitions_are_read_from_their_start(reading: Make) -> None:
@@ -94,6 +105,7 @@ def test_a_batch_is_limited_and_new_partitions_are_read_from_their_start(reading
         ('{"id": "one", "v": "x", "ts": 1}', "is no JSON of the schema"),
         (b"\xff\xfe", "is no JSON of the schema"),
         ("", "is no JSON of the schema"),
+        ('{"id": 1, "v": "x", "ts": 1}\n{"id": 2, "v": "x", "ts": 1}', "is no JSON of the schema"),
         (None, "has no value (a tombstone)"),
     ],
 )
@@ -114,8 +126,16 @@ def test_messages_that_are_no_rows_go_to_the_error_table(reading: Make, tmp_path
     assert (done.inserts, done.extra["checkpoint"]) == (2, it.place(4))
     assert it.rows() == {0: "x", 1: "y"}
     kept = HudiTable.open(str(tmp_path / "errors")).scan().to_arrow().to_pylist()
-    assert len(kept) == 1
-    assert "offset 1" in str(kept[0])
+    assert [one["place"] for one in kept] == [f"topic {it.topic.name}, partition 0, offset 1"]
+
+    timeline = HudiTable.open(str(it.path)).timeline
+    timeline.storage.delete(timeline.path(timeline.completed_commits()[-1]))  # as if the write ended before its commit
+    it.topic.send(["no JSON", {"id": 2, "v": "z", "ts": 1}])
+    again = it.run(error_table=str(tmp_path / "errors"), source_options={"value.tombstones": "skip"})
+    assert (again.inserts, again.extra["checkpoint"]) == (3, it.place(6))
+    kept = HudiTable.open(str(tmp_path / "errors")).scan().to_arrow().to_pylist()
+    assert sorted(one["place"][-1] for one in kept) == ["1", "4"]
+    assert {one["target_instant"] for one in kept} == {again.instant}
 
 
 def test_lost_messages_fail_the_run_unless_told_otherwise(reading: Make) -> None:
@@ -167,6 +187,17 @@ def test_other_forms_of_values(reading: Make, tmp_path: Path) -> None:
     assert (kept["_hoodie_kafka_source_partition"], kept["_hoodie_kafka_source_key"]) == (0, "k")
 
 
+def test_columns_of_the_place_that_the_table_has_already(reading: Make) -> None:
+    it = reading()
+    placed = {"hoodie.streamer.source.kafka.append.offsets": "true"}
+    it.topic.send(messages(range(1)))
+    it.run(placed)
+    it.topic.send(messages(range(1, 2)))
+    assert it.run(placed, source_schema=None).inserts == 1
+    found = HudiTable.open(str(it.path)).scan(columns=["id", "_hoodie_kafka_source_offset"]).to_arrow().to_pylist()
+    assert {one["id"]: one["_hoodie_kafka_source_offset"] for one in found} == {0: 0, 1: 1}
+
+
 @pytest.mark.parametrize(
     ("more", "why"),
     [
@@ -189,7 +220,7 @@ def test_wrong_options_are_refused(reading: Make, more: dict[str, Any], why: str
 
 
 def test_values_in_avro(reading: Make, tmp_path: Path) -> None:
-    """By a schema file, then by the table's schema; bytes that are no record are found."""
+    """By a schema file: the table's schema does not say how they were written. Bytes that are no record are found."""
     it = reading()
     fields = [{"name": "id", "type": "long"}, {"name": "v", "type": ["null", "string"]}, {"name": "ts", "type": "long"}]
     schema = {"type": "record", "name": "r", "fields": fields}
@@ -200,6 +231,8 @@ def test_values_in_avro(reading: Make, tmp_path: Path) -> None:
     it.topic.send([avro(schema, one) for one in messages(range(3))])
     assert it.run(conf, **told).inserts == 3
     assert it.rows() == {0: "x", 1: "x", 2: "x"}
+    with pytest.raises(ConfigError, match="values in Avro need the Avro schema that they were written by"):
+        it.run(**told)
     it.topic.send([avro(schema, messages(range(3, 4))[0]) + b"more"])
     with pytest.raises(BadRecordError) as refused:
         it.run(conf, **told)
