@@ -6,6 +6,10 @@ from typing import Any
 
 _PACKAGE = "airflow_provider_pyhudi"
 _INTEGRATION = "Apache Hudi"
+_OPERATORS = (
+    *("archive", "bootstrap", "clean", "clustering", "compaction", "health", "hive_sync", "indexing", "ingest"),
+    *("restore", "rollback", "savepoint", "validate"),
+)
 
 
 def _modules(kind: str, *names: str) -> list[dict[str, Any]]:
@@ -25,7 +29,7 @@ def get_provider_info() -> dict[str, Any]:
         "integrations": [
             {"integration-name": _INTEGRATION, "external-doc-url": "https://hudi.apache.org/", "tags": ["apache"]}
         ],
-        "operators": _modules("operators", "clean", "clustering", "compaction", "hive_sync", "ingest"),
+        "operators": _modules("operators", *_OPERATORS),
         "sensors": _modules("sensors", "commit", "table_service"),
         "hooks": _modules("hooks", "hudi", "submit"),
         "triggers": _modules("triggers", "commit", "table_service"),

@@ -7,30 +7,29 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import Context
 
-from airflow_provider_pyhudi.operators.base import HudiJobOperator, given_instant
+from airflow_provider_pyhudi.operators.base import given_instant
+from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
 from spark_jobs.options import EngineKind, ServiceMode
 
 
-class HudiServiceOperator(HudiJobOperator):
+class HudiServiceOperator(HudiPlannedOperator):
     """Base of the operators whose service works in two steps.
 
     :param mode: ``schedule``, ``execute``, ``scheduleAndExecute``, or ``cancel``.
     :param instant_time: the plan to execute, such as ``schedule.output["instant"]`` of the task that made it; without
         it, also when that task had nothing to schedule, the earliest pending plan.
-    :param plan_hash: do the plan of which a dry run gave this hash, as ``look.output["extra"]["plan_hash"]``, or fail.
     :param max_bytes: bytes of input that the task may take on; the rest stays planned.
     :param max_seconds: begin no work that would take longer.
     :param engine: ``auto``, ``local`` or ``spark``.
     """
 
-    template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "mode", "instant_time", "plan_hash")
+    template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "mode", "instant_time")
 
     def __init__(
         self,
         *,
         mode: str = ServiceMode.SCHEDULE_AND_EXECUTE.value,
         instant_time: str | None = None,
-        plan_hash: str | None = None,
         max_bytes: int | None = None,
         max_seconds: int | None = None,
         engine: str = EngineKind.AUTO.value,
@@ -39,10 +38,9 @@ class HudiServiceOperator(HudiJobOperator):
         super().__init__(**kwargs)
         self.mode = mode
         self.instant_time = instant_time
-        self.plan_hash = plan_hash
         self.max_bytes = max_bytes
         self.max_seconds = max_seconds
         self.engine = engine
 
     def job_values(self, context: Context) -> dict[str, Any]:
-        return {"instant_time": given_instant(self.instant_time), "plan_hash": given_instant(self.plan_hash)}
+        return {**super().job_values(context), "instant_time": given_instant(self.instant_time)}

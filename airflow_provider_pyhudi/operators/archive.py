@@ -1,0 +1,14 @@
+"""Old instants into the archive."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
+from spark_jobs.options import ArchiveOptions, JobOptions
+
+
+class HudiArchiveOperator(HudiPlannedOperator):
+    """Move old instants from the active timeline to the archive; how many stay stands in ``hoodie.keep.*``."""
+
+    options_type: ClassVar[type[JobOptions]] = ArchiveOptions

@@ -1,0 +1,81 @@
+"""Operators of the services: each takes every option of its job, and what it makes of its arguments reads back."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+import airflow_provider_pyhudi as pyhudi
+from airflow_provider_pyhudi.operators.base import HudiJobOperator
+from spark_jobs.options import JobOptions, OptionsError
+
+pytestmark = pytest.mark.provider
+
+GIVEN: dict[str, dict[str, Any]] = {
+    "HudiArchiveOperator": {"plan_hash": "abc"},
+    "HudiBootstrapOperator": {
+        "source": "/raw/trips",
+        "table_type": "MERGE_ON_READ",
+        "record_key_fields": "id",
+        "partition_path_fields": ("region",),
+        "precombine_field": "ts",
+        "engine": "local",
+        "plan_hash": "abc",
+    },
+    "HudiCleanOperator": {"plan_hash": "abc"},
+    "HudiClusteringOperator": {"mode": "execute", "instant_time": "20260101000000000", "max_bytes": 5},
+    "HudiCompactionOperator": {"mode": "schedule", "plan_hash": "abc", "log_compaction": True},
+    "HudiHealthOperator": {"picture": "/tmp/h.svg", "footers": True, "list_storage": True, "overdue_hours": 2},
+    "HudiIndexingOperator": {"mode": "dropindex", "index_types": ["COLUMN_STATS"], "instant_time": None},
+    "HudiRestoreOperator": {"savepoint": "20260101000000000", "verify": "rows", "plan_hash": "abc"},
+    "HudiRollbackOperator": {"instant_time": "20260101000000000", "plan_hash": "abc"},
+    "HudiSavepointOperator": {"mode": "delete", "instant_time": "20260101000000000", "user": "u", "comments": "c"},
+    "HudiValidateOperator": {"deep": True, "strict": True, "overdue_hours": 2},
+}
+
+
+def made(name: str, **given: Any) -> HudiJobOperator:
+    kind: type[HudiJobOperator] = getattr(pyhudi, name)
+    return kind(task_id="t", base_path="/lake/t", **given)
+
+
+def options_of(operator: HudiJobOperator) -> JobOptions:
+    return operator.build_options({})  # type: ignore[typeddict-item]  # none of these asks its context for anything
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_its_arguments_are_the_options_of_its_job(name: str) -> None:
+    operator = made(name, **GIVEN[name])
+    options = options_of(operator)
+    defaults = options_of(made(name, **{key: GIVEN[name][key] for key in ("savepoint",) if key in GIVEN[name]}))
+    assert type(options) is operator.options_type
+    assert type(options).from_args(options.to_args()) == options
+    asked = {key for key, value in GIVEN[name].items() if value is not None} - {"savepoint"}
+    changed = {
+        field.name
+        for field in dataclasses.fields(options)
+        if getattr(options, field.name) != getattr(defaults, field.name)
+    }
+    assert changed == asked
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_a_template_may_fill_is_an_attribute(name: str) -> None:
+    operator = made(name, **GIVEN[name])
+    assert all(hasattr(operator, field) for field in operator.template_fields)
+
+
+def test_a_rollback_of_nothing_in_particular_has_to_be_meant() -> None:
+    assert options_of(made("HudiRollbackOperator")) == pyhudi.HudiRollbackOperator.options_type(base_path="/lake/t")
+    operator = made("HudiRollbackOperator", instant_time="{{ ti.xcom_pull('write', key='instant') }}")
+    for nothing in (None, "None", ""):
+        operator.instant_time = nothing  # type: ignore[attr-defined]  # as Airflow sets what a template comes to
+        with pytest.raises(OptionsError, match="instant_time came to nothing"):
+            options_of(operator)
+
+
+def test_a_restore_needs_to_be_told_where_to() -> None:
+    with pytest.raises(OptionsError, match="give one of the two"):
+        options_of(made("HudiRestoreOperator"))
