@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.bloom import SIMPLE, BloomFilter
+from spark_jobs.core.files.fixed_room import refuse_giants
 from spark_jobs.core.storage import Storage
 
 BLOOM_FOOTER = "org.apache.hudi.bloomfilter"
@@ -68,12 +69,14 @@ def open_base_file(storage: Storage, path: str, *, whole: bool = False) -> pq.Pa
     :param whole: it will be read from end to end. It is not mapped into memory then, where each page that was read
         would count as this process's, and of large row groups a part is read at a time.
     :raises CorruptTableError: it is no Parquet file, or was cut off.
+    :raises UnsupportedTableError: it has values of a giant size.
     """
     try:
         source = storage.open_input(path, may_change=whole)
         file = pq.ParquetFile(source, pre_buffer=False)
         if whole and _largest_row_group(file.metadata) > LARGE_ROW_GROUP:
             file = pq.ParquetFile(source, metadata=file.metadata, pre_buffer=False, buffer_size=COLUMN_BUFFER)
+        refuse_giants(file.metadata, file.schema_arrow, source.size())
         return file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a column's name
         raise CorruptTableError(
@@ -108,7 +111,7 @@ def read_batches(
     while True:
         try:
             batch = next(batches, None)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise CorruptTableError(f"base file {name} is damaged ({_first_line(error)})") from error
         if batch is None:
             return

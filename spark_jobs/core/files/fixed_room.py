@@ -9,10 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.schema.avro import arrow_type_of
 from spark_jobs.core.schema.avro_names import AvroType, split_nullable
+from spark_jobs.core.schema.fixed import fixed_bytes
 
 _FREE = 64 << 10
 _PER_BYTE = 256
@@ -20,16 +22,19 @@ _PER_BYTE = 256
 less than a tenth of that.
 """
 
+_LONG_VALUE = 1 << 10
+"""Bytes; many equal ones that are shorter Parquet may well have packed to next to nothing."""
 
-def fixed_bytes(kinds: Iterable[pa.DataType]) -> int:
-    """The bytes of fixed size in a row of null columns. What is in lists counts nothing: a null list has no items."""
-    found = 0
-    for kind in kinds:
-        if pa.types.is_fixed_size_binary(kind):
-            found += kind.byte_width
-        elif pa.types.is_struct(kind):
-            found += fixed_bytes(field.type for field in kind)
-    return found
+
+def refuse_giants(metadata: pq.FileMetaData, schema: pa.Schema, stored: int) -> None:
+    """Of a Parquet file of ``stored`` bytes; Arrow makes room for a column of a whole row group.
+
+    :raises UnsupportedTableError: null values of a fixed size would take too much memory.
+    """
+    giants = [kind for kind in schema.types if fixed_bytes([kind]) > _LONG_VALUE]
+    if giants:
+        rows = max((metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)), default=0)
+        FixedRoom(stored).take(rows, giants)
 
 
 class FixedRoom:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.avro_columns import decode_records, resolve_columns
+from spark_jobs.core.files.fixed_room import refuse_giants
 from spark_jobs.core.files.hfile.records import decode_hfile_content
 from spark_jobs.core.files.hfile.source import Source
 from spark_jobs.core.files.log_block import CONTENT_VERSION, BlockType, LogBlock
@@ -82,6 +83,7 @@ def _parquet_rows(block: LogBlock, target: pa.Schema | None) -> pa.Table:
             stored = file.schema_arrow
             target = stored.remove_metadata() if target is None else target
             wanted = [name for name in stored.names if name in set(target.names)]
+            refuse_giants(file.metadata, stored, block.content_length)
             # one column at least, because what the footer says of the number of rows need not be so
             # in one thread: after an error in one column Arrow would go on with others in a file that is closed by then
             found = file.read(columns=wanted or stored.names[:1], use_threads=False)

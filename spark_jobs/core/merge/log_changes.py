@@ -19,6 +19,7 @@ from spark_jobs.core.merge.fold import I64, fold
 from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.merge.protocol import Payload
 from spark_jobs.core.schema.conform import conform
+from spark_jobs.core.schema.fixed import nulls_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 
 _FOLD_ROWS = 1 << 18
@@ -136,7 +137,7 @@ def _delete_rows(event: LogDeletes, schema: pa.Schema) -> pa.Table:
     columns = [known.get(field.name) for field in schema]
     return pa.Table.from_arrays(
         [
-            pa.nulls(count, field.type) if column is None else column
+            nulls_of(count, field.type) if column is None else column
             for column, field in zip(columns, schema, strict=True)
         ],
         schema=schema,

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.errors import BadRecordError
+from spark_jobs.core.schema.fixed import nulls_of
 from spark_jobs.core.schema.widen import widen
 
 ELEMENT, VALUE = "element", "value"
@@ -44,7 +45,7 @@ def conform(
         origin = (origins or {}).get(wanted.name) or Origin(wanted.name)
         index = -1 if origin.name is None else batch.schema.get_field_index(origin.name)
         if index < 0:
-            columns.append(pa.nulls(batch.num_rows, wanted.type))
+            columns.append(nulls_of(batch.num_rows, wanted.type))
         else:
             columns.append(_column(batch.column(index), wanted, origin.inner))
     return type(batch).from_arrays(columns, schema=schema)
@@ -139,7 +140,7 @@ def _structs(array: Any, target: Any, origins: Origins) -> Any:
         origin = origins.get(wanted.name) or Origin(wanted.name)
         index = -1 if origin.name is None else array.type.get_field_index(origin.name)
         if index < 0:
-            children.append(pa.nulls(len(array), wanted.type))
+            children.append(nulls_of(len(array), wanted.type))
         else:
             children.append(_values(stored[index], wanted.type, origin.inner))
     return pa.Array.from_buffers(target, len(array), array.buffers()[:1], array.null_count, children=children)

@@ -47,6 +47,7 @@ from spark_jobs.core.metadata_table.records import FILES, FileEntry
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
 from spark_jobs.core.read.table_schema import schema_of_file
 from spark_jobs.core.schema.avro import arrow_schema_of
+from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.history import read_history
 from spark_jobs.core.schema.internal import InternalSchema, parse_history
 from spark_jobs.core.storage import LocalStorage
@@ -455,6 +456,35 @@ def test_giant_values_that_a_block_lacks_take_no_memory() -> None:
     target = pa.schema([("a", pa.int32()), ("b", pa.struct([("c", pa.binary(GIANT))]))])
     with bounded_memory(8 << 20), pytest.raises(UnsupportedTableError, match="null values of a fixed size would take"):
         read_rows(next(iter(read_blocks(block))), target)
+
+
+@cache
+def _giants(size: int, rows: int) -> bytes:
+    """Less than a kilobyte."""
+    sink = io.BytesIO()
+    table = pa.table({"id": list(range(rows)), "f": pa.nulls(rows, pa.binary(size))})
+    pq.write_table(table, sink, compression="zstd", use_dictionary=False)
+    return sink.getvalue()
+
+
+def test_giant_values_of_a_parquet_file_take_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    path.write_bytes(_giants(1 << 20, 200))
+    with bounded_memory(8 << 20), pytest.raises(UnsupportedTableError, match="null values of a fixed size would take"):
+        open_base_file(STORAGE, str(path))
+    path.write_bytes(_giants(200, 2000))
+    assert [batch.num_rows for batch in read_batches(open_base_file(STORAGE, str(path)))] == [2000]
+
+
+def test_giant_values_of_a_parquet_block_take_no_memory() -> None:
+    block = encode_block(BlockType.PARQUET_DATA_BLOCK, {HeaderKey.SCHEMA: "{}"}, _giants(1 << 20, 200))
+    with bounded_memory(8 << 20), pytest.raises(UnsupportedTableError, match="null values of a fixed size would take"):
+        rows_of_blocks(block)
+
+
+def test_giant_values_that_rows_lack_take_no_memory() -> None:
+    with bounded_memory(1 << 20), pytest.raises(UnsupportedTableError, match="2000 null values of the type"):
+        conform(pa.table({"a": range(2000)}), pa.schema([("b", pa.binary(1 << 20))]))
 
 
 @pytest.mark.parametrize("size", [16, 200])
