@@ -85,10 +85,13 @@ class Bench:
         return Measure(side=side, step=step.name, run=run, seconds=client.seconds, output=output, phases=phases)
 
     def limit(self, side: str, step: Step, run: int) -> Measure:
-        """The base files that a step touched, all that it began with, rewritten without a change."""
+        """The base files that a step touched, rewritten without a change: those with logs, or all."""
         assert step.start is not None
         target = self._scratch / "limit"
-        files = list(data_files(self._start(side, step.start)))
+        found = list(data_files(self._start(side, step.start)))
+        logged = {file.name[1:].split("_")[0] for file in found if ".log." in file.name}
+        bases = [file for file in found if file.suffix == ".parquet"]
+        files = [file for file in bases if file.name.split("_")[0] in logged] or bases
         seconds = rewrite_limit(files, target)
         written = Output(files=len(files), bytes=sum(file.stat().st_size for file in target.iterdir()))
         shutil.rmtree(target)

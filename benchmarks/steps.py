@@ -72,7 +72,14 @@ STEPS: tuple[Step, ...] = (
     Step(name="upsert COW record index", target=0.3, options=RECORD_INDEX, start=Start(COW, RECORD_INDEX)),
     Step(name="upsert COW one partition", target=0.6, rows=Rows.ONE_PARTITION, options=SIMPLE, start=_COW),
     Step(name="upsert MOR", target=0.5, table_type=MOR, options=SIMPLE, start=_MOR),
-    Step(name="compaction", target=0.35, do=Do.COMPACT, table_type=MOR, start=Start(MOR, SIMPLE, changed=True)),
+    Step(
+        name="compaction",
+        target=0.35,
+        do=Do.COMPACT,
+        table_type=MOR,
+        start=Start(MOR, SIMPLE, changed=True),
+        limit=True,
+    ),
     Step(name="clustering", target=0.5, do=Do.CLUSTER, start=_COW),
     Step(name="rollback", target=0.3, do=Do.ROLL_BACK, start=Start(COW, SIMPLE, changed=True)),
 )

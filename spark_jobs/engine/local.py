@@ -28,6 +28,7 @@ class LocalEngine:
         items: Sequence[Item],
         work: Callable[[Item, TaskScope], Outcome],
         advance: Callable[[int], Any] = lambda steps: None,
+        sizes: Sequence[int] | None = None,
     ) -> list[Outcome]:
         outcomes = []
         for number, item in enumerate(items):

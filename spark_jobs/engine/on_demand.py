@@ -58,10 +58,11 @@ class SparkOnDemand:
         items: Sequence[Item],
         work: Callable[[Item, TaskScope], Outcome],
         advance: Callable[[int], Any] = lambda steps: None,
+        sizes: Sequence[int] | None = None,
     ) -> list[Outcome]:
         if not items:
             return []
-        return self._started().run_each(items, work, advance)
+        return self._started().run_each(items, work, advance, sizes)
 
     def _started(self) -> Engine:
         if self._engine is None and self._kind is EngineKind.LOCAL:

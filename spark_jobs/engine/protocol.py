@@ -28,8 +28,11 @@ class Engine(Protocol):
         items: Sequence[Item],
         work: Callable[[Item, TaskScope], Outcome],
         advance: Callable[[int], Any] = lambda steps: None,
+        sizes: Sequence[int] | None = None,
     ) -> list[Outcome]:
         """Outcomes in the order of the items; ``advance`` is told how many more are done. Items, work and outcomes
         pickle.
+
+        :param sizes: bytes that each item reads: small ones may share a task. Without it each has its own.
         """
         ...

@@ -1,4 +1,4 @@
-"""Spark as the engine: one task for each piece of work, by DataFrames alone."""
+"""Spark as the engine: pieces of work as tasks, by DataFrames alone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.engine.dealing import dealt, tasks_for
+from spark_jobs.engine.task_watch import told_of_tasks
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 
 class SparkEngine:
-    """Ships items and work to Python workers, one item a task, and brings the outcomes back pickled."""
+    """Ships items and work to Python workers, and brings the outcomes back pickled."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -40,22 +42,28 @@ class SparkEngine:
         items: Sequence[Item],
         work: Callable[[Item, TaskScope], Outcome],
         advance: Callable[[int], Any] = lambda steps: None,
+        sizes: Sequence[int] | None = None,
     ) -> list[Outcome]:
         if not items:
             return []
         held = list(items)
+        shares = [[number] for number in range(len(held))]
+        if sizes is not None:
+            shares = dealt(sizes, tasks_for(sizes, self.slots))
 
         def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    outcome = base64.b64encode(pickle.dumps(work(held[number], task_scope()))).decode()
-                    yield pa.RecordBatch.from_pydict({"number": [number], "outcome": [outcome]})
+                for share in batch.column(0).to_pylist():
+                    scope = task_scope()
+                    for number in shares[share]:
+                        outcome = base64.b64encode(pickle.dumps(work(held[number], scope))).decode()
+                        yield pa.RecordBatch.from_pydict({"number": [number], "outcome": [outcome]})
 
-        tasks = self.spark.range(0, len(held), 1, len(held)).mapInArrow(run, "number bigint, outcome string")
+        tasks = self.spark.range(0, len(shares), 1, len(shares)).mapInArrow(run, "number bigint, outcome string")
         found: dict[int, Outcome] = {}
-        for row in tasks.toLocalIterator() if len(held) > 1000 else tasks.collect():
-            found[row.number] = pickle.loads(base64.b64decode(row.outcome))
-        advance(len(held))
+        with told_of_tasks(self.spark.sparkContext, len(shares), len(held), advance):
+            for row in tasks.toLocalIterator() if len(shares) > 1000 else tasks.collect():
+                found[row.number] = pickle.loads(base64.b64decode(row.outcome))
         return [found[number] for number in range(len(held))]
 
 

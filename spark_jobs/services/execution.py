@@ -96,8 +96,9 @@ class Execution(Generic[P]):
         recorded = Recorded(work, records)
         with self.progress.phase(self.service.phase, len(left)) as phase:
             for wave in waves(left, self.budget, lambda: self.engine.slots):
-                numbered = [(number, pieces[number]) for number in wave]
-                finished.update(zip(wave, self.engine.run_each(numbered, recorded, phase.advance), strict=True))
+                numbered, sizes = [(number, pieces[number]) for number in wave], [left[number] for number in wave]
+                done = self.engine.run_each(numbered, recorded, phase.advance, sizes)
+                finished.update(zip(wave, done, strict=True))
         return engine
 
     def _publish(self, table: HudiTable, transaction: Transaction, plan: P, finished: Finished) -> Instant:

@@ -47,14 +47,14 @@ class DiesAfter(LocalEngine):
         super().__init__(SYSTEM_CLOCK)
         self.left = pieces
 
-    def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None) -> Any:
+    def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None, sizes: Any = None) -> Any:
         def limited(item: Any, scope: Any) -> Any:
             if not self.left:
                 os._exit(DIED)
             self.left -= 1
             return work(item, scope)
 
-        return super().run_each(items, limited, advance)
+        return super().run_each(items, limited, advance, sizes)
 
 
 def log_compact(path: Path) -> None:

@@ -17,6 +17,7 @@ from spark_jobs.core.index.ranges import KeyRange, candidates
 from spark_jobs.core.index.stored_keys import base_and_slice_keys, slice_keys
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.dealing import dealt
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.write.direct.tagged import Numbers
 
@@ -80,7 +81,8 @@ def locate_keys(
 
 def find_in(engine: Engine, tasks: int, search: KeySearch, slices: Mapping[int, FileSlice]) -> Found:
     """Look the keys up in slices as they are given."""
-    pieces = [piece for piece in _dealt(list(slices.items()), tasks) if piece]
+    asked = list(slices.items())
+    pieces = [[asked[number] for number in share] for share in dealt([one.size for _, one in asked], tasks)]
 
     def work(piece: Sequence[tuple[int, FileSlice]], scope: TaskScope) -> list[tuple[int, Numbers]]:
         return [(number, search.found(one)) for number, one in piece]
@@ -91,14 +93,3 @@ def find_in(engine: Engine, tasks: int, search: KeySearch, slices: Mapping[int, 
             if len(places):
                 found.setdefault(slices[number].partition, []).append((number, places))
     return found
-
-
-def _dealt(asked: Sequence[tuple[int, FileSlice]], tasks: int) -> list[list[tuple[int, FileSlice]]]:
-    """Even shares, by bytes."""
-    shares: list[list[tuple[int, FileSlice]]] = [[] for _ in range(max(1, tasks))]
-    sizes = [0] * len(shares)
-    for number, one in sorted(asked, key=lambda each: -each[1].size):
-        least = sizes.index(min(sizes))
-        shares[least].append((number, one))
-        sizes[least] += one.size
-    return shares

@@ -37,14 +37,14 @@ class StopsAfter(LocalEngine):
         super().__init__(SYSTEM_CLOCK)
         self.left = pieces
 
-    def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None) -> Any:
+    def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None, sizes: Any = None) -> Any:
         def limited(item: Any, scope: Any) -> Any:
             self.left -= 1
             if self.left < 0:
                 raise StorageError("the disk is full (injected)")
             return work(item, scope)
 
-        return super().run_each(items, limited, advance)
+        return super().run_each(items, limited, advance, sizes)
 
 
 def compact(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
@@ -276,7 +276,7 @@ def test_a_worker_that_was_thought_dead_publishes_nothing(table: HudiTable, run:
     other: list[JobResult] = []
 
     class Sleeps(LocalEngine):
-        def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None) -> Any:
+        def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None, sizes: Any = None) -> Any:
             first = super().run_each(items[:1], work, advance)
             (beat,) = Path(table.base_path, ".hoodie/.heartbeat").iterdir()
             os.utime(beat, (1, 1))

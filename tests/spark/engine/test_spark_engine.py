@@ -1,0 +1,53 @@
+"""Work on Spark: in tasks that small pieces share, told of as they end."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.engine import task_watch
+from spark_jobs.engine.spark import SparkEngine, parallelism
+
+pytestmark = pytest.mark.spark
+
+
+def in_task(item: int, scope: TaskScope) -> tuple[int, int, str]:
+    return item * item, scope.task, scope.write_token
+
+
+def test_small_pieces_share_tasks_and_keep_their_order(spark: SparkSession) -> None:
+    engine, items = SparkEngine(spark), list(range(50))
+    shared = engine.run_each(items, in_task, sizes=[1] * 50)
+    assert [square for square, _, _ in shared] == [item * item for item in items]
+    assert len({token for _, _, token in shared}) == len({task for _, task, _ in shared}) == 4 * parallelism(spark)
+    alone = engine.run_each(items[:9], in_task)
+    assert [task for _, task, _ in alone] == list(range(9))
+
+
+def test_ended_tasks_are_told_of_while_others_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last task waits until somebody was told of one that ended."""
+    monkeypatch.setattr(task_watch, "SECONDS_BETWEEN_LOOKS", 0.05)
+    told: list[int] = []
+    flag = str(tmp_path / "told")
+
+    def wait_at_the_end(item: int, scope: TaskScope) -> bool:
+        until = time.monotonic() + 60
+        while item == 4 and not os.path.exists(flag) and time.monotonic() < until:
+            time.sleep(0.02)
+        return item != 4 or os.path.exists(flag)
+
+    def note(steps: int) -> None:
+        told.append(steps)
+        Path(flag).touch()
+
+    assert all(SparkEngine(spark).run_each(list(range(5)), wait_at_the_end, note))
+    assert sum(told) == 5
+    assert len(told) > 1
+    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
