@@ -16,8 +16,7 @@ import pytest
 
 from spark_jobs import bootstrap as job
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.errors import BadRecordError, ConfigError, StorageError, UnsupportedTableError, WriteConflictError
+from spark_jobs.core.errors import BadRecordError, ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.files.base_file import footer_index
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.table import HudiTable
@@ -267,12 +266,6 @@ def test_a_source_without_folders_makes_a_table_without_partitions(tmp_path: Pat
     assert validate(str(tmp_path / "t"), deep=True) == []
 
 
-def test_writers_refuse_the_table(tmp_path: Path, plain: Path) -> None:
-    bootstrap(tmp_path / "t", plain)
-    with pytest.raises(UnsupportedTableError, match=r"hoodie.bootstrap.base.path, which this release does not write"):
-        refuse_unwritable(HudiTable.open(str(tmp_path / "t")).config)
-
-
 def test_the_entry_point_does_it_in_this_process(tmp_path: Path, plain: Path) -> None:
     given = options(tmp_path / "t", plain)
     assert type(given).from_args(given.to_args()) == given
@@ -315,9 +308,10 @@ class PicklingEngine(LocalEngine):
         items: Sequence[Any],
         work: Callable[[Any, TaskScope], Any],
         advance: Callable[[int], Any] = lambda steps: None,
+        sizes: Sequence[int] | None = None,
     ) -> list[Any]:
         items, work = pickle.loads(pickle.dumps((items, work)))
-        return list(pickle.loads(pickle.dumps(super().run_each(items, work, advance))))
+        return list(pickle.loads(pickle.dumps(super().run_each(items, work, advance, sizes))))
 
 
 def test_work_goes_to_a_cluster_in_as_many_pieces_as_allowed(tmp_path: Path, plain: Path) -> None:
