@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -21,6 +21,7 @@ from spark_jobs.write.direct.choose import parquet_source, same_keys_without_spa
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem, row_as_json
+from spark_jobs.write.json_text import with_unread_rest
 from spark_jobs.write.schema import source_schema
 from spark_jobs.write.source_errors import reading_error
 from spark_jobs.write.source_schema import declared_schema
@@ -62,20 +63,31 @@ def read_source(spark: SparkSession, options: IngestOptions) -> DataFrame | Chec
             todo="leave it out: rows that can't be read fail the write, or go to --error-table",
         )
     try:
-        reader = spark.read.format(source_format).options(**dict(options.source_options))
-        schema = declared_schema(options)
-        if schema is not None:
-            reader = reader.schema(schema)
-        if not is_text or given.get("mode", "").upper() == "FAILFAST":
-            return _load(reader, paths)
-        own = given.get("columnnameofcorruptrecord")
-        rows = _load(reader if own else reader.option("columnNameOfCorruptRecord", CORRUPT), paths)
-        if own and own in rows.columns:
-            return rows  # the user takes care of them
-        by_place = "enforceschema" in given or (schema is None and len(rows.inputFiles()) < 2)
-        return _with_corrupt_rows(reader, rows, paths, by_header=not by_place)
+        found = _read(spark, options, source_format, given)
+        return with_unread_rest(found, spark, paths, dict(options.source_options)) if source_format == "json" else found
     except (PySparkException, Py4JError) as error:
         raise reading_error(error, source_format, paths, spark.version) from error
+
+
+def _read(
+    spark: SparkSession, options: IngestOptions, source_format: str, given: Mapping[str, str]
+) -> DataFrame | CheckedRows:
+    """
+    :param given: the reader's options by their names in lower case.
+    """
+    paths, is_text = options.source, source_format in TEXT_FORMATS
+    reader = spark.read.format(source_format).options(**dict(options.source_options))
+    schema = declared_schema(options)
+    if schema is not None:
+        reader = reader.schema(schema)
+    if not is_text or given.get("mode", "").upper() == "FAILFAST":
+        return _load(reader, paths)
+    own = given.get("columnnameofcorruptrecord")
+    rows = _load(reader if own else reader.option("columnNameOfCorruptRecord", CORRUPT), paths)
+    if own and own in rows.columns:
+        return rows  # the user takes care of them
+    by_place = "enforceschema" in given or (schema is None and len(rows.inputFiles()) < 2)
+    return _with_corrupt_rows(reader, rows, paths, by_header=not by_place)
 
 
 def _load(reader: DataFrameReader, paths: Sequence[str]) -> DataFrame:

@@ -26,6 +26,7 @@ from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, probl
 from spark_jobs.write.json_text import is_one_value
 from spark_jobs.write.source_schema import declared_schema
 from spark_jobs.write.sources.avro_values import decode_values
+from spark_jobs.write.transformers import steps_of
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -85,6 +86,11 @@ class MessageValues:
         file = _avro_file(options) if form is ValueFormat.AVRO else ""
         if form is not ValueFormat.STRING:
             declared = declared_schema(options)
+            if declared is None and steps_of(options):
+                raise ConfigError(
+                    "the values of a topic need a schema: what a transformer makes of them is the table's",
+                    todo="give --source-schema with the columns before the transformer",
+                )
             known = None if declared is not None or table is None else table.known_avro_schema()
             if known is not None:
                 declared = from_arrow_schema(arrow_schema_of(known), prefer_timestamp_ntz=True)

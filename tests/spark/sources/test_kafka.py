@@ -203,7 +203,8 @@ def test_columns_of_the_place_that_the_table_has_already(reading: Make) -> None:
     [
         ({"source": ("no-such-topic",)}, "topic no-such-topic does not exist"),
         ({"source": ()}, "no topic is given"),
-        ({"source_schema": None}, "the values of a topic need a schema"),
+        ({"source_schema": None}, "the values of a topic need a schema, and the table has none yet"),
+        ({"source_schema": None, "transformer_sql": "SELECT * FROM <SRC>"}, "what a transformer makes of them"),
         ({"source_options": {"startingOffsets": "earliest"}}, "--source-option startingOffsets is not yours to give"),
         ({"source_options": {"value.format": "xml"}}, "value.format=xml is not valid"),
         ({"checkpoint": "orders,0:1"}, "is of topic orders"),

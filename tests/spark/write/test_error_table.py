@@ -101,6 +101,22 @@ def test_what_spark_would_lose_unseen(spark: SparkSession, tmp_path: Path) -> No
     message = refused(jobs, **by_json)
     assert message.startswith('1 row doesn\'t fit; the first ({"id": 2, "p": "a", "v": "x", "ts": of file:')
 
+    objects = [f'{{"id": {number}, "p": "a", "v": "x", "ts": 1}}' for number in range(3)]
+    by_json["source"] = source(tmp_path / "two", f"{objects[0]}{objects[1]}\n\n{objects[2]}\n")
+    message = refused(jobs, **by_json)
+    assert message.startswith('1 row doesn\'t fit; the first ({"id": 0, "p": "a", "v": "x", "ts": 1}{"id": 1,')
+    assert "a line goes on behind its JSON value" in message
+    errors = tmp_path / "errors"
+    kept = Jobs(spark=spark, path=tmp_path / "kept")
+    kept.write("upsert", [], **by_json, error_table=str(errors))
+    assert ([one["id"] for one in kept.rows()], len(stored(errors))) == ([0, 2], 1)
+    by_file = {**by_json, "source_options": {"multiLine": "true"}}
+    by_file["source"] = source(tmp_path / "lines", "\n".join(objects))
+    assert "(from line 2 on, of 3 lines of file:" in refused(jobs, **by_file)
+    by_file["source"] = source(tmp_path / "pretty", "[\n" + ",\n".join(objects) + "\n]\n")
+    kept.write("upsert", [], **by_file)
+    assert [one["id"] for one in kept.rows()] == [0, 1, 2]
+
     folder = tmp_path / "headers"
     source(folder, "id,p,v,ts\n1,a,x,1\n", "1.csv")
     turned = source(folder, "id,v,p,ts\n2,x,a,1\n", "2.csv")
