@@ -100,7 +100,9 @@ class ErrorOrigin:
         """
         key, move = config.options.idempotency_key, config.checkpoint
         known = " ".join(filter(None, (key, move.after if move else None)))
-        start = f"{move.before} {move.orders}" if move else known or instant
+        start = known or instant
+        if move is not None:
+            start = f"{move.before} {move.orders if move.orders.are_new_to(move.before) else ''}"
         return ErrorOrigin(
             write=f"errors of {config.options.base_path} {known or instant}",
             start=f"{config.options.base_path} {start}",

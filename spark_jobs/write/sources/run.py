@@ -15,7 +15,7 @@ from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.write.config import open_if_there, resolve
+from spark_jobs.write.config import REPLACES, open_if_there, resolve
 from spark_jobs.write.sources.hudi import HudiSource
 from spark_jobs.write.sources.kafka import KafkaSource
 from spark_jobs.write.sources.protocol import CheckpointedSource, SourceRows, WriteBatch
@@ -200,8 +200,8 @@ def _one_batch(run: Run, source: CheckpointedSource, position: Position) -> tupl
     with run.progress.phase("source"):
         batch = source.next_batch(run.spark, position.checkpoint)
     run.progress.note(f"{source.name}: {batch.told}")
-    stays = batch.checkpoint == position.checkpoint and not run.orders.are_new_to(position.stored)
-    if batch.rows is None or stays:
+    tells = run.orders.are_new_to(position.stored) and run.options.op not in REPLACES  # not by an empty overwrite
+    if batch.rows is None or (batch.checkpoint == position.checkpoint and not tells):
         return run.nothing(source, position, batch.told), not batch.is_last
     return run.commit(run.spark, batch.rows, position, batch.checkpoint), not batch.is_last
 

@@ -47,3 +47,6 @@ def test_of_a_source_with_a_checkpoint_a_retry_begins_where_the_first_did() -> N
     assert first.start == origin(None, move("t,0:2", "t,0:5")).start
     assert first.start != origin("k/t,0:7", move("t,0:5", "t,0:7")).start
     assert first.start != origin("k/t,0:5", move("t,0:2", "t,0:5", reset="t,0:0")).start
+    followed = replace(move("t,0:2", "t,0:5"), before=StoredCheckpoint(value="t,0:2", reset="t,0:0", ignored=""))
+    again = replace(followed, orders=CheckpointOrders(reset="t,0:0"))  # an order that is no news
+    assert origin(None, followed).start == origin(None, again).start
