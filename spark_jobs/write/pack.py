@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT
 from spark_jobs.core.view.file_slice import FileSlice
 
 
@@ -58,11 +59,13 @@ def average_record_size(
 
 
 def small_files(slices: Iterable[FileSlice], settings: SizeSettings, *, merge_on_read: bool) -> list[FileSlice]:
-    """Slices of one partition that take inserts.
+    """Slices of one partition that take inserts. Not those of a bootstrap whose rows are in other files: how small they
+    are says nothing.
 
     Of a MERGE_ON_READ table those without logs, smallest first, as many as ``small_slices``.
     """
-    found = [one for one in slices if one.base_file is not None and one.base_file.size < settings.small_file_limit]
+    own = (one for one in slices if one.base_instant != BOOTSTRAP_INSTANT)
+    found = [one for one in own if one.base_file is not None and one.base_file.size < settings.small_file_limit]
     if not merge_on_read:
         return found
     bare = sorted(

@@ -18,6 +18,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH
 from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
@@ -273,6 +274,13 @@ def refused(path: Path) -> bool:
     return False
 
 
+def has_moved(path: Path) -> bool:
+    """Whether it is a bootstrapped table: its index has whole paths, so that Hudi does not find its source where it is
+    unpacked. ``test_bootstrap`` has tables of both at their places.
+    """
+    return bool(BOOTSTRAP_BASE_PATH.of(opened(path).config.properties))
+
+
 def check(path: Path, expected: list[str], hudi: RealHudi, when: str, *, only_errors: bool = False) -> None:
     """We read the rows, and neither finds anything wrong.
 
@@ -311,7 +319,7 @@ def is_idle(path: Path, service: str) -> bool:
 def test_hudi_reads_what_our_service_left(
     name: str, service: str, table: Path, rows_by_hudi: Callable[[str], pa.Table], real_hudi: RealHudi
 ) -> None:
-    if refused(table) or (service in OF_LOGS and not opened(table).config.is_merge_on_read):
+    if refused(table) or has_moved(table) or (service in OF_LOGS and not opened(table).config.is_merge_on_read):
         return
     before, of_hudi = plain(opened(table).scan().to_arrow()), plain(rows_by_hudi(name))
     idle = is_idle(table, service)

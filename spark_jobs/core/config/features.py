@@ -32,9 +32,6 @@ def refuse_unwritable(config: TableConfig) -> None:
     only_read = {
         f"{keys.DROP_PARTITION_COLUMNS.name}=true": keys.DROP_PARTITION_COLUMNS.of(config.properties),
         f"{keys.CDC_ENABLED.name}=true": keys.CDC_ENABLED.of(config.properties),
-        f"rows in the files that it was bootstrapped from, by {keys.BOOTSTRAP_BASE_PATH.name}": (
-            keys.BOOTSTRAP_BASE_PATH.of(config.properties) != ""
-        ),
     }
     _refuse(config, {**_unreadable(config), **only_read}, "write")
 

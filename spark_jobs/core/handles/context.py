@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +20,23 @@ from spark_jobs.core.files.names import Marker, MarkerType, join
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload
+from spark_jobs.core.schema.conform import Origins
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.view.file_slice import BaseFile
+
+
+class SkeletonReader(Protocol):
+    """Reads base files of a bootstrapped table whose rows are in other files. Pickles."""
+
+    def has(self, base: BaseFile) -> bool:
+        """Whether a base file is one of those."""
+        ...
+
+    def read(self, base: BaseFile, schema: pa.Schema, origins: Origins) -> Iterator[pa.RecordBatch]:
+        """Its rows in ``schema``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +44,8 @@ class WriteContext:
     """Facts of one write; ``ordering_field`` is the precombine column or None.
 
     With ``virtual_keys`` record keys are computed from the columns, and not stored. ``evolution`` tells of a table with
-    a schema history where the columns of older files are. ``marker_service`` is asked for markers where there is one;
-    else they are direct.
+    a schema history where the columns of older files are. ``skeletons`` reads old files of a bootstrapped table.
+    ``marker_service`` is asked for markers where there is one; else they are direct.
     """
 
     storage: Storage
@@ -42,6 +57,7 @@ class WriteContext:
     max_file_size: int
     virtual_keys: KeySpec | None = None
     evolution: SchemaEvolution | None = None
+    skeletons: SkeletonReader | None = None
     log_format: LogFormat = DEFAULT_LOG_FORMAT
     marker_service: MarkerService | None = None
     completed_file: str | None = None

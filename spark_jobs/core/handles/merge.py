@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
@@ -13,7 +14,7 @@ from spark_jobs.core.handles.context import TaskScope, WriteContext, slices, sta
 from spark_jobs.core.keygen.virtual import with_keys, without_keys
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.merge.with_base import BaseMerge, MergedBatch
-from spark_jobs.core.schema.conform import conform, stored_names
+from spark_jobs.core.schema.conform import Origins, conform, stored_names
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
@@ -74,14 +75,13 @@ def _rewrite(
     seed = index if index.bloom_text is not None and index.key_range is not None else None
     writer = BaseFileWriter(context.storage, path, context.file_format, seed=seed)
     updated = deleted = inserted = 0
-    schema, spec = context.file_format.schema, context.virtual_keys
+    spec = context.virtual_keys
     origins = context.evolution.origins(base.name.instant) if context.evolution else {}
-    wanted = stored_names([column for column in schema.names if column != FILE_NAME], origins)
     known = pa.array([], pa.string()) if seed else None
     try:
         context.require_marker(base.partition, str(name), MarkerType.MERGE)
-        for batch in read_batches(source, wanted, name=base.relative_path):
-            merged = merged_of(with_keys(conform(batch, schema, origins), spec))
+        for batch in _stored_rows(context, base, source, origins):
+            merged = merged_of(with_keys(batch, spec))
             updated += merged.updated
             deleted += merged.deleted
             writer.write(_named(without_keys(merged.rows, spec), str(name)), known)
@@ -104,6 +104,18 @@ def _rewrite(
         total_write_bytes=size,
         file_size_in_bytes=size,
     )
+
+
+def _stored_rows(
+    context: WriteContext, base: BaseFile, source: pq.ParquetFile, origins: Origins
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the old version; of a skeleton with the columns of the file that it was made from."""
+    schema = context.file_format.schema
+    if context.skeletons is not None and context.skeletons.has(base):
+        return context.skeletons.read(base, schema, origins)
+    wanted = stored_names([column for column in schema.names if column != FILE_NAME], origins)
+    batches = read_batches(source, wanted, name=base.relative_path)
+    return (conform(batch, schema, origins) for batch in batches)
 
 
 def _named(batch: pa.RecordBatch, name: str) -> pa.RecordBatch:

@@ -41,7 +41,8 @@ class IndexSettings:
 def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -> None:
     """
     :raises ConfigError: a record index is asked for, and the table stores no record keys; or its writes put new records
-        into logs unlooked, so that the index would miss them.
+        into logs unlooked, so that the index would miss them; or it was bootstrapped, by instants that the index can't
+        keep, since it keeps moments.
     """
     if not metadata_keys.RECORD_INDEX.of(properties):
         return
@@ -50,6 +51,8 @@ def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -
         why = "has virtual keys, and a record index needs stored ones"
     elif config.is_merge_on_read and index_keys.INDEX_TYPE.of(properties) is index_keys.IndexType.BUCKET:
         why = "takes new records into logs by its bucket index, which a record index would miss"
+    elif keys.BOOTSTRAP_BASE_PATH.of(config.properties):
+        why = "was bootstrapped, by an instant that is no moment, and a record index keeps moments"
     if why:
         raise ConfigError(
             f"table {config.name} {why}", todo=f"leave {metadata_keys.RECORD_INDEX.name} off", table=config.name

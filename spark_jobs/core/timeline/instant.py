@@ -138,11 +138,17 @@ def format_instant(moment: datetime, zone: TimelineZone) -> str:
     return local.strftime("%Y%m%d%H%M%S") + f"{local.microsecond // 1000:03d}"
 
 
+_BEGINNINGS = frozenset(f"{number:014d}" for number in range(3))
+
+
 def parse_instant_time(timestamp: str) -> datetime:
-    """The wall-clock moment in an instant, without a zone; 14 digits mean the last millisecond of their second.
+    """The wall-clock moment in an instant, without a zone; 14 digits mean the last millisecond of their second. Those
+    by which Hudi begins a table or a bootstrap are as early as can be (Hudi: NOT_PARSABLE_TIMESTAMPS).
 
     :raises CorruptTableError: the calendar has no such moment.
     """
+    if timestamp in _BEGINNINGS:
+        return datetime(1970, 1, 1)
     digits = timestamp[:17] if len(timestamp) >= 17 else timestamp[:14] + "999"
     try:
         return datetime.strptime(digits[:14], "%Y%m%d%H%M%S") + timedelta(milliseconds=int(digits[14:17]))

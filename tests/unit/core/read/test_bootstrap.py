@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.format import BOOTSTRAP_COMPARATOR
@@ -22,6 +21,8 @@ from spark_jobs.core.files.hfile.writer import write_hfile
 from spark_jobs.core.read.bootstrap import folder_values, side_by_side
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, BY_FILE_ID, BY_PARTITION, BootstrapIndex, without_scheme
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
 
 pytestmark = pytest.mark.unit
 
@@ -129,9 +130,20 @@ def test_an_index_that_does_not_help(cow: HudiTable) -> None:
         other.scan().to_arrow()
 
 
-def test_writing_is_refused(table: HudiTable) -> None:
-    with pytest.raises(UnsupportedTableError, match=r"by hoodie\.bootstrap\.base\.path, which .* does not write"):
-        refuse_unwritable(table.config)
+def test_our_services_keep_the_rows_of_hudis_tables(table: HudiTable) -> None:
+    """Skeletons, and those with logs on top, become whole files."""
+
+    def rows() -> list[dict[str, object]]:
+        found = table.refreshed().scan().to_arrow().drop_columns(["_hoodie_file_name"])
+        return found.sort_by("_hoodie_record_key").to_pylist()
+
+    before, path = rows(), Path(table.base_path)
+    (local.compact if table.config.is_merge_on_read else local.cluster)(path)
+    assert rows() == before
+    local.cluster(path)
+    assert rows() == before
+    assert BOOTSTRAP_INSTANT not in {one.base_instant for one in table.refreshed().file_slices()}
+    assert [str(one) for one in validate(str(path), deep=True)] == []
 
 
 def batches(*sizes: int, name: str) -> Iterator[pa.RecordBatch]:
