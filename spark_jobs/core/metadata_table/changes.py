@@ -7,9 +7,9 @@ from typing import Any
 
 from spark_jobs.core.metadata_table.layout import identifier_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES, FileEntries, file_list, partition_list
-from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
 FileChanges = Mapping[str, FileEntries]
 """Records to write, by key."""
@@ -29,10 +29,11 @@ def changes_of(instant: Instant, data: bytes) -> FileChanges | None:
     """
     if instant.comparable_action in COMMITS:
         return changes_of_commit(CommitMetadata.decode(data, instant.file_name))
+    completed = instant.at(State.COMPLETED)
     if instant.action is Action.CLEAN:
-        return changes_of_clean(decode_payload(data, instant.file_name))
+        return changes_of_clean(decode_shaped(data, completed))
     if instant.action is Action.ROLLBACK:
-        return changes_of_rollback(decode_payload(data, instant.file_name))
+        return changes_of_rollback(decode_shaped(data, completed))
     return None
 
 

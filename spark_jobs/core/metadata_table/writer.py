@@ -32,9 +32,9 @@ from spark_jobs.core.metadata_table.recovery import is_built_in, is_compacted, m
 from spark_jobs.core.metadata_table.table import ROLLBACK_SUFFIX, MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class UpdatingMetadataWriter:
             return False
         self._write(publication, table, changes, listed)
         if instant.action is Action.ROLLBACK:
-            undone = decode_payload(publication.data, instant.file_name)["commitsRollback"]
+            undone = decode_shaped(publication.data, instant.at(State.COMPLETED))["commitsRollback"]
             by_keys = MetadataPartition.RECORD_INDEX.path in listed
             if by_keys and any(is_built_in(table, target) for target in undone):
                 return False  # which keys it added or removed is told nowhere else

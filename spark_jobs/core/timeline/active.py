@@ -12,9 +12,9 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, InstantGoneError, InstantStateError, StorageError
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, highest_states
+from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
 T = TypeVar("T")
 _TRIES = 5
@@ -155,7 +155,7 @@ class ActiveTimeline:
         return self._patient(
             instant,
             clock,
-            lambda data: decode_payload(data, instant.file_name),
+            lambda data: decode_shaped(data, instant),
             lambda archived: archived.payload(instant),
         )
 
@@ -168,7 +168,7 @@ class ActiveTimeline:
         requested = instant.at(State.REQUESTED)
         copy = f"{self.folder}/{_PLAN_COPIES}/{requested.file_name}"
         if self.storage.stat(self.path(requested)) is None and self.storage.stat(copy) is not None:
-            return decode_payload(self.storage.read(copy), requested.file_name)
+            return decode_shaped(self.storage.read(copy), requested)
         return self.payload(requested, clock)
 
     def _archived(self, instant: Instant) -> ArchivedTimeline:

@@ -8,9 +8,9 @@ from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.timeline.archive_schemas import STAT_FIELDS
-from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.timeline.payload_shapes import decode_shaped, shaped
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 _ROLLING_STAT = "ROLLING_STAT"
@@ -72,7 +72,7 @@ def _content(instant: Instant, field: str, data: bytes) -> dict[str, Any] | None
         return None  # a file without content, which a crash or a service without a profile leaves
     if instant.action in COMMITS and not (instant.action is Action.REPLACE_COMMIT and instant.state is State.REQUESTED):
         return _commit_to_avro(CommitMetadata.decode(data, instant.file_name), json.loads(data) if data.strip() else {})
-    return decode_payload(data, instant.file_name)
+    return decode_shaped(data, instant)
 
 
 def instant_of(entry: Mapping[str, Any]) -> Instant | None:
@@ -90,7 +90,10 @@ def instant_of(entry: Mapping[str, Any]) -> Instant | None:
 def content_of(entry: Mapping[str, Any], instant: Instant) -> dict[str, Any] | None:
     """The Avro record that an entry keeps of the instant's file; None where it keeps none."""
     field = _FIELDS.get((instant.action, instant.state))
-    return None if field is None else entry.get(field)
+    found = None if field is None else entry.get(field)
+    if found is None or isinstance(found, dict):
+        return None if found is None else shaped(found, instant)
+    raise CorruptTableError(f"{instant} was archived with a {type(found).__name__} for its content")
 
 
 def commit_metadata_of(entry: Mapping[str, Any], instant: Instant) -> CommitMetadata:
@@ -101,6 +104,13 @@ def commit_metadata_of(entry: Mapping[str, Any], instant: Instant) -> CommitMeta
         operation = OperationType(name)
     except ValueError:
         raise CorruptTableError(f"{instant} was archived with the operation {name}, which there is not") from None
+    try:
+        return _commit_metadata(raw, operation)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise CorruptTableError(f"{instant} was archived with what is no commit metadata ({error})") from error
+
+
+def _commit_metadata(raw: Mapping[str, Any], operation: OperationType) -> CommitMetadata:
     extra = {key: value for key, value in (raw.get("extraMetadata") or {}).items() if key != _ROLLING_STAT}
     replaced = raw.get("partitionToReplaceFileIds")
     return CommitMetadata(

@@ -88,8 +88,8 @@ class CommitMetadata:
         try:
             raw = json.loads(data) if data.strip() else {}
             extra = raw.get("extraMetadata") or {}
-            if not isinstance(extra, dict):
-                raise TypeError(f"extraMetadata is {type(extra).__name__}")
+            if not isinstance(extra, dict) or not all(isinstance(one, str | None) for one in extra.values()):
+                raise TypeError("extraMetadata does not hold texts")
             return CommitMetadata(
                 write_stats=tuple(_stats(raw.get("partitionToWriteStats") or {})),
                 operation_type=OperationType(raw.get("operationType") or "UNKNOWN"),
@@ -104,10 +104,12 @@ class CommitMetadata:
 def _stats(by_partition: Mapping[str, list[Mapping[str, Any]]]) -> Iterable[WriteStat]:
     for partition, stats in by_partition.items():
         for raw in stats:
-            if not isinstance(raw.get("fileId") or "", str):
-                raise TypeError(f"fileId is {raw['fileId']!r}")
             yield WriteStat.from_json({**raw, "partitionPath": raw.get("partitionPath") or partition})
 
 
 def _replaced(raw: Mapping[str, list[str]] | None) -> Mapping[str, tuple[str, ...]] | None:
-    return None if raw is None else {partition: tuple(ids) for partition, ids in raw.items()}
+    if raw is None:
+        return None
+    if not all(isinstance(one, str) for ids in raw.values() for one in ids):
+        raise TypeError("partitionToReplaceFileIds does not hold texts")
+    return {partition: tuple(ids) for partition, ids in raw.items()}

@@ -63,7 +63,16 @@ class WriteStat:
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> WriteStat:
-        known = {field: raw[name] for name, field in {**_COMMON, **_APPEND}.items() if raw.get(name) is not None}
+        """
+        :raises TypeError: a value of another type than Hudi's.
+        """
+        known: dict[str, Any] = {}
+        for name, field in _ALL.items():
+            value = raw.get(name)
+            if value is not None:
+                if not _is_of(_TYPES.get(name, int), value):
+                    raise TypeError(f"{name} is {value!r}")
+                known[field] = value
         known["log_files"] = tuple(known.get("log_files", ()))
         known.setdefault("file_id", "")
         known.setdefault("partition_path", "")
@@ -97,7 +106,20 @@ _COMMON = {
     "runtimeStats": "runtime_stats",
 }
 _APPEND = {"logVersion": "log_version", "logOffset": "log_offset", "baseFile": "base_file", "logFiles": "log_files"}
+_ALL = {**_COMMON, **_APPEND}
+_TEXTS = ("fileId", "path", "prevCommit", "tempPath", "partitionPath", "baseFile")
+_TYPES: dict[str, type] = {**dict.fromkeys(_TEXTS, str), "cdcStats": dict, "runtimeStats": dict, "logFiles": list}
+"""Of what is no number."""
 assert {*_COMMON.values(), *_APPEND.values()} == {field.name for field in fields(WriteStat)}
+
+
+def _is_of(kind: type, value: Any) -> bool:
+    """Whether a value is of a type; numbers, those in maps too, have 64 bits."""
+    if not isinstance(value, kind):
+        return False
+    if isinstance(value, dict):
+        return all(_is_of(int, one) for one in value.values())
+    return not isinstance(value, int) or -(1 << 63) <= value < 1 << 63
 
 
 def written_paths(stats: Iterable[WriteStat]) -> frozenset[str]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import io
 import json
-import struct
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -16,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -26,18 +24,19 @@ from hypothesis import strategies as st
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.java_properties import parse_properties
 from spark_jobs.core.config.table_config import read_table_config
-from spark_jobs.core.errors import CorruptTableError, HudiError, UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, HudiError
 from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
 from spark_jobs.core.files.bloom import DYNAMIC_V0, SIMPLE, BloomFilter
 from spark_jobs.core.files.delete_records import decode_delete_records, encode_delete_records
 from spark_jobs.core.files.hfile.reader import HFileReader
-from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block
+from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.markers import marker_folder, read_markers
 from spark_jobs.core.files.names import BaseFileName, parse_base_file_name, parse_log_file_name, parse_marker
 from spark_jobs.core.files.partition_metafile import list_partitions
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, StoredBloomFilter, read_footer_filter
+from spark_jobs.core.metadata_table.changes import changes_of
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.indexes import top_columns
@@ -47,22 +46,24 @@ from spark_jobs.core.metadata_table.records import FILES, FileEntry
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
 from spark_jobs.core.read.table_schema import schema_of_file
 from spark_jobs.core.schema.avro import arrow_schema_of
-from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.history import read_history
 from spark_jobs.core.schema.internal import InternalSchema, parse_history
 from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_files import read_merge_plan
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import parse_instant, parse_instant_time
+from spark_jobs.core.timeline.instant import Action, Instant, State, parse_instant, parse_instant_time
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings, read_pulse
 from spark_jobs.core.transaction.lock import LockSettings, TableLock
 from spark_jobs.core.transaction.owner import parse_owner, this_process
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
 from spark_jobs.core.view.file_slice import BaseFile
+from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.ddl.statement import parse_create_table
 from tests.unit.core.damage import bounded_memory, damaged
+from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
 
@@ -137,8 +138,21 @@ def base_file(folder: Path) -> None:
 def archive(folder: Path) -> None:
     found = ArchivedTimeline.load(STORAGE, str(folder))
     for instant in found.instants[:5]:
-        with suppress(HudiError):
-            found.payload(instant)
+        for read in (found.payload, found.commit_metadata):
+            with suppress(HudiError):
+                read(instant)
+
+
+def services(folder: Path) -> None:
+    """What a view of files takes of the plans and results on a timeline."""
+    meta = folder / ".hoodie"
+    timeline = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"))
+    read_pending_services(timeline, HandClock())
+
+
+def changes(action: Action) -> Parse:
+    """What a metadata table takes of a result."""
+    return lambda data: changes_of(Instant(T, action, State.COMPLETED), data)
 
 
 def bootstrap(folder: Path) -> None:
@@ -231,6 +245,20 @@ PARSERS: dict[str, Parser] = {
     "compaction plan": Parser(
         parse=lambda data: decode_payload(data, "x"), seeds=some("log_tables/logs_compacted", "compaction.requested", 1)
     ),
+    "pending compaction": Parser(
+        parse=at(f".hoodie/{T}.compaction.requested", services),
+        seeds=some("log_tables/logs_compacted", "compaction.requested", 1),
+    ),
+    "pending clustering": Parser(
+        parse=at(f".hoodie/{T}.replacecommit.requested", services),
+        seeds=some("tables/archived", ".replacecommit.requested", 1),
+    ),
+    "replace commit": Parser(
+        parse=at(f".hoodie/{T}.replacecommit", services), seeds=some("tables/cow_clustered", ".replacecommit", 3)
+    ),
+    "files of a commit": Parser(parse=changes(Action.DELTA_COMMIT), seeds=some("tables/archived", ".deltacommit", 2)),
+    "files of a clean": Parser(parse=changes(Action.CLEAN), seeds=some("tables/archived", ".clean", 1)),
+    "files of a rollback": Parser(parse=changes(Action.ROLLBACK), seeds=some("tables/archived", ".rollback", 1)),
     "archive": Parser(
         parse=at("archived/.commits_.archive.1_1-0-1", lambda folder: archive(folder / "archived")),
         seeds=lambda: [data[:20_000] for data in members("tables/archived", ".commits_.archive")],
@@ -410,112 +438,3 @@ def test_a_schema_of_arrays_that_take_no_bytes_is_none(kind: object) -> None:
     schema = json.dumps({"type": "record", "name": "r", "fields": [field]})
     with pytest.raises(CorruptTableError, match="no Avro schema"):
         FILES.decode(bytes.fromhex("8080808080808001"), schema, "x")
-
-
-GIANT = 2**31 - 1
-
-
-def records_of(schema: dict[str, Any], record: bytes, count: int) -> bytes:
-    """An Avro block with so many equal records."""
-    content = struct.pack(">ii", 3, count) + (struct.pack(">i", len(record)) + record) * count
-    return encode_block(BlockType.AVRO_DATA_BLOCK, {HeaderKey.SCHEMA: json.dumps(schema)}, content)
-
-
-def optional(size: int) -> list[Any]:
-    return ["null", {"type": "fixed", "name": "f", "size": size}]
-
-
-FLAT = optional(GIANT)
-IN_STRUCT = ["null", {"type": "record", "name": "s", "fields": [{"name": "f", "type": optional(GIANT)[1]}]}]
-IN_ITEMS = {"type": "array", "items": FLAT}
-BEYOND_COLUMNS = {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 0}
-"""Beside it fastavro reads the records."""
-
-
-@pytest.mark.parametrize(
-    ("kinds", "record"),
-    [
-        ([FLAT], b"\0"),
-        ([IN_STRUCT], b"\0"),
-        ([IN_ITEMS], b"\x06\0\0\0\0"),
-        ([FLAT, BEYOND_COLUMNS], b"\0\2\7"),
-        ([IN_STRUCT, BEYOND_COLUMNS], b"\0\2\7"),
-        ([IN_ITEMS, BEYOND_COLUMNS], b"\x06\0\0\0\0\2\7"),
-    ],
-)
-@pytest.mark.parametrize("count", [1, 1000])
-def test_giant_values_that_are_all_null_take_no_memory(kinds: list[Any], record: bytes, count: int) -> None:
-    fields = [{"name": f"c{number}", "type": kind} for number, kind in enumerate(kinds)]
-    block = records_of({"type": "record", "name": "r", "fields": fields}, record, count)
-    with bounded_memory(8 << 20), pytest.raises(UnsupportedTableError, match="null values of a fixed size would take"):
-        rows_of_blocks(block)
-
-
-def test_giant_values_that_a_block_lacks_take_no_memory() -> None:
-    block = records_of({"type": "record", "name": "r", "fields": [{"name": "a", "type": "int"}]}, b"\2", 1000)
-    target = pa.schema([("a", pa.int32()), ("b", pa.struct([("c", pa.binary(GIANT))]))])
-    with bounded_memory(8 << 20), pytest.raises(UnsupportedTableError, match="null values of a fixed size would take"):
-        read_rows(next(iter(read_blocks(block))), target)
-
-
-@cache
-def _giants(size: int, rows: int) -> bytes:
-    """Less than a kilobyte."""
-    sink = io.BytesIO()
-    table = pa.table({"id": list(range(rows)), "f": pa.nulls(rows, pa.binary(size))})
-    pq.write_table(table, sink, compression="zstd", use_dictionary=False)
-    return sink.getvalue()
-
-
-def test_giant_values_of_a_parquet_file_take_no_memory(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    path.write_bytes(_giants(1 << 20, 200))
-    with bounded_memory(8 << 20), pytest.raises(UnsupportedTableError, match="null values of a fixed size would take"):
-        open_base_file(STORAGE, str(path))
-    path.write_bytes(_giants(200, 2000))
-    assert [batch.num_rows for batch in read_batches(open_base_file(STORAGE, str(path)))] == [2000]
-
-
-def test_giant_values_of_a_parquet_block_take_no_memory() -> None:
-    block = encode_block(BlockType.PARQUET_DATA_BLOCK, {HeaderKey.SCHEMA: "{}"}, _giants(1 << 20, 200))
-    with bounded_memory(8 << 20), pytest.raises(UnsupportedTableError, match="null values of a fixed size would take"):
-        rows_of_blocks(block)
-
-
-def test_giant_values_that_rows_lack_take_no_memory() -> None:
-    with bounded_memory(1 << 20), pytest.raises(UnsupportedTableError, match="2000 null values of the type"):
-        conform(pa.table({"a": range(2000)}), pa.schema([("b", pa.binary(1 << 20))]))
-
-
-@pytest.mark.parametrize("size", [16, 200])
-def test_values_of_a_fixed_size_that_are_nearly_always_null(size: int) -> None:
-    fields = [{"name": "key", "type": "string"}, {"name": "hash", "type": optional(size)}]
-    block = records_of({"type": "record", "name": "r", "fields": fields}, b"\x04k1\0", 2000)
-    rows = read_rows(next(iter(read_blocks(block))))
-    assert rows.schema.field("hash").type == pa.binary(size)
-    assert (rows.num_rows, rows.column("hash").null_count) == (2000, 2000)
-
-
-def test_a_schema_whose_values_take_no_bytes_is_none() -> None:
-    """Sixteen fields of sixteen fields of ...: a record of one byte would be a hundred thousand values."""
-    kind: Any = "null"
-    for level in range(4):
-        inner = {"type": "record", "name": f"r{level}", "fields": [{"name": "a0", "type": kind}]}
-        inner["fields"] += [{"name": f"a{n}", "type": f"r{level - 1}" if level else "null"} for n in range(1, 16)]
-        kind = inner
-    schema = {"type": "record", "name": "top", "fields": [{"name": "a", "type": kind}, {"name": "b", "type": "int"}]}
-    with pytest.raises(CorruptTableError, match="an Avro schema has 65536 values that take no bytes"):
-        rows_of_blocks(records_of(schema, b"\2", 10))
-    with pytest.raises(CorruptTableError, match="65536 values that take no bytes"):
-        FILES.decode(b"\2", json.dumps(schema), "x")
-    with bounded_memory(4 << 20), pytest.raises(CorruptTableError, match="65536 values that take no bytes"):
-        decode_payload(container_of(schema, b"\2"), "x")
-
-
-def container_of(schema: dict[str, Any], record: bytes) -> bytes:
-    """An object container file of one record."""
-    text = json.dumps(schema).encode()
-    length = io.BytesIO()
-    fastavro.schemaless_writer(length, {"type": "long"}, len(text))
-    meta = b"\2\x16avro.schema" + length.getvalue() + text + b"\0"
-    return b"Obj\1" + meta + bytes(16) + bytes([2, 2 * len(record)]) + record + bytes(16)
