@@ -136,14 +136,13 @@ def test_what_spark_would_lose_unseen(spark: SparkSession, tmp_path: Path) -> No
 
 def test_a_transformer_neither_hides_nor_doubles_them(spark: SparkSession, tmp_path: Path) -> None:
     lines = '{"id": 1, "p": "a", "v": "x", "ts": 1}\n{"id": 2, "p": "a", "v": "x", "ts": \n'
-    hidden = {
-        "source": source(tmp_path / "json", lines, "rows.json"),
-        "transformer_sql": "SELECT * FROM <SRC> WHERE ts > 0",
-    }
-    message = refused(Jobs(spark=spark, path=tmp_path / "hidden"), source_format="json", **hidden)
-    assert message.startswith("1 row doesn't fit; the first")
-
+    by_json = {"source_format": "json", "source": source(tmp_path / "json", lines, "rows.json")}
     chosen = {"source": source(tmp_path / "csv", "id,p,v,ts\n1,a,x,1\n2,a,y,soon\n")}
+    for given, wanted in ((by_json, "ts > 0"), (by_json, "id = 1"), ({**GIVEN, **chosen}, "id = 1")):
+        query = f"SELECT * FROM <SRC> WHERE {wanted}"  # Spark's reader would look at it before what is wrong
+        message = refused(Jobs(spark=spark, path=tmp_path / "hidden"), **given, transformer_sql=query)
+        assert message.startswith("1 row doesn't fit; the first")
+
     query = "SELECT id, p, v, 7 AS ts FROM <SRC>"  # leaves out what is wrong
     jobs = Jobs(spark=spark, path=tmp_path / "t")
     result = jobs.write("upsert", [], **GIVEN, **chosen, transformer_sql=query, error_table=str(tmp_path / "errors"))
