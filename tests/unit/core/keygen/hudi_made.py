@@ -58,6 +58,7 @@ GENERATORS: dict[str, dict[str, str]] = {
         **_ENCODE,
     },
     "flat_base": {KEY: "id,sub", PATH: "", CLASS: PACKAGE + Generator.NON_PARTITIONED},
+    "global_logs": {KEY: "id", PATH: "", CLASS: PACKAGE + Generator.GLOBAL_DELETE},
 }
 """By the table's name, which ends in ``logs`` where it is MERGE_ON_READ."""
 
