@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -32,18 +32,19 @@ Piece = tuple[int, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionRecords:
-    """Those of one plan on the timeline; ``plan_id`` is a digest of its requested file."""
+    """Those of one plan on the timeline, of so many pieces; ``plan_id`` is a digest of its requested file."""
 
     storage: Storage
     base_path: str
     instant: str
     plan_id: str
+    pieces: int
 
     @staticmethod
-    def of(timeline: ActiveTimeline, base_path: str, instant: Instant) -> CompletionRecords:
+    def of(timeline: ActiveTimeline, base_path: str, instant: Instant, pieces: int) -> CompletionRecords:
         plan_id = hashlib.sha256(timeline.read(instant.at(State.REQUESTED))).hexdigest()[:24]
         return CompletionRecords(
-            storage=timeline.storage, base_path=base_path, instant=instant.timestamp, plan_id=plan_id
+            storage=timeline.storage, base_path=base_path, instant=instant.timestamp, plan_id=plan_id, pieces=pieces
         )
 
     @property
@@ -87,13 +88,13 @@ class CompletionRecords:
         marked: set[str] | None = None
         for status in self.storage.list(self.folder):
             stem, _, kind = status.name.partition(".")
-            record = _parsed(self.storage.read(status.path)) if kind == "json" and stem.isdigit() else None
-            if record is None or record.get("plan") != self.plan_id:
+            known = kind == "json" and stem.isascii() and stem.isdigit() and int(stem[:9]) < self.pieces
+            stats = _parsed(self.storage.read(status.path), self.plan_id) if known else None
+            if stats is None:
                 continue
             if marked is None:
                 markers = read_markers(self.storage, self.base_path, self.instant) or []
                 marked = {marker.data_path for marker in markers}
-            stats = [WriteStat.from_json(raw) for raw in record["stats"]]
             if all(stat.path in marked and self._is_whole(stat) for stat in stats):
                 found[int(stem)] = stats
         return found
@@ -103,13 +104,14 @@ class CompletionRecords:
         return status is not None and status.size == stat.file_size_in_bytes
 
 
-def _parsed(data: bytes) -> Mapping[str, Any] | None:
-    """None for what a crash or another program left there."""
+def _parsed(data: bytes, plan_id: str) -> list[WriteStat] | None:
+    """None for a record of another plan, and for what a crash or another program left there."""
     try:
         found = json.loads(data)
-        return found if isinstance(found, dict) and isinstance(found.get("stats"), list) else None
-    except (ValueError, RecursionError):
+        stats = [WriteStat.from_json(raw) for raw in found["stats"]] if found["plan"] == plan_id else []
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
+    return stats if stats and all(isinstance(stat.path, str) for stat in stats) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Execution(Generic[P]):
         """Do what fits the budget; publish when nothing is left."""
         service, time = self.service, wanted.timestamp
         plan = service.read(table, wanted)
-        records = CompletionRecords.of(table.timeline, table.base_path, wanted)
+        records = CompletionRecords.of(table.timeline, table.base_path, wanted, len(plan.piece_bytes))
         before = records.finished() if wanted.state is State.INFLIGHT else {}
         left = [size for number, size in enumerate(plan.piece_bytes) if number not in before]
         if left and not that_fit(left, self.budget.max_bytes):

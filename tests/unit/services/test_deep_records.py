@@ -16,7 +16,9 @@ DEEP = "[" * 100_000
 
 
 def test_a_completion_record_counts_for_none(tmp_path: Path) -> None:
-    records = CompletionRecords(storage=LocalStorage(), base_path=str(tmp_path), instant="20240101", plan_id="p")
+    records = CompletionRecords(
+        storage=LocalStorage(), base_path=str(tmp_path), instant="20240101", plan_id="p", pieces=1
+    )
     folder = Path(records.folder)
     folder.mkdir(parents=True)
     (folder / "0.json").write_text(DEEP)

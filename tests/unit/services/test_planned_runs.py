@@ -150,7 +150,9 @@ def done_action(run: Run) -> Action:
     return Action.COMMIT if run is compact else Action.REPLACE_COMMIT
 
 
-@pytest.mark.parametrize("damage", ["file", "record", "plan", "marker"])
+@pytest.mark.parametrize(
+    "damage", ["file", "record", "plan", "marker", "number", "stats", "stat", "path", "list", "bytes"]
+)
 def test_a_record_without_its_files_is_void(table: HudiTable, damage: str) -> None:
     """As after a rollback by Hudi, or a crash in the middle of one."""
     before = everything(table)
@@ -165,6 +167,13 @@ def test_a_record_without_its_files_is_void(table: HudiTable, damage: str) -> No
         record.write_text(record.read_text()[:20])
     elif damage == "plan":
         record.write_text(json.dumps({**content, "plan": "of another"}))
+    elif damage == "number":
+        record.rename(record.with_name("77.json"))
+    elif damage in ("stats", "stat", "path"):
+        made = {"stats": [], "stat": [5], "path": [{**content["stats"][0], "path": None}]}[damage]
+        record.write_text(json.dumps({**content, "stats": made}))
+    elif damage in ("list", "bytes"):
+        record.write_bytes(b"[1]" if damage == "list" else b"\xff\xfe")
     else:
         (marker,) = Path(table.base_path, ".hoodie/.temp", record.parent.name).glob(f"{path}.marker.*")
         marker.unlink()
