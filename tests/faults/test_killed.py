@@ -77,7 +77,7 @@ def test_killed_at_random_moments(table: Path, command: list[str], tmp_path: Pat
     choose = random.Random(20250729)
     folder = table / ".hoodie"
     killed = set()
-    for number in range(5):
+    for number in range(3):
         known = set(folder.glob("*.deltacommit.requested"))
         with started(command, tmp_path, f"killed-{number}") as process:
             begun = wait_for(lambda known=known: bool(set(folder.glob("*.deltacommit.requested")) - known), process)
