@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from spark_jobs.core.config.features import refuse_unreadable
-from spark_jobs.core.errors import CorruptTableError, HudiError
+from spark_jobs.core.errors import CorruptTableError, HudiError, InstantGoneError
 from spark_jobs.core.files.names import join, parse_base_file_name
 from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.slice_reader import SliceReader
@@ -89,6 +89,8 @@ class Evidence:
         for instant in self.timeline.completed_commits():
             try:
                 found[instant] = self.timeline.commit_metadata(instant, self.table.clock)
+            except InstantGoneError:
+                raise  # all is looked at once more
             except HudiError as failure:
                 self.unreadable.append(
                     error(3, self.instant_path(instant), f"its metadata is unreadable ({failure.what})", _FROM_BACKUP)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.errors import StorageError, UnsupportedTableError
+from spark_jobs.core.errors import InstantGoneError, StorageError, UnsupportedTableError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
@@ -68,6 +68,8 @@ def inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress
     for _ in range(_ATTEMPTS):
         try:
             return _inspect(table, deep, overdue_hours, progress)
+        except InstantGoneError:
+            table = table.refreshed()
         except StorageError as failure:
             path = failure.details.get("path")
             if not isinstance(path, str) or table.storage.stat(path) is not None:

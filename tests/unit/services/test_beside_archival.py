@@ -256,3 +256,27 @@ def test_a_listing_that_an_archival_tore_is_made_again(
     assert storage.torn
     monkeypatch.undo()
     assert local.rows_of(path) == ROWS
+
+
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("table_type", [COW, MOR])
+def test_a_validation_beside_a_rollback_and_a_cancellation_finds_nothing(
+    tmp_path: Path, table_type: str, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, instant = tmp_path / "t", ""
+    if table_type == MOR:
+        instant = planned(path)
+    else:
+        local.create(path, COW)
+        local.write(path, FIRST, "first")
+        local.write(path, SECOND, "second")
+
+    def take_back() -> None:
+        if instant:
+            cancel(path, instant)
+        last = HudiTable.open(str(path)).timeline.completed_commits()[-1].timestamp
+        run_rollback(RollbackOptions(base_path=str(path), instant_time=last), QUIET)
+
+    storage = Beside(folder=f"{path}/.hoodie", act=take_back, at=at)
+    monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
+    assert [str(one) for one in validate(str(path), deep=True)] == []
