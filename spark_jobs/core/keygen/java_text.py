@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.keygen.zones import local_zone
 
 _PLAIN_FROM, _PLAIN_BELOW = -3, 7
@@ -28,14 +28,15 @@ def java_text(column: pa.Array, name: str, *, consistent_timestamps: bool = Fals
 
     :param name: of the column, for messages.
     :raises ConfigError: a type that has no such text.
+    :raises BadRecordError: a text that is no UTF-8, which a Parquet file may hold.
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
         texts = java_text(column.dictionary, name, consistent_timestamps=consistent_timestamps)
         return texts.take(column.indices)
-    if pa.types.is_string(kind):
-        return column
-    if pa.types.is_large_string(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind):
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return utf8(column.cast(pa.string()), name)
+    if pa.types.is_integer(kind) or pa.types.is_null(kind):
         return column.cast(pa.string())
     if pa.types.is_boolean(kind):
         return pc.if_else(column, "true", "false")
@@ -54,6 +55,21 @@ def java_text(column: pa.Array, name: str, *, consistent_timestamps: bool = Fals
     raise ConfigError(
         f"column {name} is {_shown(kind)} and can't be a key or partition column", todo="choose another", column=name
     )
+
+
+def utf8(texts: pa.Array, name: str) -> pa.Array:
+    """The same strings.
+
+    :raises BadRecordError: one is no UTF-8.
+    """
+    try:
+        return texts.cast(pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        raise BadRecordError(
+            f"a text in column {name}, which makes keys or partition paths, is no UTF-8",
+            todo="correct it in the source",
+            column=name,
+        ) from None
 
 
 _YEAR_9999 = pa.scalar(2_932_896, pa.int32())

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.errors import BadRecordError, ConfigError
-from spark_jobs.core.keygen.java_text import java_text
+from spark_jobs.core.keygen.java_text import java_text, utf8
 from spark_jobs.core.keygen.path_names import RESERVED, RESERVED_PATH, RESERVED_TODO, escape, why_refused
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, EMPTY_PLACEHOLDER, NULL_PLACEHOLDER, KeySpec, PartitionPart
 
@@ -62,7 +62,9 @@ def partition_paths(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
 def partition_level(column: pa.Array, part: PartitionPart, spec: KeySpec) -> pa.Array:
     """One level of the path; the work on text is done once for each distinct value."""
     if part.is_time and spec.time_rule is not None:
-        texts = spec.time_rule.values(_as_hudi_has_it(column, consistent=spec.consistent_timestamps), part.field)
+        given = _as_hudi_has_it(column, consistent=spec.consistent_timestamps)
+        checked = utf8(given, part.field) if pa.types.is_string(given.type) else given
+        texts = spec.time_rule.values(checked, part.field)
     else:
         texts = pc.fill_null(java_text(column, part.field, consistent_timestamps=spec.consistent_timestamps), "")
     codes = texts.dictionary_encode()

@@ -104,7 +104,8 @@ class CommitMetadata:
 def _stats(by_partition: Mapping[str, list[Mapping[str, Any]]]) -> Iterable[WriteStat]:
     for partition, stats in by_partition.items():
         for raw in stats:
-            yield WriteStat.from_json({**raw, "partitionPath": raw.get("partitionPath") or partition})
+            own = raw.get("partitionPath")
+            yield WriteStat.from_json({**raw, "partitionPath": partition if own in (None, "") else own})
 
 
 def _replaced(raw: Mapping[str, list[str]] | None) -> Mapping[str, tuple[str, ...]] | None:

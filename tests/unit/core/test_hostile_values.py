@@ -49,7 +49,17 @@ def test_a_schema_of_infinite_numbers(name: str) -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    [{"extraMetadata": "abc"}, {"partitionToWriteStats": {"p": [{"fileId": {"a": 1}}]}}],
+    [
+        {"extraMetadata": "abc"},
+        {"extraMetadata": {"schema": 5}},
+        {"partitionToWriteStats": {"p": [{"fileId": {"a": 1}}]}},
+        {"partitionToWriteStats": {"p": [{"partitionPath": []}]}},
+        {"partitionToWriteStats": {"p": [{"path": 5}]}},
+        {"partitionToWriteStats": {"p": [{"numWrites": "5"}]}},
+        {"partitionToWriteStats": {"p": [{"numWrites": 10**30}]}},
+        {"partitionToWriteStats": {"p": [{"cdcStats": {"a": "x"}}]}},
+        {"partitionToReplaceFileIds": {"p": [["f"]]}},
+    ],
 )
 def test_commits_of_other_types(raw: object) -> None:
     with pytest.raises(CorruptTableError, match="is not commit metadata"):

@@ -164,6 +164,19 @@ def test_generators_by_type_and_class() -> None:
         spec("id", "p,q", Generator.TIMESTAMP, properties=TIMES)
 
 
+@pytest.mark.parametrize("generator", ["", Generator.TIMESTAMP])
+def test_text_that_is_no_utf_8_is_named(generator: str) -> None:
+    """A Parquet file may hold it."""
+    text: Any = pa.array([b"2020", b"20\xff"]).view(pa.string())
+    text_type = {"hoodie.keygen.timebased.timestamp.type": "DATE_STRING"}
+    formats = {f"hoodie.keygen.timebased.{name}.dateformat": "yyyy" for name in ("input", "output")}
+    given = spec("a", "p", generator, properties={**text_type, **formats})
+    with pytest.raises(BadRecordError, match="a text in column p, which makes keys or partition paths, is no UTF-8"):
+        partition_paths(pa.table({"p": text}), given)
+    with pytest.raises(BadRecordError, match="a text in column a"):
+        record_keys(pa.table({"a": text.cast(pa.binary()).dictionary_encode().dictionary.view(pa.string())}), given)
+
+
 def test_a_spec_pickles() -> None:
     found = spec("id", "ts", Generator.TIMESTAMP, properties=TIMES)
     rows = pa.table({"id": ["x"], "ts": [86_400 * 400]})
