@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.known import declared
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.keygen.new_tables import refuse_unusable_keys
 from spark_jobs.core.keygen.spec import infer_class
@@ -32,8 +33,8 @@ def new_table_properties(
     """All properties but the checksum; those in ``properties`` win.
 
     :param schema: columns without meta columns; becomes ``hoodie.table.create.schema``.
-    :raises ConfigError: no name, no key, a field that the schema lacks, columns that no table can have, or a key
-        generator that no write could use.
+    :raises ConfigError: no name, no key, a field that the schema lacks, columns that no table can have, a property
+        with a wrong value, or a key generator that no write could use.
     """
     if not name:
         raise ConfigError("a new table needs a name", todo="give --table-name or hoodie.table.name")
@@ -76,6 +77,8 @@ def new_table_properties(
         _require_storable(pa.struct(list(schema)), "the schema")
         values[keys.CREATE_SCHEMA.name] = json.dumps(avro_schema_of(schema, name), separators=(",", ":"))
     values.update(properties or {})
+    for key in declared():
+        key.of(values)
     refuse_unusable_keys(
         keys.KEY_GENERATOR_CLASS.of(values),
         keys.RECORD_KEY_FIELDS.of(values),

@@ -89,6 +89,7 @@ def test_fields_are_checked(fields: dict[str, object], what: str, tmp_path: Path
             },
             r"^key generator \S*TimestampBasedKeyGenerator can't be used with hoodie\.populate\.meta\.fields=false",
         ),
+        ({"properties": {"hoodie.table.timeline.timezone": "MARS"}}, r"^hoodie\.table\.timeline\.timezone=MARS is not"),
         ({"properties": {"hoodie.\ud800": "x"}}, r"the property 'hoodie\.\\ud800=x' is no Unicode text"),
         ({"record_key_fields": ["i\udfffd"], "schema": None}, r"fields=i\\udfffd' is no Unicode text"),
         ({"name": "\udcff"}, r"name=\\udcff' is no Unicode text"),
