@@ -20,9 +20,9 @@ lint() {
 tests() {
     local marked=$1
     [ "$1" != spark ] || marked="spark and not provider"
-    # Two processes share the files of a phase, but for those tests that count on a machine of their own.
+    # Two processes share the files of a phase, but for the one that has one database.
     local processes=(-n 2 --dist loadfile)
-    case "$1" in provider|faults) processes=() ;; esac
+    [ "$1" != provider ] || processes=()
     # shellcheck disable=SC2086
     python -m pytest -m "$marked" "${processes[@]}" --junit-xml="$reports/$1.xml" ${ARGS:-} </dev/null
 }
