@@ -105,3 +105,17 @@ def test_java_properties(text: str, pairs: dict[str, str]) -> None:
 def test_a_broken_escape_is_refused() -> None:
     with pytest.raises(OptionsError, match="four hexadecimal digits"):
         parse_properties(r"a=\u12")
+
+
+def test_two_escapes_can_spell_one_character_and_half_of_one_is_refused() -> None:
+    assert parse_properties(r"a=\ud83d\ude00\u00e9") == {"a": "\U0001f600é"}
+    for text in (r"a=\ud83d", r"\ude00=a", r"a=\ude00\ud83d"):
+        with pytest.raises(OptionsError, match=r"^p: .* is no Unicode text: spell whole characters$"):
+            parse_properties(text, "p")
+
+
+@pytest.mark.parametrize("field", ["table_name", "record_key_fields", "hoodie_conf"])
+def test_words_with_half_characters_are_named(field: str) -> None:
+    given = {"table_name": "a\ud800", "record_key_fields": ("a", "\udcff"), "hoodie_conf": {"a": "\udfff"}}
+    with pytest.raises(OptionsError, match=r"^--[a-z-]+=.*\\ud.* is not valid: .* is no Unicode text$"):
+        IngestOptions(base_path="/t", **{field: given[field]})  # type: ignore[arg-type]
