@@ -1,10 +1,12 @@
-"""How much a rewrite will write, and how long it may take."""
+"""How much a rewrite will write, and how long it or a deletion of files may take."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from spark_jobs.core.errors import StorageError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
@@ -12,6 +14,7 @@ from spark_jobs.core.timeline.instant import Action, Instant, State
 LOG_TO_BASE = 0.35
 """Bytes of a base file for a byte of logs (``hoodie.logfile.to.parquet.compression.ratio``)."""
 _BYTES_A_SECOND = 20e6
+_FILES_A_SECOND = 1000
 _INFLIGHT = {OperationType.COMPACT: Action.COMPACTION, OperationType.CLUSTER: Action.REPLACE_COMMIT}
 
 
@@ -54,3 +57,18 @@ def estimate(table: HudiTable, operation: OperationType, base_bytes: int, log_by
         if metadata.operation_type is operation and written and took > 0:
             return Estimate(bytes_out=size, rate=written / took, based_on=f"the pace of {instant.timestamp}")
     return Estimate(bytes_out=size, rate=_BYTES_A_SECOND, based_on=f"{_BYTES_A_SECOND / 1e6:.0f} MB a second")
+
+
+def seconds_to_delete(table: HudiTable, action: Action, files: int) -> float:
+    """By the time that the table's newest action of this kind took for each file that it deleted; else by a rough
+    number.
+    """
+    for instant in reversed(table.timeline.completed(action)):
+        with suppress(StorageError):
+            raw = table.timeline.payload(instant, table.clock)
+            undone = [one for some in (raw.get("hoodieRestoreMetadata") or {}).values() for one in some]
+            deleted = sum(int(one["totalFilesDeleted"] or 0) for one in undone or [raw])
+            took = int(raw["timeTakenInMillis"] or 0)
+            if deleted and took:
+                return round(took / deleted * files / 1000, 3)
+    return round(files / _FILES_A_SECOND, 3)

@@ -10,7 +10,7 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive, merge_small_files
-from spark_jobs.core.timeline.instant import parse_instant
+from spark_jobs.core.timeline.instant import Action, parse_instant
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
@@ -18,6 +18,7 @@ from spark_jobs.options.result import JobResult
 from spark_jobs.services.archival.bounds import bounds_of
 from spark_jobs.services.archival.plan import ArchivalPlan, Keep, TimelineFacts, plan_archival, why_nothing
 from spark_jobs.services.cleaning.job import retained_from
+from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 
@@ -101,5 +102,5 @@ def _result(table: HudiTable, plan: ArchivalPlan, done: Mapping[str, Any] | None
         archived=len(plan.instants),
         newest=max(one.timestamp for one in plan.instants),
         held_by=plan.held_by.why if plan.held_by else None,
-        **(done or {}),
+        **(done or {"estimated_seconds": seconds_to_delete(table, Action.CLEAN, len(plan.sizes))}),
     )

@@ -24,6 +24,7 @@ from spark_jobs.services.cleaning.execute import carry_out_clean, withdraw_witho
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
 from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, plan_cleaning, retained_by
 from spark_jobs.services.due import commits_since
+from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
@@ -246,16 +247,5 @@ def _result(
         retain_from=plan.retain_from.timestamp if plan.retain_from else None,
         held_files=plan.held,
         held_by=_held_back_by(table, plan) if plan.settings.retained else None,
-        **({"estimated_seconds": _estimated_seconds(table, plan)} if dry_run else {}),
+        **({"estimated_seconds": seconds_to_delete(table, Action.CLEAN, plan.files)} if dry_run else {}),
     )
-
-
-def _estimated_seconds(table: HudiTable, plan: CleanPlan) -> float | None:
-    """By the time that the last clean took for each of its files; None where none says it."""
-    for clean in table.timeline.completed(Action.CLEAN)[-1:]:
-        with suppress(CorruptTableError, StorageError):
-            done = table.timeline.payload(clean, table.clock)
-            deleted = int(done["totalFilesDeleted"])
-            if deleted:
-                return round(int(done["timeTakenInMillis"]) / deleted * plan.files / 1000, 3)
-    return None

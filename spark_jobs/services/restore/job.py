@@ -23,6 +23,7 @@ from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
+from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 from spark_jobs.services.restore.execute import execute_restore, still_there
@@ -167,4 +168,5 @@ def _result(table: HudiTable, plan: RestorePlan, done: Instant | None, progress:
         deleted_files=facts.files,
         deleted_bytes=facts.bytes,
         cancelled_logs=sum(len(each.cancel) for one in plan.undoings for each in one.requests),
+        **({"estimated_seconds": seconds_to_delete(table, Action.RESTORE, facts.files)} if done is None else {}),
     )

@@ -23,6 +23,7 @@ from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
@@ -222,4 +223,5 @@ def _result(
         deleted_files=facts.files,
         deleted_bytes=facts.bytes,
         rolled_back=dict(done or ()),
+        **({"estimated_seconds": seconds_to_delete(table, Action.ROLLBACK, facts.files)} if done is None else {}),
     )

@@ -75,6 +75,7 @@ def test_old_commits_go_and_readers_do_not_notice(tmp_path: Path, table_type: st
     many = {"hoodie.compact.inline.max.delta.commits": "2"}
     before, as_of = local.rows_of(path), HudiTable.open(str(path)).scan(as_of=times[1]).to_arrow()
     look = archive(path, many, dry_run=True)
+    assert look.extra["estimated_seconds"] > 0
     assert look.state is JobState.DRY_RUN
     assert active(path) == times
     assert [one["instant"] for one in (look.plan or {})["instants"]] == times[:4]

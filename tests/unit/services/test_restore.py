@@ -83,6 +83,7 @@ def test_back_to_a_savepoint_over_rewrites_and_cleans(tmp_path: Path, table_type
         one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits() if one.timestamp > times[1]
     ]
     look = restore(path, savepoint=times[1], dry_run=True)
+    assert look.extra["estimated_seconds"] > 0
     planned = (look.plan or {})["undone"]
     assert [one["instant"] for one in planned] == undone[::-1]
     doomed = {name: size for one in planned for name, size in one["deletions"].items()}

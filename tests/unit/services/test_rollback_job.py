@@ -77,6 +77,7 @@ def test_the_last_completed_write_is_undone_and_those_before_it_after(tmp_path: 
     with pytest.raises(ConfigError, match=f"1 commit.s. came after {times[1]}, the last is {third}"):
         roll_back(path, times[1])
     look = roll_back(path, third, dry_run=True)
+    assert look.extra["estimated_seconds"] > 0
     (undone,) = (look.plan or {})["rollbacks"]
     named = [*undone["deletions"], *undone["cancelled_logs"]]
     assert named
