@@ -165,7 +165,12 @@ def roll_back(path: Path) -> None:
 
 def rows_of(path: Path) -> list[tuple[object, ...]]:
     """The rows of a snapshot query with their meta fields but the file name, sorted."""
-    found = HudiTable.open(str(path)).scan().to_arrow()
+    return rows_in(HudiTable.open(str(path)))
+
+
+def rows_in(table: HudiTable) -> list[tuple[object, ...]]:
+    """:func:`rows_of` an open table."""
+    found = table.scan().to_arrow()
     names = [RECORD_KEY, PARTITION_PATH, *SCHEMA.names]
     return sorted(zip(*(found.column(name).to_pylist() for name in names), strict=True))
 
@@ -178,7 +183,7 @@ def expected_rows(*batches: pa.Table) -> list[tuple[object, ...]]:
 
 def problems_of(path: Path) -> list[str]:
     """What a table must not have when nothing is under way (invariants 5, 7 and 12)."""
-    table = HudiTable.open(str(path))
+    table = HudiTable.open(str(path), lists_storage=True)
     archived = ArchivedTimeline.load(table.storage, table.timeline.archive_folder).states
     completed = {one.timestamp for one in (*table.timeline.completed_commits(), *archived) if one.is_completed}
     found = [f"{one} is pending" for one in table.timeline.instants if not one.is_completed]
