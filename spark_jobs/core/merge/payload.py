@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.config import payload_keys as keys
+from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.config.table_keys import (
     DEFAULT_MERGER_STRATEGY,
     DEFAULT_PAYLOAD,
@@ -22,7 +23,15 @@ from spark_jobs.core.merge.payloads.function import FunctionPayload, load_functi
 from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.merge.protocol import Payload
 
-__all__ = ["EVENT_TIME", "OVERWRITE", "Payload", "payload_for_write", "payload_of", "refuse_other_mergers"]
+__all__ = [
+    "EVENT_TIME",
+    "OVERWRITE",
+    "Payload",
+    "ordering_field_of",
+    "payload_for_write",
+    "payload_of",
+    "refuse_other_mergers",
+]
 
 OVERWRITE: Payload = OverwriteWithLatest()
 EVENT_TIME: Payload = EventTime()
@@ -128,3 +137,10 @@ def refuse_other_mergers(properties: Mapping[str, str]) -> None:
                 f"{key.name}={strategy} is the id of a record merger that this release does not have",
                 todo=f"use a payload class, whose id is {DEFAULT_MERGER_STRATEGY}",
             )
+
+
+def ordering_field_of(config: TableConfig, names: Collection[str]) -> str | None:
+    """The precombine column of a table among those of its schema; None where there is none, as the ``ts`` that Hudi's
+    writer names by default need not be one: then the later record wins (Hudi: SpillableMapUtils.getPreCombineVal).
+    """
+    return config.precombine_field if config.precombine_field in names else None
