@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import xml.etree.ElementTree as ElementTree
@@ -10,11 +9,12 @@ import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import fastavro
 import pytest
 
 from dags_examples.demo.instants import Bar, read_bars
 from dags_examples.demo.timeline_svg import draw
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA
 
 pytestmark = pytest.mark.unit
 
@@ -33,15 +33,16 @@ def put(folder: Path, name: str, seconds: float, content: bytes = b"") -> None:
 
 
 def rollback_content(undone: str) -> bytes:
-    """The one field of a rollback's metadata that the picture needs."""
-    schema = {
-        "type": "record",
-        "name": "HoodieRollbackMetadata",
-        "fields": [{"name": "commitsRollback", "type": {"type": "array", "items": "string"}}],
-    }
-    out = io.BytesIO()
-    fastavro.writer(out, fastavro.parse_schema(schema), [{"commitsRollback": [undone]}])
-    return out.getvalue()
+    return encode_payload(
+        ROLLBACK_METADATA,
+        {
+            "startRollbackTime": instant(20),
+            "timeTakenInMillis": 1,
+            "totalFilesDeleted": 0,
+            "commitsRollback": [undone],
+            "partitionMetadata": {},
+        },
+    )
 
 
 def set_zone(base_path: Path, zone: str) -> None:
