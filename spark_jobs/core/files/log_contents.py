@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +25,10 @@ from spark_jobs.core.schema.avro_names import resolve_names
 
 CONTENT_HEAD = struct.Struct(">ii")
 """Content version and number of records of an Avro block."""
+
+MOST_BYTES = 2 << 30
+"""Of the rows of one Parquet block in memory; Hudi begins a new block at 256 MB."""
+_BATCH_ROWS = 1 << 16
 
 ROW_BLOCKS = frozenset(
     (BlockType.AVRO_DATA_BLOCK, BlockType.PARQUET_DATA_BLOCK, BlockType.HFILE_DATA_BLOCK, BlockType.CDC_DATA_BLOCK)
@@ -77,6 +81,19 @@ def _avro_rows(content: bytes, schema: Mapping[str, Any], target: pa.Schema) -> 
     return decode_records(memoryview(content)[CONTENT_HEAD.size :], count, schema, target)
 
 
+def _within(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same; equal values take next to nothing in Parquet, however many."""
+    taken = 0
+    for batch in batches:
+        taken += batch.nbytes
+        if taken > MOST_BYTES:
+            raise UnsupportedTableError(
+                f"its rows take more than {MOST_BYTES} bytes of memory",
+                todo="compact the table with its own Hudi first",
+            )
+        yield batch
+
+
 def _parquet_rows(block: LogBlock, target: pa.Schema | None) -> pa.Table:
     try:
         with block.open_content() as content, pq.ParquetFile(content, pre_buffer=False) as file:
@@ -85,8 +102,10 @@ def _parquet_rows(block: LogBlock, target: pa.Schema | None) -> pa.Table:
             wanted = [name for name in stored.names if name in set(target.names)]
             refuse_giants(file.metadata, stored, block.content_length)
             # one column at least, because what the footer says of the number of rows need not be so
+            columns = wanted or stored.names[:1]
             # in one thread: after an error in one column Arrow would go on with others in a file that is closed by then
-            found = file.read(columns=wanted or stored.names[:1], use_threads=False)
+            batches = list(_within(file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False)))
+            found = pa.Table.from_batches(batches, None if batches else stored.empty_table().select(columns).schema)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CorruptTableError(f"its Parquet content is not readable ({str(error).splitlines()[0]})") from error
     return resolve_columns({name: found.column(name) for name in wanted}, found.num_rows, target)

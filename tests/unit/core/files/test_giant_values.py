@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.files import log_contents
 from spark_jobs.core.files.base_file import open_base_file, read_batches
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block
 from spark_jobs.core.files.log_contents import read_rows
@@ -98,6 +100,17 @@ def test_giant_values_of_a_parquet_file_take_no_memory(tmp_path: Path) -> None:
 def test_giant_values_of_a_parquet_block_take_no_memory() -> None:
     block = encode_block(BlockType.PARQUET_DATA_BLOCK, {HeaderKey.SCHEMA: "{}"}, _giants(1 << 20, 200))
     with bounded_memory(8 << 20), pytest.raises(UnsupportedTableError, match="null values of a fixed size would take"):
+        rows_of(block)
+
+
+def test_equal_values_of_a_parquet_block_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"n": np.zeros(1 << 20, np.int64)}), sink, compression="zstd")
+    block = encode_block(BlockType.PARQUET_DATA_BLOCK, {HeaderKey.SCHEMA: "{}"}, sink.getvalue())
+    assert len(block) < 8192
+    assert rows_of(block).num_rows == 1 << 20
+    monkeypatch.setattr(log_contents, "MOST_BYTES", 4 << 20)
+    with bounded_memory(6 << 20), pytest.raises(UnsupportedTableError, match="take more than 4194304 bytes of memory"):
         rows_of(block)
 
 
