@@ -26,6 +26,13 @@ def reading_error(error: Exception, source_format: str, paths: Sequence[str], sp
             f"source {shown} holds no {source_format} files with a schema", todo="check --source", source=shown
         )
     why = failure_of(error).message
+    if "COLUMN_ALREADY_EXISTS" in condition:
+        return ConfigError(
+            f"source {shown} has two columns whose names differ by case alone ({why})",
+            todo="rename one of them, or set spark.sql.caseSensitive=true in the Spark settings",
+        )
+    if "CHAR_OR_VARCHAR" in condition:
+        return ConfigError(f"the schema of source {shown} has a char or varchar ({why})", todo="make it a string")
     if "No suitable driver" in text or (source_format == "jdbc" and "ClassNotFoundException" in text):
         return ConfigError(
             f"the database's driver is not on Spark's class path ({why})",

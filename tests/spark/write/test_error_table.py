@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -156,6 +158,7 @@ WRONG = [
     ({"hoodie_conf": {"hoodie.errortable.enable": "true"}}, "hoodie.errortable.enable=true says not where"),
     ({"hoodie_conf": {"hoodie.errortable.enable": "maybe"}}, "hoodie.errortable.enable=maybe is not valid"),
     ({"source_schema": "id number"}, "--source-schema id number is not valid"),
+    ({"source_schema": "id bigint, v varchar(3)"}, "has a char or varchar"),
     ({"source_format": "jdbc"}, "is not for jdbc: give --source-option url=jdbc:"),
     (
         {"source_format": "avro"},
@@ -170,6 +173,13 @@ def test_wrong_options(spark: SparkSession, tmp_path: Path, given: dict[str, Any
     with pytest.raises(ConfigError) as raised:
         jobs.write("upsert", [row(1)], **given)
     assert said in failure_of(raised.value).message
+
+
+def test_columns_that_differ_by_case_alone(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "p": ["a"], "v": ["x"], "V": ["y"], "ts": [1]}), tmp_path / "rows.parquet")
+    jobs = Jobs(spark=spark, path=tmp_path / "t")
+    with pytest.raises(ConfigError, match=r"rows\.parquet has two columns whose names differ by case alone.*`v`"):
+        jobs.write("upsert", [], source=(str(tmp_path / "rows.parquet"),))
 
 
 def test_an_error_table_inside_the_table(spark: SparkSession, tmp_path: Path) -> None:
