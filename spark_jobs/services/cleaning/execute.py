@@ -9,6 +9,7 @@ from typing import Any
 from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.storage.many import delete_files
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -38,14 +39,13 @@ def carry_out_clean(settings: TransactionSettings, table: HudiTable, clean: Inst
     paths = raw["filePathsToBeDeletedPerPartition"] or {}
     empty = set(raw["partitionsToBeDeleted"] or [])
     partitions: dict[str, Any] = {}
-    with progress.phase("delete", sum(len(files) for files in paths.values())) as phase:
-        for partition, files in paths.items():
-            names = [one["filePath"].rsplit("/", 1)[-1] for one in files]
-            for name in names:
-                table.storage.delete(join(table.base_path, join(partition, name)))
-                phase.advance()
+    names = {partition: [one["filePath"].rsplit("/", 1)[-1] for one in files] for partition, files in paths.items()}
+    doomed = [join(table.base_path, join(partition, name)) for partition in names for name in names[partition]]
+    with progress.phase("delete", len(doomed)) as phase:
+        delete_files(table.storage, doomed, phase.advance)
+        for partition, deleted in names.items():
             is_gone = partition in empty and remove_partition(table, partition)
-            partitions[partition] = _partition_metadata(partition, raw["policy"], names, is_gone)
+            partitions[partition] = _partition_metadata(partition, raw["policy"], deleted, is_gone)
     retain = raw["earliestInstantToRetain"]
     metadata = {
         "startCleanTime": clean.timestamp,

@@ -16,6 +16,7 @@ from spark_jobs.core.files.markers import create_marker, delete_markers, read_ma
 from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, join, parse_log_file_name
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
+from spark_jobs.core.storage.many import delete_files
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
@@ -201,19 +202,25 @@ def carry_out(settings: TransactionSettings, by: Instant, plan: RollbackPlan) ->
     :param by: the rollback or restore, which the command blocks name.
     :returns: what was done, by partition.
     """
-    outcomes: dict[str, Outcome] = {}
+    outcomes = {one.partition: Outcome() for one in plan.requests}
+    doomed = [
+        (outcomes[one.partition], join(settings.base_path, join(one.partition, name)))
+        for one in plan.requests
+        for name in one.delete
+    ]
+    there = delete_files(settings.storage, [path for _, path in doomed])
+    for (outcome, path), was_there in zip(doomed, there, strict=True):
+        if was_there:
+            outcome.deleted.append(path)
     for one in plan.requests:
-        _carry_out(settings, by, plan.instant, one, outcomes.setdefault(one.partition, Outcome()))
+        _cancel(settings, by, plan.instant, one, outcomes[one.partition])
     return outcomes
 
 
-def _carry_out(
+def _cancel(
     settings: TransactionSettings, by: Instant, target: Instant, one: RollbackRequest, outcome: Outcome
 ) -> None:
-    for name in one.delete:
-        path = join(settings.base_path, join(one.partition, name))
-        if settings.storage.delete(path):
-            outcome.deleted.append(path)
+    """Take back the blocks of the target in the logs of a request."""
     is_cancelled = False
     for name in one.cancel:
         path = join(settings.base_path, join(one.partition, name))
