@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -43,7 +43,8 @@ def told_of_tasks(context: SparkContext, tasks: int, steps: int, advance: Callab
     finally:
         over.set()
         watcher.join()
-    context.setLocalProperty(_GROUP, cast(str, before))  # None removes it
+        with suppress(Py4JError, OSError):  # of a JVM that is gone
+            context.setLocalProperty(_GROUP, cast(str, before))  # None removes it
     advance(steps - told)
 
 

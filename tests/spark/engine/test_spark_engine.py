@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.handles.context import TaskScope
@@ -50,4 +51,14 @@ def test_ended_tasks_are_told_of_while_others_run(
     assert all(SparkEngine(spark).run_each(list(range(5)), wait_at_the_end, note))
     assert sum(told) == 5
     assert len(told) > 1
-    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
+
+
+def test_later_jobs_are_not_of_the_group_of_one_that_is_over(spark: SparkSession) -> None:
+    def fail(item: int, scope: TaskScope) -> None:
+        raise ValueError("no such piece")
+
+    before = spark.sparkContext.getLocalProperty("spark.jobGroup.id")
+    SparkEngine(spark).run_each([1], in_task)
+    with pytest.raises(PySparkException, match="no such piece"):
+        SparkEngine(spark).run_each([1], fail)
+    assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == before
