@@ -13,7 +13,8 @@ import pyarrow as pa
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.storage import FileStatus, LocalStorage
 
-DIED = 9
+DIED, NOT_MET = 9, 8
+"""Exit codes: of a process that a fault ended, and of one that came to its end without the fault."""
 
 Answer = TypeVar("Answer")
 

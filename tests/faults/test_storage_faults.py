@@ -31,7 +31,7 @@ from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.services.savepoint.job import savepoints_of
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
-from tests.faults.faulty_storage import CHANGES, DIED, Fault, FaultyStorage
+from tests.faults.faulty_storage import CHANGES, DIED, NOT_MET, Fault, FaultyStorage
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
@@ -118,9 +118,14 @@ def in_another_process(work: Callable[[], object]) -> int:
 
 
 def act_with(storage: FaultyStorage, act: Callable[[Path], object], path: Path) -> None:
-    """Run with all calls of the table going through ``storage``; only in a forked process: its modules are its own."""
+    """Run with all calls of the table going through ``storage``; only in a forked process: its modules are its own.
+
+    It ends with ``NOT_MET`` where it never made the call that breaks.
+    """
     table_module.locate = lambda url: (storage, locate(url)[1])
     act(path)
+    if storage.at is not None and len(storage.calls) <= storage.at:
+        os._exit(NOT_MET)
 
 
 def calls_of(case: Case, path: Path, record: Path) -> list[str]:
@@ -173,7 +178,7 @@ def wrong_after_broken_calls(
             shutil.copytree(template, path)
             storage = FaultyStorage(fault, number)
             code = in_another_process(lambda storage=storage, path=path: act_with(storage, case.act, path))
-            met += code != 0
+            met += code != NOT_MET
             if fault in (Fault.DIE_BEFORE, Fault.DIE_AFTER):
                 assert code == DIED
             found = what_is_wrong(case, path, whole)
