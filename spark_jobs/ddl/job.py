@@ -9,13 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config import keygen_keys, write_keys
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTableError
-from spark_jobs.core.keygen.new_tables import known_generator, refuse_unknown_zones
-from spark_jobs.core.keygen.spec import KeySpec, class_of_type, persisted_settings
+from spark_jobs.core.keygen.new_tables import asked_class, known_generator, refuse_unknown_zones
+from spark_jobs.core.keygen.spec import KeySpec, persisted_settings
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.storage import locate
 from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
@@ -95,9 +94,7 @@ def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> P
     if not options.base_path:
         raise ConfigError("there is neither a statement nor a base path", todo="give --ddl, --ddl-file or --base-path")
     schema = _avro_file(options.schema_file) if options.schema_file is not None else None
-    named = keys.KEY_GENERATOR_CLASS.of(properties) or write_keys.KEY_GENERATOR_CLASS.of(properties)
-    if not named and keygen_keys.KEY_GENERATOR_TYPE.of(properties):
-        named = class_of_type(keygen_keys.KEY_GENERATOR_TYPE.of(properties))
+    named = keys.KEY_GENERATOR_CLASS.of(properties) or asked_class(properties)
     if named:
         known_generator(named)
     refuse_unknown_zones(properties)

@@ -15,12 +15,13 @@ from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.config.table_keys import HIVE_STYLE, POPULATE_META_FIELDS, URL_ENCODE
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.keygen.new_tables import (
+    asked_class,
     known_generator,
     refuse_unknown_zones,
     refuse_virtual_keys,
     refuse_virtual_keys_of_logs,
 )
-from spark_jobs.core.keygen.spec import Generator, KeySpec, class_of_type
+from spark_jobs.core.keygen.spec import Generator, KeySpec
 from spark_jobs.options.ingest import IngestOptions
 
 
@@ -30,9 +31,7 @@ def resolve_keys(options: IngestOptions, given: Mapping[str, str], own: TableCon
     :param given: all ``hoodie.*`` values of the write; those of the table count below them.
     :raises ConfigError: a setting is missing, wrong, or at odds with the table.
     """
-    asked = keys.KEY_GENERATOR_CLASS.of(given)
-    if not asked and keygen_keys.KEY_GENERATOR_TYPE.of(given):
-        asked = class_of_type(keygen_keys.KEY_GENERATOR_TYPE.of(given))
+    asked = asked_class(given)
     if own is None:
         if asked:
             known_generator(asked)

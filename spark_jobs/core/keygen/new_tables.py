@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from spark_jobs.core.config import keygen_keys
 from spark_jobs.core.config.table_keys import POPULATE_META_FIELDS
+from spark_jobs.core.config.write_keys import KEY_GENERATOR_CLASS
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
 from spark_jobs.core.keygen.spec import (
     COMPLEX,
     NON_PARTITIONED,
     SIMPLE,
     Generator,
+    class_of_type,
     generator_of,
     refuse_other_counts,
 )
@@ -23,6 +25,15 @@ from spark_jobs.core.keygen.zones import is_zone
 
 VIRTUAL_KEY_CLASSES = (SIMPLE, COMPLEX, NON_PARTITIONED)
 """Key generators that Hudi allows without populated meta columns, on tables of both types."""
+
+
+def asked_class(given: Mapping[str, str]) -> str:
+    """The key generator that a write's ``hoodie.*`` values name, by its class or by its type; empty for none.
+
+    :raises ConfigError: a type that there is not.
+    """
+    kind = keygen_keys.KEY_GENERATOR_TYPE.of(given)
+    return KEY_GENERATOR_CLASS.of(given) or (class_of_type(kind) if kind else "")
 
 
 def known_generator(class_name: str) -> Generator:
