@@ -6,7 +6,7 @@ import base64
 import math
 import pickle
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ class SparkEngine:
     def slots(self) -> int:
         return parallelism(self.spark)
 
-    def settle(self, bytes_in: int) -> str:
+    def settle(self, bytes_in: int, calls: int = 0) -> str:
         return "spark"
 
     def run_each(
@@ -106,16 +106,8 @@ def parquet_files(spark: SparkSession, paths: Sequence[str], schema: StructType 
 
 
 @contextmanager
-def tuned_for_arrow(spark: SparkSession) -> Iterator[None]:
-    """Settings for the time of one write, put back at its end.
-
-    Batches are large enough that the work on a batch outweighs its overhead, still small beside a worker's memory.
-    Tagged rows are cached to be read once or twice: compressing them took a quarter of the time of tagging.
-    """
-    settings = {
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-        "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    }
+def session_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Settings for the time of some work, put back at its end."""
     before = {name: spark.conf.get(name) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
@@ -125,3 +117,18 @@ def tuned_for_arrow(spark: SparkSession) -> Iterator[None]:
         for name, old in before.items():
             if old is not None:
                 spark.conf.set(name, old)
+
+
+@contextmanager
+def tuned_for_arrow(spark: SparkSession) -> Iterator[None]:
+    """Settings for the time of one write.
+
+    Batches are large enough that the work on a batch outweighs its overhead, still small beside a worker's memory.
+    Tagged rows are cached to be read once or twice: compressing them took a quarter of the time of tagging.
+    """
+    settings = {
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    }
+    with session_settings(spark, settings):
+        yield

@@ -58,19 +58,19 @@ def write_buckets(
     Holds the records of one bucket at a time; of one that begins a file group with all its records as they come, a
     batch.
     """
-    for bucket, parts in groupby(_cut(batches), itemgetter(0)):
+    cut = (part for batch in batches for part in cut_by_bucket(batch))
+    for bucket, parts in groupby(cut, itemgetter(0)):
         yield from _write_bucket((part for _, part in parts), context, scope, routes[bucket], rules)
 
 
-def _cut(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.RecordBatch]]:
+def cut_by_bucket(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Slices of equal bucket; nothing is copied."""
-    for batch in batches:
-        buckets = np.asarray(batch.column(BUCKET))
-        if not len(buckets):
-            continue
-        starts = [0, *(np.flatnonzero(np.diff(buckets)) + 1).tolist(), len(buckets)]
-        for start, end in pairwise(starts):
-            yield int(buckets[start]), batch.slice(start, end - start)
+    buckets = np.asarray(batch.column(BUCKET))
+    if not len(buckets):
+        return
+    starts = [0, *(np.flatnonzero(np.diff(buckets)) + 1).tolist(), len(buckets)]
+    for start, end in pairwise(starts):
+        yield int(buckets[start]), batch.slice(start, end - start)
 
 
 def _write_bucket(

@@ -27,25 +27,26 @@ class KeyedSource:
 
     def read(self, share: RowRange) -> Iterator[pa.RecordBatch]:
         """The rows of a range in batches: key, partition path, then all columns."""
-        return (self._keyed(batch) for batch in self.source.read(share))
+        return (self.with_keys(batch) for batch in self.source.read(share))
 
     def take(self, rows: npt.NDArray[np.int64]) -> pa.Table:
         """The same of the rows of these numbers, which ascend and differ."""
-        return self._keyed(self.source.take(rows))
+        return self.with_keys(self.source.take(rows))
 
-    def keys(self) -> pa.Table:
-        """Record key and partition path, dictionary-encoded, of every row in the order of the rows."""
+    def keys(self, share: RowRange) -> pa.Table:
+        """Record key and partition path, dictionary-encoded, of every row of a range in the order of the rows."""
         columns = list(dict.fromkeys((*self.spec.record_key_fields, *self.spec.partition_fields)))
         batches = [
             pa.RecordBatch.from_arrays(
                 [record_keys(batch, self.spec), partition_paths(batch, self.spec).dictionary_encode()],
                 names=[RECORD_KEY, PARTITION_PATH],
             )
-            for batch in self.source.read(RowRange(0, self.source.rows), columns)
+            for batch in self.source.read(share, columns)
         ]
         schema = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.dictionary(pa.int32(), pa.string()))])
         return pa.Table.from_batches(batches, schema=schema).unify_dictionaries()
 
-    def _keyed(self, rows: Rows) -> Rows:
+    def with_keys(self, rows: Rows) -> Rows:
+        """Rows of the source behind their keys and partition paths."""
         columns = [record_keys(rows, self.spec), partition_paths(rows, self.spec), *rows.columns]
         return type(rows).from_arrays(columns, names=[RECORD_KEY, PARTITION_PATH, *rows.schema.names])

@@ -10,8 +10,10 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.spark import SparkEngine, parallelism
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.place import Placing
-from spark_jobs.write.direct.tagged import PlacedRows, by_partition, rows_of_tasks, spread_inserts
-from spark_jobs.write.direct.write import write_placed_rows
+from spark_jobs.write.direct.source import RowRange
+from spark_jobs.write.direct.tagged import PlacedRows, by_partition, rows_of_shares, rows_of_tasks, spread_inserts
+from spark_jobs.write.direct.unseen import place_unseen
+from spark_jobs.write.direct.write import exchange_placed_rows, write_placed_rows
 from spark_jobs.write.profile import WorkloadProfile
 from spark_jobs.write.routes import (
     RoutingPlan,
@@ -20,10 +22,18 @@ from spark_jobs.write.routes import (
 from spark_jobs.write.tasks import RecordRules
 from spark_jobs.write.workload import OpenWrite, Spread, Workload
 
-MOST_PLACED_BY_DRIVER = 2_000_000
+MOST_LOOKED_UP = 2_000_000
 """Rows whose keys the driver holds at once, some 100 bytes each; more are joined by Spark."""
-MOST_READ_BY_TASKS = 2 << 30
-"""Bytes of values that are not compressed: a task may have to look through all of them for its rows."""
+MOST_UNSEEN = 16_000_000
+"""Rows of which the driver holds partition, hash and bucket, some 60 bytes each; more go through Spark."""
+FEW_ROWS = 100_000
+"""Sooner read by the driver than by tasks."""
+MOST_READ_AGAIN = 512 << 20
+"""Bytes of values, not compressed, that all tasks together look through for their rows; else each is read once, and
+sent to its task.
+"""
+ROWS_PER_SHARE = 500_000
+"""That one task reads for others at most, but for what it takes to begin with a row group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,21 +47,52 @@ class PlacedSource:
     def write(self, plan: RoutingPlan, spread: Spread, rules: RecordRules) -> list[WriteStat]:
         """Write the rows by the plan, a task for each share of the buckets."""
         placed = (spread_inserts(rows, spread[path]) if path in spread else rows for path, rows in self.rows.items())
-        shares = rows_of_tasks(placed, plan.tasks)
-        engine = SparkEngine(self.open_write.spark)
-        return write_placed_rows(engine, self.source, shares, self.open_write.context, plan.routes, rules)
+        spark, context, source = self.open_write.spark, self.open_write.context, self.source.source
+        if plan.tasks * source.content_size <= MOST_READ_AGAIN:
+            tasks = rows_of_tasks(placed, plan.tasks)
+            return write_placed_rows(SparkEngine(spark), self.source, tasks, context, plan.routes, rules)
+        shares = source.aligned_shares(max(2 * parallelism(spark), source.rows // ROWS_PER_SHARE))
+        rows = rows_of_shares(placed, [0, *(share.stop for share in shares)])
+        pieces = [(share, *own) for share, own in zip(shares, rows, strict=True)]
+        return exchange_placed_rows(spark, self.source, pieces, plan.tasks, context, plan.routes, rules)
 
 
 def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
     """The rows of a source with their places; None where Spark has to find these: for too many rows, or because a
     global index may move records between partitions.
     """
+    if _takes_any_place(write) and source.source.rows > FEW_ROWS:
+        return _unseen(write, source) if source.source.rows <= MOST_UNSEEN else None
+    return _looked_up(write, source) if source.source.rows <= MOST_LOOKED_UP else None
+
+
+def _takes_any_place(write: OpenWrite) -> bool:
+    """Whether no record has a place of its own, by its key or because the table has it."""
+    return not write.config.looks_up and write.config.index_type is not IndexType.BUCKET
+
+
+def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
+    tasks = max(2 * parallelism(write.spark), source.source.rows // ROWS_PER_SHARE)
+    rows = place_unseen(SparkEngine(write.spark), source, tasks)
+    view, replaced = write.target({path: len(one.rows) for path, one in rows.items()}, sorted(rows))
+    return Workload(
+        view=view,
+        slices=number_slices(view.latest_slices()),
+        records=PlacedSource(open_write=write, source=source, rows=rows),
+        profile=WorkloadProfile.of_placed(rows),
+        content_size=source.source.content_size,
+        begun=None,
+        replaced=replaced,
+        dropped=0,
+    )
+
+
+def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
     kind = write.config.index_type
     recorded_alone = kind.is_global and write.config.looks_up
-    too_large = source.source.rows > MOST_PLACED_BY_DRIVER or source.source.content_size > MOST_READ_BY_TASKS
-    if too_large or (recorded_alone and kind is not IndexType.RECORD_INDEX):
+    if recorded_alone and kind is not IndexType.RECORD_INDEX:
         return None
-    incoming = by_partition(source.keys())
+    incoming = by_partition(source.keys(RowRange(0, source.source.rows)))
     placing = Placing(
         engine=SparkEngine(write.spark),
         tasks=2 * parallelism(write.spark),

@@ -95,11 +95,24 @@ class ParquetSource:
         count = max(1, min(count, rows))
         return [RowRange(*bounds) for bounds in pairwise(number * rows // count for number in range(count + 1))]
 
+    def aligned_shares(self, count: int) -> list[RowRange]:
+        """Ranges of all rows, ``count`` or a few fewer, that begin with a row group where one is near: of a row group
+        a reader decodes all that stands before its rows.
+        """
+        starts = np.array(list(accumulate((rows for file in self.files for rows in file.groups), initial=0)))
+        bounds = {0, self.rows}
+        for share in self.shares(count):
+            near = int(starts[np.abs(starts - share.start).argmin()])
+            bounds.add(near if 2 * abs(near - share.start) <= share.stop - share.start else share.start)
+        return [RowRange(*pair) for pair in pairwise(sorted(bounds))]
+
     def read(self, share: RowRange, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of a range in batches; of the named columns in their order, else of all."""
         for file, groups in self._groups(lambda start, stop: start < share.stop and stop > share.start):
             with file.opened() as parquet:
                 for first, batch in self._batches(parquet, groups, columns):
+                    if first >= share.stop:
+                        break
                     left, right = max(share.start - first, 0), min(share.stop - first, batch.num_rows)
                     if left < right:
                         yield batch.slice(left, right - left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ import pyarrow as pa
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 
 Numbers = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.uint32]
+Buckets = npt.NDArray[np.int32]
 NEW = -1
 """The bucket of a row whose key the table does not have."""
 
@@ -100,11 +103,30 @@ def count_by_bucket(placed: PlacedRows) -> Mapping[int, int]:
 
 def rows_of_tasks(placed: Iterable[PlacedRows], tasks: int) -> list[tuple[Numbers, Numbers]]:
     """For each task its row numbers and their buckets, sorted by bucket, then by row; those without a bucket go."""
-    some = list(placed)
-    rows = np.concatenate([np.zeros(0, np.int64), *(one.rows for one in some)])
-    buckets = np.concatenate([np.zeros(0, np.int64), *(one.buckets for one in some)])
+    rows, buckets = _with_buckets(placed)
     order = np.lexsort((rows, buckets))
-    order = order[buckets[order] != NEW]
     rows, buckets = rows[order], buckets[order]
     task = buckets % tasks
     return [(rows[task == number], buckets[task == number]) for number in range(tasks)]
+
+
+def rows_of_shares(placed: Iterable[PlacedRows], bounds: Sequence[int]) -> list[tuple[Offsets, Buckets]]:
+    """For each range of rows from one of ``bounds`` to the next: its rows as offsets from there, ascending, and their
+    buckets; those without a bucket go.
+    """
+    rows, buckets = _with_buckets(placed)
+    order = np.argsort(rows, kind="stable")
+    rows, narrow = rows[order], buckets[order].astype(np.int32)
+    cuts = np.searchsorted(rows, bounds)
+    return [
+        ((rows[begin:end] - start).astype(np.uint32), narrow[begin:end])
+        for start, (begin, end) in zip(bounds, pairwise(cuts.tolist()), strict=False)
+    ]
+
+
+def _with_buckets(placed: Iterable[PlacedRows]) -> tuple[Numbers, Numbers]:
+    some = list(placed)
+    rows = np.concatenate([np.zeros(0, np.int64), *(one.rows for one in some)])
+    buckets = np.concatenate([np.zeros(0, np.int64), *(one.buckets for one in some)])
+    has_one = buckets != NEW
+    return rows[has_one], buckets[has_one]

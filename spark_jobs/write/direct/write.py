@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.engine.exchange import exchange
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import RowRange
-from spark_jobs.write.direct.tagged import Numbers
+from spark_jobs.write.direct.tagged import Buckets, Numbers, Offsets
 from spark_jobs.write.routes import Route
-from spark_jobs.write.tasks import BUCKET, RecordRules, bulk_insert_batches, write_buckets
+from spark_jobs.write.tasks import BUCKET, RecordRules, bulk_insert_batches, cut_by_bucket, write_buckets
 
 
 def bulk_insert_rows(
@@ -48,3 +51,54 @@ def write_placed_rows(
         return list(write_buckets(iter(table.combine_chunks().to_batches()), context, scope, routes, rules))
 
     return [stat for some in engine.run_each([one for one in shares if len(one[0])], work) for stat in some]
+
+
+def exchange_placed_rows(
+    spark: SparkSession,
+    keyed: KeyedSource,
+    pieces: Sequence[tuple[RowRange, Offsets, Buckets]],
+    tasks: int,
+    context: WriteContext,
+    routes: Mapping[int, Route],
+    rules: RecordRules,
+) -> list[WriteStat]:
+    """The same where rows of a task stand all over a large source: each is read once and sent to its task.
+
+    :param pieces: ranges of the source, with the rows of each as offsets, ascending, and their buckets.
+    """
+
+    def split(piece: tuple[RowRange, Offsets, Buckets]) -> Iterator[tuple[int, pa.RecordBatch]]:
+        share, offsets, buckets = piece
+        first = 0
+        for batch in keyed.source.read(share):
+            begin, end = np.searchsorted(offsets, (first, first + batch.num_rows))
+            yield from _by_task(batch, offsets[begin:end] - np.uint32(first), buckets[begin:end], tasks)
+            first += batch.num_rows
+
+    def work(blocks: list[pa.RecordBatch], scope: TaskScope) -> list[WriteStat]:
+        batches = (keyed.with_keys(rows) for rows in _by_bucket(blocks))
+        return list(write_buckets(batches, context, scope, routes, rules))
+
+    return [stat for some in exchange(spark, pieces, split, tasks, work) for stat in some]
+
+
+def _by_task(
+    batch: pa.RecordBatch, offsets: Offsets, buckets: Buckets, tasks: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of a batch for each task, sorted by their buckets, which stand in a last column."""
+    task = buckets % tasks
+    order = np.lexsort((buckets, task))
+    rows = batch.take(pa.array(offsets[order])).append_column(BUCKET, pa.array(buckets[order]))
+    present, begins = np.unique(task[order], return_index=True)
+    for number, (begin, end) in zip(present.tolist(), pairwise([*begins.tolist(), len(order)]), strict=True):
+        yield number, rows.slice(begin, end - begin)
+
+
+def _by_bucket(blocks: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of all blocks, one bucket after the other."""
+    parts: dict[int, list[pa.RecordBatch]] = {}
+    for block in blocks:
+        for bucket, part in cut_by_bucket(block):
+            parts.setdefault(bucket, []).append(part)
+    for bucket in sorted(parts):
+        yield from pa.Table.from_batches(parts.pop(bucket)).combine_chunks().to_batches()

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.options.choices import SourceReader
+from spark_jobs.write.direct import placed_source
 from tests.spark.tables import COW, MOR, SCHEMA, Jobs, Row, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -64,6 +65,44 @@ def test_tasks_write_what_spark_would(spark: SparkSession, tmp_path: Path, table
             other.records_out,
             other.files_out,
         )
+
+
+@pytest.mark.parametrize("table_type", [COW, MOR])
+def test_tasks_send_the_rows_of_a_large_source_to_each_other(
+    spark: SparkSession, tmp_path: Path, table_type: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placed_source, "MOST_READ_AGAIN", 0)
+    monkeypatch.setattr(placed_source, "FEW_ROWS", 0)
+    by_tasks, by_spark = (Jobs(spark=spark, path=tmp_path / name, table_type=table_type) for name in ("tasks", "spark"))
+    batches = [
+        ("insert", rows(range(12))),
+        ("insert", rows(range(20, 24))),
+        ("upsert", CHANGES),
+        ("delete", CHANGES[:2]),
+    ]
+    for op, batch in (*batches, ("insert_overwrite", rows(range(30, 33)))):
+        one, other = by_tasks.write(op, batch), by_spark.write(op, batch, **SPARK)
+        assert one.extra["source_reader"] == "tasks"
+        assert by_tasks.rows() == by_spark.rows()
+        assert (one.records_in, one.records_out, one.files_out) == (
+            other.records_in,
+            other.records_out,
+            other.files_out,
+        )
+
+
+def test_rows_of_one_key_are_combined_wherever_they_stand(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placed_source, "MOST_READ_AGAIN", 0)
+    monkeypatch.setattr(placed_source, "FEW_ROWS", 0)
+    conf = {"hoodie.combine.before.insert": "true", "hoodie.copyonwrite.insert.split.size": "2"}
+    jobs = Jobs(spark=spark, path=tmp_path / "t", conf={**conf, "hoodie.copyonwrite.insert.auto.split": "false"})
+    result = jobs.write(
+        "insert", [*rows(range(10)), *(row(number, "ab"[number % 2], "later", 9) for number in range(10))]
+    )
+    assert result.files_out > 2
+    assert jobs.rows() == shown([row(number, "ab"[number % 2], "later", 9) for number in range(10)])
 
 
 @pytest.mark.parametrize("op", ["bulk_insert", "insert_overwrite", "insert_overwrite_table"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,24 @@ def test_shares_are_even_and_give_every_row_once(tmp_path: Path, count: int) -> 
     assert len(shares) == min(count, 12)
     rows = [row for share in shares for batch in source.read(share) for row in batch.column("n").to_pylist()]
     assert rows == list(range(12))
+
+
+@pytest.mark.parametrize(
+    ("files", "count", "bounds"),
+    [
+        ([9], 3, [0, 3, 6, 9]),
+        ([8], 4, [0, 3, 6, 8]),  # 2 and 4 are nearest to 3, of which the last is the same range
+        ([3, 3], 2, [0, 3, 6]),
+        ([3], 3, [0, 1, 2, 3]),  # one row group: nothing is near
+        ([0], 2, []),
+    ],
+)
+def test_aligned_shares_begin_with_row_groups(tmp_path: Path, files: list[int], count: int, bounds: list[int]) -> None:
+    source = written(tmp_path, files)
+    shares = source.aligned_shares(count)
+    assert shares == [RowRange(*pair) for pair in pairwise(bounds)]
+    rows = [row for share in shares for batch in source.read(share) for row in batch.column("n").to_pylist()]
+    assert rows == list(range(sum(files)))
 
 
 def len_of(share: RowRange) -> int:
@@ -104,7 +123,7 @@ def test_keys_come_in_the_order_of_the_rows(tmp_path: Path) -> None:
     source = written(tmp_path, [3, 2])
     spec = KeySpec.of(("id",), ("n",), hive_style=True, url_encode=False)
     keyed = KeyedSource(source=source, spec=spec)
-    assert keyed.keys().to_pydict() == {
+    assert keyed.keys(RowRange(0, 5)).to_pydict() == {
         "_hoodie_record_key": ["k0", "k1", "k2", "k3", "k4"],
         "_hoodie_partition_path": ["n=0", "n=1", "n=2", "n=3", "n=4"],
     }

@@ -15,6 +15,7 @@ from spark_jobs.write.direct.tagged import (
     by_partition,
     count_by_bucket,
     place,
+    rows_of_shares,
     rows_of_tasks,
     spread_inserts,
 )
@@ -67,6 +68,16 @@ def test_tasks_get_their_rows_sorted_by_bucket() -> None:
     one, two = placed([0, 2, 4], [3, 1, NEW], [0, 1, 2]), placed([1, 3], [1, 2], [0, 1])
     shares = rows_of_tasks([one, two], 2)
     assert [(rows.tolist(), buckets.tolist()) for rows, buckets in shares] == [([3], [2]), ([1, 2, 0], [1, 1, 3])]
+
+
+def test_ranges_of_the_source_get_their_rows_as_offsets() -> None:
+    one, two = placed([0, 2, 4], [3, 1, NEW], [0, 1, 2]), placed([1, 3, 3], [1, 2, 5], [0, 1, 1])
+    shares = rows_of_shares([one, two], [0, 2, 2, 5])
+    assert [(offsets.tolist(), buckets.tolist()) for offsets, buckets in shares] == [
+        ([0, 1], [3, 1]),
+        ([], []),
+        ([0, 1, 1], [1, 2, 5]),
+    ]
 
 
 @given(
