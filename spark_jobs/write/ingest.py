@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.core.config.index_keys import IndexType
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.config.operation_keys import PARTITIONS_TO_DELETE
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
@@ -50,6 +50,7 @@ from spark_jobs.write.publish import Written, publish
 from spark_jobs.write.ready_rows import ReadyRows, ready_rows, told_in_full
 from spark_jobs.write.schema_fit import SchemaFit
 from spark_jobs.write.source import files_for_tasks, keyed_source, lenient_settings, read_source, source_size
+from spark_jobs.write.source_errors import unreadable_file
 from spark_jobs.write.sources.run import is_checkpointed, run_checkpointed
 from spark_jobs.write.upsert import UpsertJob
 from spark_jobs.write.workload import SOURCE_READER
@@ -98,7 +99,9 @@ def write_frame(
         try:
             return _write_ready(spark, ready, config, table, progress, files)
         except Exception as error:
-            told = told_in_full(error, source, config, table, progress) if ready.refused is None else None
+            told: HudiError | None = unreadable_file(error)
+            if told is None and ready.refused is None:
+                told = told_in_full(error, source, config, table, progress)
             if told is None:
                 raise
             raise told from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pyspark.errors import PySparkException
@@ -9,6 +10,22 @@ from pyspark.errors import PySparkException
 from spark_jobs.core.errors import ConfigError, HudiError, StorageError
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.source_packages import packages_for
+
+_FAILED_FILE = re.compile(r"\[FAILED_READ_FILE[\w.]*\] Encountered error while reading file (.+?)\. +SQLSTATE")
+
+
+def unreadable_file(error: Exception) -> StorageError | None:
+    """The error for one of Spark's that a task met in a file, such as a CSV header of too few columns; None for any
+    other.
+    """
+    failure, file = failure_of(error), _FAILED_FILE.search(str(error))
+    if file is None or failure.exit_code != HudiError.exit_code:
+        return None
+    return StorageError(
+        f"file {file[1]} can't be read ({failure.message.rstrip(':')})",
+        todo="mend it, or take it out of the source",
+        source=file[1],
+    )
 
 
 def reading_error(error: Exception, source_format: str, paths: Sequence[str], spark_version: str) -> HudiError:

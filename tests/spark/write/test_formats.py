@@ -14,6 +14,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.core.errors import StorageError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.source_packages import packages_for
 from tests.spark.conftest import JVM_OPTIONS
@@ -51,6 +52,19 @@ def test_a_csv_column_without_a_name(spark: SparkSession, tmp_path: Path) -> Non
     options = {"header": "true", "inferSchema": "true"}
     planned = jobs.write("bulk_insert", [], source_format="csv", source_options=options, source=(path,), dry_run=True)
     assert (planned.plan or {})["columns"] == ["_c0", "id", "p", "v", "ts"]
+
+
+def test_a_csv_header_of_too_few_columns_is_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "whole.csv").write_text("id,p,v,ts\n1,a,x,1\n")
+    short = tmp_path / "short file.csv"
+    short.write_text("id,p\n2,b\n")
+    jobs, options = Jobs(spark=spark, path=tmp_path / "t"), {"header": "true"}
+    with pytest.raises(
+        StorageError, match=r"file file:\S+/short( |%20)file.csv can't be read \(.* CSV header"
+    ) as raised:
+        jobs.write("upsert", [], source_format="csv", source_options=options, source=(f"{tmp_path}/*.csv",))
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "t").exists()
 
 
 def test_lines_and_databases(spark: SparkSession, tmp_path: Path) -> None:
