@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
-from spark_jobs.options import JobOptions, RestoreCheck, RestoreOptions
+from spark_jobs.options import EngineKind, JobOptions, RestoreCheck, RestoreOptions
 
 
 class HudiRestoreOperator(HudiPlannedOperator):
@@ -15,6 +15,7 @@ class HudiRestoreOperator(HudiPlannedOperator):
     :param savepoint: the savepoint to go back to.
     :param instant_time: the commit to go back to, without a savepoint.
     :param verify: ``files`` or ``rows``: what has to be the same before and after.
+    :param engine: ``auto``, ``local`` or ``spark``.
     """
 
     options_type: ClassVar[type[JobOptions]] = RestoreOptions
@@ -26,9 +27,11 @@ class HudiRestoreOperator(HudiPlannedOperator):
         savepoint: str | None = None,
         instant_time: str | None = None,
         verify: str = RestoreCheck.FILES.value,
+        engine: str = EngineKind.AUTO.value,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.savepoint = savepoint
         self.instant_time = instant_time
         self.verify = verify
+        self.engine = engine

@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import Context
 
 from airflow_provider_pyhudi.operators.base import given_instant
 from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
-from spark_jobs.options import JobOptions, OptionsError, RollbackOptions
+from spark_jobs.options import EngineKind, JobOptions, OptionsError, RollbackOptions
 
 
 class HudiRollbackOperator(HudiPlannedOperator):
@@ -17,14 +17,16 @@ class HudiRollbackOperator(HudiPlannedOperator):
 
     :param instant_time: the write to undo, pending or completed; without it, what writers left whose heartbeat lapsed.
         A template that comes to nothing is an error, not the latter.
+    :param engine: ``auto``, ``local`` or ``spark``.
     """
 
     options_type: ClassVar[type[JobOptions]] = RollbackOptions
     template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "instant_time")
 
-    def __init__(self, *, instant_time: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, instant_time: str | None = None, engine: str = EngineKind.AUTO.value, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.instant_time = instant_time
+        self.engine = engine
         self.undoes_one = instant_time is not None
 
     def job_values(self, context: Context) -> dict[str, Any]:

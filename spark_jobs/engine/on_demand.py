@@ -20,6 +20,10 @@ Outcome = TypeVar("Outcome")
 
 LOCAL_BYTES = 128 * 1024 * 1024
 """What ``auto`` does in this process: about as much as it reads and writes while a session of Spark would start."""
+LOCAL_CALLS = 10_000
+"""Short calls to the storage that ``auto`` makes in this process. An object store answers in some 30 ms, and 16 are
+under way at once: these take 20 s, about as long as a cluster takes to start a session and its executors.
+"""
 
 
 class SparkOnDemand:
@@ -31,9 +35,11 @@ class SparkOnDemand:
         self._job = job
         self._debug = debug
         self._kind = kind
+        self._is_auto = kind is EngineKind.AUTO
         self._clock = clock
         self._held = ExitStack()
-        self._engine: Engine | None = None
+        self._local: Engine | None = None
+        self._spark: Engine | None = None
 
     def __enter__(self) -> SparkOnDemand:
         return self
@@ -47,10 +53,11 @@ class SparkOnDemand:
     def slots(self) -> int:
         return self._started().slots
 
-    def settle(self, bytes_in: int) -> str:
-        """Decide where ``auto`` works, once."""
-        if self._kind is EngineKind.AUTO:
-            self._kind = EngineKind.LOCAL if bytes_in <= LOCAL_BYTES else EngineKind.SPARK
+    def settle(self, bytes_in: int, calls: int = 0) -> str:
+        """Decide where ``auto`` works. Once that is Spark, what comes later goes there too, however little it is."""
+        if self._is_auto and self._kind is not EngineKind.SPARK:
+            is_little = bytes_in <= LOCAL_BYTES and calls <= LOCAL_CALLS
+            self._kind = EngineKind.LOCAL if is_little else EngineKind.SPARK
         return self._kind.value
 
     def run_each(
@@ -65,11 +72,12 @@ class SparkOnDemand:
         return self._started().run_each(items, work, advance, sizes)
 
     def _started(self) -> Engine:
-        if self._engine is None and self._kind is EngineKind.LOCAL:
-            self._engine = LocalEngine(self._clock)
-        if self._engine is None:
+        if self._kind is EngineKind.LOCAL:
+            self._local = self._local or LocalEngine(self._clock)
+            return self._local
+        if self._spark is None:
             from spark_jobs.engine.session import job_session
             from spark_jobs.engine.spark import SparkEngine
 
-            self._engine = SparkEngine(self._held.enter_context(job_session(self._job, debug=self._debug)))
-        return self._engine
+            self._spark = SparkEngine(self._held.enter_context(job_session(self._job, debug=self._debug)))
+        return self._spark

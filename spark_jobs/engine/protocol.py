@@ -19,8 +19,12 @@ class Engine(Protocol):
         """Pieces that run at the same time."""
         ...
 
-    def settle(self, bytes_in: int) -> str:
-        """Told how much the work reads before it begins; the name of what will do it: ``local`` or ``spark``."""
+    def settle(self, bytes_in: int, calls: int = 0) -> str:
+        """Told how much there is to do before it begins; the name of what will do it: ``local`` or ``spark``.
+
+        :param bytes_in: what the work reads.
+        :param calls: short calls to the storage, such as a deletion or a look at a footer.
+        """
         ...
 
     def run_each(

@@ -9,6 +9,7 @@ from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import flag
 from spark_jobs.options.planned import PlannedOptions
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
+from spark_jobs.options.running import EngineChoice
 from spark_jobs.options.table_type import NewTableType
 
 
@@ -29,7 +30,4 @@ class BootstrapOptions(PlannedOptions):
     record_key_fields: RecordKeyFields = ()
     partition_path_fields: PartitionPathFields = ()
     precombine_field: PrecombineField = None
-    engine: Annotated[
-        EngineKind,
-        flag("--engine", choices=EngineKind, help="In this process, on Spark, or by the bytes of the plan."),
-    ] = EngineKind.AUTO
+    engine: EngineChoice = EngineKind.AUTO

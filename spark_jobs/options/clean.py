@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from spark_jobs.options.choices import EngineKind
+from spark_jobs.options.flags import Kind, flag
 from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.running import EngineChoice, MaxSeconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,3 +16,10 @@ class CleanOptions(PlannedOptions):
     """Delete file slices that no retained commit needs (``HoodieCleaner``)."""
 
     job: ClassVar[str] = "clean"
+
+    max_bytes: Annotated[
+        int | None,
+        flag("--max-bytes", kind=Kind.INTEGER, help="Bytes of files to delete; what is more is left for a later run."),
+    ] = None
+    max_seconds: MaxSeconds = None
+    engine: EngineChoice = EngineKind.AUTO

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
+from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import flag
 from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.running import EngineChoice
 
 
 class RestoreCheck(StrEnum):
@@ -36,6 +38,7 @@ class RestoreOptions(PlannedOptions):
             help="What is compared before and after: the files of the moment gone back to, or its rows as well.",
         ),
     ] = RestoreCheck.FILES
+    engine: EngineChoice = EngineKind.AUTO
 
     def __post_init__(self) -> None:
         PlannedOptions.__post_init__(self)  # the short form of super needs the class as it was before it got its slots

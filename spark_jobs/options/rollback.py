@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import flag
 from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.running import EngineChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,3 +21,4 @@ class RollbackOptions(PlannedOptions):
         str | None,
         flag("--instant-time", help="The write to undo, pending or completed; without it, all that dead writers left."),
     ] = None
+    engine: EngineChoice = EngineKind.AUTO

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.choices import EngineKind, ServiceMode
 from spark_jobs.options.flags import Kind, flag
 from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.running import EngineChoice, MaxSeconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,14 +25,8 @@ class ServiceOptions(PlannedOptions):
         int | None,
         flag("--max-bytes", kind=Kind.INTEGER, help="Bytes of input; what is more stays planned for a later run."),
     ] = None
-    max_seconds: Annotated[
-        int | None,
-        flag("--max-seconds", kind=Kind.INTEGER, help="Begin no work that would take longer, from the job's start."),
-    ] = None
-    engine: Annotated[
-        EngineKind,
-        flag("--engine", choices=EngineKind, help="In this process, on Spark, or by the bytes of the plan."),
-    ] = EngineKind.AUTO
+    max_seconds: MaxSeconds = None
+    engine: EngineChoice = EngineKind.AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

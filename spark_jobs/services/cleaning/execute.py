@@ -1,22 +1,45 @@
-"""Carrying a clean out, so that a second run after a crash ends in the same state (Hudi: CleanActionExecutor)."""
+"""Carrying a clean out, so that a second run after a crash ends in the same state (Hudi: CleanActionExecutor).
+
+A run whose budget is spent ends like one that crashed: the clean stays inflight with its whole plan, and whoever runs
+it next, this project or Hudi, deletes what is still there and completes it with all that the plan lists.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import METAFILES
-from spark_jobs.core.storage.many import delete_files
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEAN_METADATA
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.services.budget import Budget, that_fit, waves
+from spark_jobs.services.deletions import delete_by, in_pieces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanRun:
+    """What one run did: the engine that deleted, and how many files of the plan were gone before it, went by it and are
+    left; bytes of the latter two.
+    """
+
+    engine: str
+    gone_before: int = 0
+    deleted: int = 0
+    deleted_bytes: int = 0
+    left: int = 0
+    left_bytes: int = 0
 
 
 def withdraw_without_plan(table: HudiTable, clean: Instant) -> bool:
@@ -28,8 +51,24 @@ def withdraw_without_plan(table: HudiTable, clean: Instant) -> bool:
     return True
 
 
-def carry_out_clean(settings: TransactionSettings, table: HudiTable, clean: Instant, progress: Progress) -> None:
-    """Delete what the plan on the timeline lists, then publish; files that are gone already count as deleted."""
+def carry_out_clean(
+    settings: TransactionSettings,
+    table: HudiTable,
+    clean: Instant,
+    progress: Progress,
+    *,
+    engine: Engine | None = None,
+    budget: Budget | None = None,
+    there: Mapping[str, int] | None = None,
+) -> CleanRun:
+    """Delete what the plan on the timeline lists, then publish; files that are gone already count as deleted.
+
+    :param engine: this process, where there is none.
+    :param budget: what this run may do; where files are left by it, nothing is published.
+    :param there: bytes of the plan's files that are on storage, by relative path, where that is known.
+    """
+    engine = engine or LocalEngine(settings.clock)
+    budget = budget or Budget.start(None, None, settings.clock)
     started = settings.clock.monotonic()
     data = table.timeline.read(clean.at(State.REQUESTED))
     raw = table.timeline.payload(clean.at(State.REQUESTED), settings.clock)
@@ -40,9 +79,15 @@ def carry_out_clean(settings: TransactionSettings, table: HudiTable, clean: Inst
     empty = set(raw["partitionsToBeDeleted"] or [])
     partitions: dict[str, Any] = {}
     names = {partition: [one["filePath"].rsplit("/", 1)[-1] for one in files] for partition, files in paths.items()}
-    doomed = [join(table.base_path, join(partition, name)) for partition in names for name in names[partition]]
+    doomed = [join(partition, name) for partition in names for name in names[partition]]
+    planned = len(doomed)
+    if there is not None:
+        doomed = [path for path in doomed if path in there]
     with progress.phase("delete", len(doomed)) as phase:
-        delete_files(table.storage, doomed, phase.advance)
+        run = _delete(engine, table, doomed, budget, there or {}, phase.advance)
+        run = replace(run, gone_before=planned - len(doomed))
+        if run.left:
+            return run
         for partition, deleted in names.items():
             is_gone = partition in empty and remove_partition(table, partition)
             partitions[partition] = _partition_metadata(partition, raw["policy"], deleted, is_gone)
@@ -61,6 +106,37 @@ def carry_out_clean(settings: TransactionSettings, table: HudiTable, clean: Inst
     completed = encode_payload(CLEAN_METADATA, metadata)
     settings.tell_metadata_table(settings.load_timeline(), inflight, completed)
     transition(table.timeline, inflight, State.COMPLETED, completed)
+    return run
+
+
+def _delete(
+    engine: Engine,
+    table: HudiTable,
+    doomed: Sequence[str],
+    budget: Budget,
+    sizes: Mapping[str, int],
+    advance: Callable[[int], Any],
+) -> CleanRun:
+    """Delete files by their relative paths, as many as fit. Of bytes the sizes count; of seconds the pace so far, in
+    files.
+    """
+    chosen = [doomed[at] for at in that_fit([sizes.get(path, 0) for path in doomed], budget.max_bytes)]
+    name = engine.settle(0, len(chosen))
+    pieces = in_pieces(chosen)
+    done: list[str] = []
+    lengths = {number: len(piece) for number, piece in enumerate(pieces)}
+    for wave in waves(lengths, replace(budget, max_bytes=None), lambda: engine.slots):
+        some = [pieces[number] for number in wave]
+        delete_by(engine, table.storage, table.base_path, some, advance)
+        done += [path for piece in some for path in piece]
+    left = set(doomed).difference(done)
+    return CleanRun(
+        engine=name,
+        deleted=len(done),
+        deleted_bytes=sum(sizes.get(path, 0) for path in done),
+        left=len(left),
+        left_bytes=sum(sizes.get(path, 0) for path in left),
+    )
 
 
 def _partition_metadata(partition: str, policy: str, names: list[str], is_empty: bool) -> dict[str, Any]:

@@ -1,9 +1,12 @@
-"""Cleaning as ``clean.py`` runs it, in this process: no JVM starts for it."""
+"""Cleaning as ``clean.py`` runs it: what goes is found in this process, and deleted here or, where it is much, on
+Spark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 
 from spark_jobs.core.config import history_keys
@@ -11,30 +14,35 @@ from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import CorruptTableError, StorageError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State, format_instant, parse_instant_time
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.clean import CleanOptions
-from spark_jobs.options.result import JobResult
-from spark_jobs.services.cleaning.execute import carry_out_clean, withdraw_without_plan
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.budget import Budget, that_fit
+from spark_jobs.services.cleaning.execute import CleanRun, carry_out_clean, withdraw_without_plan
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
+from spark_jobs.services.cleaning.pending import is_meant, pending_plan, plan_on_timeline
 from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, plan_cleaning, retained_by
 from spark_jobs.services.due import commits_since
 from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import nothing_to_do, planned
-from spark_jobs.services.plan_hash import refuse_other_plan
+from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 
 ACTION = "clean"
 
 
-def run_cleaning(options: CleanOptions, progress: Progress) -> JobResult:
+def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
     """Carry out a clean that was left pending, then plan and carry out a new one; all under the table lock.
 
+    :param engine: what deletes; this process, where there is none.
+    :raises ConfigError: a budget below 1.
     :raises UnsupportedTableError: a table that this release does not write.
     """
     properties = options.effective().hoodie_properties()
@@ -43,8 +51,9 @@ def run_cleaning(options: CleanOptions, progress: Progress) -> JobResult:
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
+    budget = Budget.start(options.max_bytes, options.max_seconds, table.clock)
     if options.dry_run:
-        pending = _pending_plan(table)
+        pending = pending_plan(table)
         if pending is not None:
             return _result(table, pending[1], pending[0].timestamp, progress, dry_run=True)
         plan = plan_clean(table, properties)
@@ -53,7 +62,15 @@ def run_cleaning(options: CleanOptions, progress: Progress) -> JobResult:
         for undone, by in roll_back_failed_writes(settings):
             progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
     with settings.new_lock():
-        return clean_table(settings, table.refreshed(), properties, progress, plan_hash=options.plan_hash)
+        return clean_table(
+            settings,
+            table.refreshed(),
+            properties,
+            progress,
+            plan_hash=options.plan_hash,
+            engine=engine,
+            budget=budget,
+        )
 
 
 def clean_table(
@@ -63,12 +80,17 @@ def clean_table(
     progress: Progress,
     *,
     plan_hash: str | None = None,
+    engine: Engine | None = None,
+    budget: Budget | None = None,
 ) -> JobResult:
     """Finish what was left pending, then clean; the caller holds the table lock.
 
     :param plan_hash: do the plan of this hash alone: that of the pending clean where there is one.
+    :param budget: what this run may delete. With one it does no more than one clean.
     :returns: of what was planned anew; of the clean that was finished, where nothing is left to plan.
     """
+    engine = engine or LocalEngine(settings.clock)
+    budget = budget or Budget.start(None, None, settings.clock)
     refuse_pending_restore(table.timeline)
     finished = None
     for pending in table.timeline.pending({Action.CLEAN}):
@@ -76,13 +98,16 @@ def clean_table(
             progress.note(f"removed clean {pending.timestamp}, whose plan was never written")
             table = table.refreshed()
             continue
-        plan = _plan_on_timeline(table, pending)
-        if plan_hash is not None:
+        plan, there = plan_on_timeline(table, pending)
+        if plan_hash is not None and not is_meant(table, pending, plan_hash):
             refuse_other_plan(plan_hash, plan.facts, table.timeline)
+        left = _too_large(there.values(), budget)
+        if left is not None:
+            return nothing_to_do(ACTION, table, f"of clean {pending.timestamp}, which is pending, {left}")
         progress.note(f"finishing clean {pending.timestamp}, which was left pending")
-        carry_out_clean(settings, table, pending, progress)
-        finished = _result(table, plan, pending.timestamp, progress)
-        if plan_hash is not None:
+        run = carry_out_clean(settings, table, pending, progress, engine=engine, budget=budget, there=there)
+        finished = _result(table, plan, pending.timestamp, progress, run=run, budget=budget)
+        if plan_hash is not None or budget.told():
             return finished
         table = table.refreshed()
     with progress.phase("plan"):
@@ -92,26 +117,22 @@ def clean_table(
         refuse_other_plan(plan_hash, plan.facts if reason is None else str(reason.reason), table.timeline)
     if reason is not None:
         return finished or reason
-    payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path))
+    left = _too_large(plan.sizes.values(), budget)
+    if left is not None:
+        return nothing_to_do(ACTION, table, left)
+    note = {PLAN_HASH_KEY: digest_of(plan_hash)} if plan_hash is not None else {}
+    payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path, note))
     requested = schedule(settings, Action.CLEAN, table.timeline, payload)
-    carry_out_clean(settings, table.refreshed(), requested, progress)
-    return _result(table, plan, requested.timestamp, progress)
+    table = table.refreshed()
+    run = carry_out_clean(settings, table, requested, progress, engine=engine, budget=budget, there=plan.sizes)
+    return _result(table, plan, requested.timestamp, progress, run=run, budget=budget)
 
 
-def _pending_plan(table: HudiTable) -> tuple[Instant, CleanPlan] | None:
-    """The first clean that was left pending with a plan."""
-    for pending in table.timeline.pending({Action.CLEAN}):
-        if table.timeline.has_content(pending.at(State.REQUESTED)):
-            return pending, _plan_on_timeline(table, pending)
-    return None
-
-
-def _plan_on_timeline(table: HudiTable, pending: Instant) -> CleanPlan:
-    def size_of(path: str) -> int:
-        status = table.storage.stat(join(table.base_path, path))
-        return status.size if status else 0
-
-    return CleanPlan.from_avro(table.timeline.payload(pending.at(State.REQUESTED), table.clock), size_of)
+def _too_large(sizes: Collection[int], budget: Budget) -> str | None:
+    """Why none of these files, of so many bytes, fits; None where one does, or there are none."""
+    if not sizes or that_fit([min(sizes)], budget.max_bytes):
+        return None
+    return f"the smallest of {len(sizes)} file(s) has {min(sizes)} bytes, more than {budget.told()}"
 
 
 def plan_clean(table: HudiTable, properties: Mapping[str, str]) -> CleanPlan:
@@ -233,9 +254,17 @@ def _last_cleaned(table: HudiTable) -> str:
 
 
 def _result(
-    table: HudiTable, plan: CleanPlan, instant: str | None, progress: Progress, *, dry_run: bool = False
+    table: HudiTable,
+    plan: CleanPlan,
+    instant: str | None,
+    progress: Progress,
+    *,
+    dry_run: bool = False,
+    run: CleanRun | None = None,
+    budget: Budget | None = None,
 ) -> JobResult:
-    return planned(
+    """:param run: what was done; None for a dry run."""
+    done = planned(
         ACTION,
         table,
         plan.facts,
@@ -248,4 +277,17 @@ def _result(
         held_files=plan.held,
         held_by=_held_back_by(table, plan) if plan.settings.retained else None,
         **({"estimated_seconds": seconds_to_delete(table, Action.CLEAN, plan.files)} if dry_run else {}),
+        **({"engine": run.engine, "gone_before": run.gone_before} if run is not None else {}),
+    )
+    if run is None or budget is None or not run.left:
+        return done
+    counts = {"deleted_files": run.deleted, "deleted_bytes": run.deleted_bytes}
+    return replace(
+        done,
+        state=JobState.SCHEDULED,
+        reason=(
+            f"{run.gone_before + run.deleted} of {plan.files} file(s) are deleted, {run.left} of {run.left_bytes} "
+            f"bytes are left for a later run ({budget.told()}); the clean stays pending until all are"
+        ),
+        extra={**done.extra, **counts, "left_files": run.left, "left_bytes": run.left_bytes},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.config.write_keys import CleaningPolicy
@@ -50,8 +51,15 @@ class CleanPlan:
     def bytes(self) -> int:
         return sum(size for names in self.deletions.values() for _, size in names)
 
-    def to_avro(self, base_path: str) -> dict[str, Any]:
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file by its relative path."""
+        return {join(partition, name): size for partition, names in self.deletions.items() for name, size in names}
+
+    def to_avro(self, base_path: str, note: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+        """:param note: extra metadata of the plan."""
         retain = self.retain_from
+        saved = {"savepointed_timestamps": ",".join(self.savepoints)} if self.savepoints else {}
         return {
             "earliestInstantToRetain": None
             if retain is None
@@ -68,7 +76,7 @@ class CleanPlan:
                 for partition, names in self.deletions.items()
             },
             "partitionsToBeDeleted": list(self.empty_partitions),
-            "extraMetadata": {"savepointed_timestamps": ",".join(self.savepoints)} if self.savepoints else {},
+            "extraMetadata": {**saved, **note},
         }
 
     @staticmethod

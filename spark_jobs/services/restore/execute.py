@@ -15,6 +15,7 @@ from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.restore.plan import RestorePlan
 from spark_jobs.services.rollback.execute import Outcome, carry_out, metadata_of, remove_pending_files, reopen
 from spark_jobs.services.rollback.plan import RollbackPlan
@@ -22,7 +23,12 @@ from spark_jobs.services.rollback.undoing import Undoing
 
 
 def execute_restore(
-    settings: TransactionSettings, restore: Instant, plan: RestorePlan, planned: list[Instant], progress: Progress
+    settings: TransactionSettings,
+    restore: Instant,
+    plan: RestorePlan,
+    planned: list[Instant],
+    progress: Progress,
+    engine: Engine,
 ) -> Instant:
     """Undo instant by instant, then complete the restore; the caller holds the table lock.
 
@@ -35,7 +41,7 @@ def execute_restore(
     }
     with progress.phase("undo", len(plan.undoings)) as phase:
         for one in plan.undoings:
-            done[one.target.timestamp] = _undo(settings, restore, one)
+            done[one.target.timestamp] = _undo(settings, restore, one, engine)
             phase.advance()
     metadata: dict[str, Any] = {
         "startRestoreTime": restore.timestamp,
@@ -55,12 +61,12 @@ def execute_restore(
     return completed
 
 
-def _undo(settings: TransactionSettings, restore: Instant, one: Undoing) -> dict[str, object]:
+def _undo(settings: TransactionSettings, restore: Instant, one: Undoing, engine: Engine) -> dict[str, object]:
     """A rollback that is not published: the restore tells of it."""
     started = settings.clock.monotonic()
     timeline = settings.load_timeline()
     pending = reopen(timeline, one.target) if one.target.is_completed else one.target
-    outcomes: dict[str, Outcome] = carry_out(settings, restore, RollbackPlan(pending, one.requests))
+    outcomes: dict[str, Outcome] = carry_out(settings, restore, RollbackPlan(pending, one.requests), engine)
     remove_pending_files(timeline, pending, keep_plan=False)
     delete_markers(settings.storage, settings.base_path, pending.timestamp)
     settings.storage.delete(heartbeat_path(settings.base_path, pending.timestamp))

@@ -1,4 +1,4 @@
-"""Restore as ``restore.py`` runs it, in this process.
+"""Restore as ``restore.py`` runs it.
 
 Hudi: SparkRDDWriteClient.restoreToSavepoint, restoreToInstant.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.config.table_config import read_table_config
@@ -20,7 +21,9 @@ from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.estimate import seconds_to_delete
@@ -43,12 +46,14 @@ from spark_jobs.services.rollback.job import block_instants_of
 ACTION = "restore"
 
 
-def run_restore(options: RestoreOptions, progress: Progress) -> JobResult:
+def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
     """
+    :param engine: what deletes; this process, where there is none.
     :raises ConfigError: a goal that the table can't be taken back to.
     :raises WriteConflictError: a writer is at work, or the plan is not that of ``plan_hash`` any more.
     :raises CorruptTableError: afterwards the table is not what it was at the goal.
     """
+    engine = engine or LocalEngine(SYSTEM_CLOCK)
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
@@ -62,8 +67,8 @@ def run_restore(options: RestoreOptions, progress: Progress) -> JobResult:
     for undone, by in roll_back_failed_writes(settings):
         progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
     with settings.new_lock():
-        finish_rollbacks(settings)
-        _finish(settings, table.refreshed(), progress)
+        finish_rollbacks(settings, engine)
+        _finish(settings, table.refreshed(), progress, engine)
         table = table.refreshed()
         with progress.phase("plan"):
             plan = _plan(settings, table, goal, options)
@@ -77,13 +82,14 @@ def run_restore(options: RestoreOptions, progress: Progress) -> JobResult:
         with_rows = options.verify is RestoreCheck.ROWS
         with progress.phase("look"):
             before = moment_of(table, goal, plan.deletions, with_rows=with_rows)
-        done = _restore(settings, table, plan, progress)
+        worked = engine.settle(0, plan.facts.files)
+        done = _restore(settings, table, plan, progress, engine)
         table = table.refreshed()
         if METADATA_ENABLED.of(properties):
             _make_metadata_table(settings, table)
         with progress.phase("verify"):
             refuse_changed(before, moment_of(table, goal, plan.deletions, with_rows=with_rows), goal)
-    return _result(table, plan, done, progress)
+    return _result(table, plan, done, progress, engine=worked)
 
 
 def _plan(
@@ -106,15 +112,17 @@ def _files(table: HudiTable) -> FilesOfTable:
     return FilesOfTable.of(listing.files(listing.partitions()))
 
 
-def _restore(settings: TransactionSettings, table: HudiTable, plan: RestorePlan, progress: Progress) -> Instant:
+def _restore(
+    settings: TransactionSettings, table: HudiTable, plan: RestorePlan, progress: Progress, engine: Engine
+) -> Instant:
     timeline = table.timeline
     time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
     requested = request(timeline, time, Action.RESTORE, encode_payload(RESTORE_PLAN, plan.to_avro()))
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
-    return execute_restore(settings, inflight, plan, [one.target for one in plan.undoings], progress)
+    return execute_restore(settings, inflight, plan, [one.target for one in plan.undoings], progress, engine)
 
 
-def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress) -> None:
+def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress, engine: Engine) -> None:
     """End a restore that broke off, whatever it goes back to: the table is half undone."""
     for pending in table.timeline.pending({Action.RESTORE}):
         requested = pending.at(State.REQUESTED)
@@ -129,7 +137,8 @@ def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress)
         plan = plan_restore(table, goal, left, _files(table), cache(partial(block_instants_of, settings)))
         if pending.state is State.REQUESTED:
             pending = transition(table.timeline, pending, State.INFLIGHT, b"")
-        execute_restore(settings, pending, plan, planned, progress)
+        engine.settle(0, plan.facts.files)
+        execute_restore(settings, pending, plan, planned, progress, engine)
         moment_of(table.refreshed(), goal, frozenset(), with_rows=False)  # says so where files of a savepoint are gone
 
 
@@ -152,7 +161,7 @@ def _make_metadata_table(settings: TransactionSettings, table: HudiTable) -> Non
         initialize(settings.storage, settings.base_path, config, table.timeline, settings.clock)
 
 
-def _result(table: HudiTable, plan: RestorePlan, done: Instant | None, progress: Progress) -> JobResult:
+def _result(table: HudiTable, plan: RestorePlan, done: Instant | None, progress: Progress, **extra: str) -> JobResult:
     """:param done: the completed restore; None for a dry run."""
     facts = plan.facts
     undone = [one.target for one in plan.undoings]
@@ -169,4 +178,5 @@ def _result(table: HudiTable, plan: RestorePlan, done: Instant | None, progress:
         deleted_bytes=facts.bytes,
         cancelled_logs=sum(len(each.cancel) for one in plan.undoings for each in one.requests),
         **({"estimated_seconds": seconds_to_delete(table, Action.RESTORE, facts.files)} if done is None else {}),
+        **extra,
     )

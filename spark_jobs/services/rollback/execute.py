@@ -16,7 +16,6 @@ from spark_jobs.core.files.markers import create_marker, delete_markers, read_ma
 from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, join, parse_log_file_name
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
-from spark_jobs.core.storage.many import delete_files
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
@@ -27,6 +26,9 @@ from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT
 from spark_jobs.core.view.bootstrap_writer import drop_bootstrap_index
 from spark_jobs.core.view.listing import StorageListing
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.services.deletions import delete_by, in_pieces
 from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers
 
 
@@ -49,12 +51,14 @@ def roll_back(
     *,
     keep_plan: bool = False,
     requests: tuple[RollbackRequest, ...] | None = None,
+    engine: Engine | None = None,
 ) -> Instant:
     """Undo an instant; the caller holds the table lock and saw no live heartbeat of it. A completed one becomes pending
     again before anything of it is deleted, and vanishes whole.
 
     :param keep_plan: a compaction or clustering that is pending goes back to requested instead of vanishing.
     :param requests: what it takes, where the caller planned it; of a completed instant always.
+    :param engine: what deletes; this process, where there is none.
     :returns: the completed rollback instant.
     """
     plan = RollbackPlan(target, requests_for_pending(settings, target) if requests is None else requests)
@@ -65,7 +69,8 @@ def roll_back(
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
     if target.is_completed:
         plan = RollbackPlan(reopen(timeline, target), plan.requests)
-    return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan and not target.is_completed)
+    keep_plan = keep_plan and not target.is_completed
+    return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan, engine=engine)
 
 
 def reopen(timeline: ActiveTimeline, completed: Instant) -> Instant:
@@ -99,6 +104,7 @@ def resume_rollback(
     timeline: ActiveTimeline,
     pending: Instant,
     is_plan: Callable[[Instant], bool],
+    engine: Engine | None = None,
 ) -> Instant:
     """Finish a rollback that a crash left pending; the caller holds the table lock and asked
     :func:`withdraw_from_completed`.
@@ -113,7 +119,7 @@ def resume_rollback(
     if pending.state is State.REQUESTED:
         pending = transition(timeline, pending, State.INFLIGHT, b"")
     was_pending = target.action.value == info["action"]  # a completed compaction is named as the commit that it was
-    return _execute(settings, timeline, pending, plan, keep_plan=was_pending and is_plan(target))
+    return _execute(settings, timeline, pending, plan, keep_plan=was_pending and is_plan(target), engine=engine)
 
 
 def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimeline, pending: Instant) -> bool:
@@ -178,10 +184,16 @@ def block_instants(settings: TransactionSettings, status: FileStatus) -> list[st
 
 
 def _execute(
-    settings: TransactionSettings, timeline: ActiveTimeline, rollback: Instant, plan: RollbackPlan, *, keep_plan: bool
+    settings: TransactionSettings,
+    timeline: ActiveTimeline,
+    rollback: Instant,
+    plan: RollbackPlan,
+    *,
+    keep_plan: bool,
+    engine: Engine | None,
 ) -> Instant:
     started = settings.clock.monotonic()
-    outcomes = carry_out(settings, rollback, plan)
+    outcomes = carry_out(settings, rollback, plan, engine)
     if plan.instant.timestamp == BOOTSTRAP_INSTANT:
         drop_bootstrap_index(settings.storage, settings.base_path)
     _add_earlier_commands(settings, rollback, outcomes)
@@ -196,22 +208,23 @@ def _execute(
     return done
 
 
-def carry_out(settings: TransactionSettings, by: Instant, plan: RollbackPlan) -> dict[str, Outcome]:
+def carry_out(
+    settings: TransactionSettings, by: Instant, plan: RollbackPlan, engine: Engine | None = None
+) -> dict[str, Outcome]:
     """Delete and cancel what the plan lists; what is gone already is passed over.
 
     :param by: the rollback or restore, which the command blocks name.
+    :param engine: what deletes; this process, where there is none.
     :returns: what was done, by partition.
     """
+    engine = engine or LocalEngine(settings.clock)
     outcomes = {one.partition: Outcome() for one in plan.requests}
-    doomed = [
-        (outcomes[one.partition], join(settings.base_path, join(one.partition, name)))
-        for one in plan.requests
-        for name in one.delete
-    ]
-    there = delete_files(settings.storage, [path for _, path in doomed])
+    doomed = [(outcomes[one.partition], join(one.partition, name)) for one in plan.requests for name in one.delete]
+    engine.settle(0, len(doomed))
+    there = delete_by(engine, settings.storage, settings.base_path, in_pieces([path for _, path in doomed]))
     for (outcome, path), was_there in zip(doomed, there, strict=True):
         if was_there:
-            outcome.deleted.append(path)
+            outcome.deleted.append(join(settings.base_path, path))
     for one in plan.requests:
         _cancel(settings, by, plan.instant, one, outcomes[one.partition])
     return outcomes

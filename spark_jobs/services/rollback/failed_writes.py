@@ -17,6 +17,7 @@ from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, Pulse, read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.rollback.execute import (
     block_instants,
     has_plan,
@@ -73,9 +74,10 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
     return done
 
 
-def finish_rollbacks(settings: TransactionSettings) -> list[tuple[str, str]]:
+def finish_rollbacks(settings: TransactionSettings, engine: Engine | None = None) -> list[tuple[str, str]]:
     """Carry pending rollbacks to their end; the caller holds the table lock.
 
+    :param engine: what deletes; this process, where there is none.
     :returns: (rolled back instant, rollback instant) of each.
     """
     done = []
@@ -87,7 +89,7 @@ def finish_rollbacks(settings: TransactionSettings) -> list[tuple[str, str]]:
             continue
         if withdraw_from_completed(settings, timeline, pending):
             continue
-        finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline))
+        finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline), engine)
         done.append((timeline.payload(finished, settings.clock)["commitsRollback"][0], finished.timestamp))
     return done
 

@@ -1,4 +1,4 @@
-"""Rollback as ``rollback.py`` runs it, in this process: of one write, or of all that dead writers left.
+"""Rollback as ``rollback.py`` runs it: of one write, or of all that dead writers left.
 
 Hudi: SparkRDDWriteClient.rollback, BaseHoodieTableServiceClient.rollbackFailedWrites.
 """
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.history_keys import ROLLBACK_BY_MARKERS
 from spark_jobs.core.config.known import unknown_key_warnings
@@ -20,7 +21,9 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.estimate import seconds_to_delete
@@ -60,11 +63,13 @@ class RollbackJobPlan:
         return {"rollbacks": [one.to_json() for one in self.undoings], "finishes": list(self.finishes)}
 
 
-def run_rollback(options: RollbackOptions, progress: Progress) -> JobResult:
+def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
     """
+    :param engine: what deletes; this process, where there is none.
     :raises ConfigError: a write that can't be undone: saved, archived, or with others after it.
     :raises WriteConflictError: its writer lives, or the plan is not that of ``plan_hash`` any more.
     """
+    engine = engine or LocalEngine(SYSTEM_CLOCK)
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
@@ -78,7 +83,7 @@ def run_rollback(options: RollbackOptions, progress: Progress) -> JobResult:
         return plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
     with settings.new_lock():
         refuse_pending_restore(table.refreshed().timeline)
-        finished = finish_rollbacks(settings)
+        finished = finish_rollbacks(settings, engine)
         for undone, by in finished:
             progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
         table = table.refreshed()
@@ -92,15 +97,18 @@ def run_rollback(options: RollbackOptions, progress: Progress) -> JobResult:
                 return plan
             plan = RollbackJobPlan(undoings=())
         done = list(finished)
+        worked = engine.settle(0, plan.facts.files)
         with progress.phase("rollback", len(plan.undoings)) as phase:
             for one in plan.undoings:
                 timeline = settings.load_timeline()
-                rollback = roll_back(settings, timeline, one.target, keep_plan=one.keep_plan, requests=one.requests)
+                rollback = roll_back(
+                    settings, timeline, one.target, keep_plan=one.keep_plan, requests=one.requests, engine=engine
+                )
                 done.append((one.target.timestamp, rollback.timestamp))
                 phase.advance()
     for undone, by in roll_back_failed_writes(settings):  # what came meanwhile, and markers that were left
         progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
-    return _result(table, plan, done, progress)
+    return _result(table, plan, done, progress, engine=worked)
 
 
 def _plan(
@@ -209,7 +217,11 @@ def _why_nothing(settings: TransactionSettings, table: HudiTable, asked: str | N
 
 
 def _result(
-    table: HudiTable, plan: RollbackJobPlan, done: Sequence[tuple[str, str]] | None, progress: Progress
+    table: HudiTable,
+    plan: RollbackJobPlan,
+    done: Sequence[tuple[str, str]] | None,
+    progress: Progress,
+    **extra: str,
 ) -> JobResult:
     """:param done: (undone write, rollback) of each; None for a dry run."""
     facts = plan.facts
@@ -224,4 +236,5 @@ def _result(
         deleted_bytes=facts.bytes,
         rolled_back=dict(done or ()),
         **({"estimated_seconds": seconds_to_delete(table, Action.ROLLBACK, facts.files)} if done is None else {}),
+        **extra,
     )
