@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.files.delete_records import decode_delete_records
-from spark_jobs.core.files.hfile.cells import Cells
+from spark_jobs.core.files.hfile.cells import NO_CELLS, Cells
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.hfile.source import Source, source_of
 from spark_jobs.core.files.log_block import BlockType, LogBlock
@@ -218,34 +218,11 @@ class _Known:
 
 
 def _cells_of(reader: HFileReader, wanted: pa.Array[Any] | None) -> Cells:
-    """All cells, or those of some keys: few keys are looked up, each in its block; many are filtered out of all."""
+    """All cells, or those of some keys, in the order of keys."""
     if wanted is None:
         return reader.read_all()
-    if len(wanted) < reader.trailer.data_index_count:
-        return _joined(list(reader.lookup(wanted.to_pylist())))
-    found: list[Cells] = []
-    held: list[Cells] = []
-    count = 0
-    for cells in reader.arrays():
-        held.append(cells)
-        count += len(cells.keys)
-        if count >= len(wanted):  # a look at all wanted keys pays only for as many cells
-            found.append(_filtered(_joined(held), wanted))
-            held, count = [], 0
-    return _joined([*found, _filtered(_joined(held), wanted)])
-
-
-def _joined(parts: list[Cells]) -> Cells:
-    nothing = pa.array([], _KIND)
-    return Cells(
-        pa.concat_arrays([nothing, *(one.keys for one in parts)]),
-        pa.concat_arrays([nothing, *(one.values for one in parts)]),
-    )
-
-
-def _filtered(cells: Cells, wanted: pa.Array[Any]) -> Cells:
-    mask = pc.is_in(cells.keys, value_set=wanted)
-    return Cells(cells.keys.filter(mask), cells.values.filter(mask))
+    parts = [NO_CELLS, *reader.lookup(wanted.to_pylist())]
+    return Cells(pa.concat_arrays([one.keys for one in parts]), pa.concat_arrays([one.values for one in parts]))
 
 
 def _puts(reader: HFileReader, schema_json: str, where: str, known: _Known, wanted: pa.Array[Any] | None) -> _Words:

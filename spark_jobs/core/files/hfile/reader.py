@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.blocks import HEAD_SIZE, block_size, decode_block
-from spark_jobs.core.files.hfile.cells import NO_CELLS, Cells, decode_cells
+from spark_jobs.core.files.hfile.cells import NO_CELLS, CellBlock, Cells
 from spark_jobs.core.files.hfile.format import TRAILER_SIZE, BlockKind, InfoKey, Trailer, decode_file_info
 from spark_jobs.core.files.hfile.index import Node, Place, decode_node, decode_root, prefix_ranges
 from spark_jobs.core.files.hfile.source import SeekableFile, Source, source_of
@@ -65,7 +64,7 @@ class HFileReader:
         self.info = decode_file_info(info)
         self.entry_count = trailer.entry_count
         self._nodes: dict[Place, Node] = {}
-        self._decode = self._cell_decoder()
+        self._block_of = self._cell_finder()
 
     def _next_block(self, data: memoryview, at: int, kind: BlockKind) -> tuple[memoryview, int]:
         if len(data) - at < HEAD_SIZE:
@@ -75,7 +74,7 @@ class HFileReader:
             raise CorruptTableError(f"its {kind.name} block leads out of the file")
         return decode_block(data[at:end], kind, self.trailer.compression), end
 
-    def _cell_decoder(self) -> Callable[[memoryview], Cells]:
+    def _cell_finder(self) -> Callable[[memoryview], CellBlock]:
         encoding = self.info.get(InfoKey.BLOCK_ENCODING, b"NONE")
         if encoding != b"NONE":
             raise UnsupportedTableError(f"its blocks are encoded as {encoding.decode(errors='replace')}")
@@ -83,7 +82,7 @@ class HFileReader:
             raise UnsupportedTableError("its cells have tags, which Hudi does not write")
         has_mvcc = self._info_number(InfoKey.KEY_VALUE_VERSION, ">i") == 1
         varies = has_mvcc and self._info_number(InfoKey.NEWEST_MVCC, ">q") > 0
-        return lambda payload: decode_cells(payload, has_mvcc=has_mvcc, mvcc_varies=varies)
+        return lambda payload: CellBlock.of(payload, has_mvcc=has_mvcc, mvcc_varies=varies)
 
     def _info_number(self, key: bytes, form: str) -> int:
         value = self.info.get(key)
@@ -121,9 +120,7 @@ class HFileReader:
                 places.append(place)
                 groups.append(group)
             for payload, group in zip(self._data(places), groups, strict=True):
-                cells = self._decode(payload)
-                found = pc.is_in(cells.keys, value_set=pa.array(group, pa.large_binary()))
-                yield Cells(cells.keys.filter(found), cells.values.filter(found))
+                yield self._block_of(payload).lookup(group)
 
     def prefixes(self, prefixes: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         """All cells whose key begins with one of the prefixes, in ascending order, each once."""
@@ -135,7 +132,7 @@ class HFileReader:
         with self._named():
             ranges = prefix_ranges(prefixes)
             for payload in self._data(self._places(ranges)):
-                cells = self._decode(payload)
+                cells = self._block_of(payload).cells()
                 rows = cells.keys.to_pylist()
                 for low, high in ranges:
                     begin = bisect_left(rows, low)
@@ -153,7 +150,7 @@ class HFileReader:
         with self._named():
             count = 0
             for payload in self._data(self._places([(b"", None)])):
-                cells = self._decode(payload)
+                cells = self._block_of(payload).cells()
                 count += len(cells.keys)
                 yield cells
             if count != self.entry_count:
@@ -170,12 +167,13 @@ class HFileReader:
 
     def _locate(self, node: Node, level: int, keys: list[bytes]) -> Iterator[tuple[Place, list[bytes]]]:
         """The data blocks that can have the keys, which ascend, each with those keys."""
-        groups: dict[int, list[bytes]] = {}
-        for key in keys:
-            groups.setdefault(node.child_of(key), []).append(key)
-        groups.pop(-1, None)
-        for child, group in groups.items():
-            place = node.places[child]
+        at = bisect_left(keys, node.rows[0]) if node.rows else len(keys)
+        while at < len(keys):
+            child = node.child_of(keys[at])
+            last = child + 1 == len(node.rows)
+            end = len(keys) if last else bisect_left(keys, node.rows[child + 1], at)
+            place, group = node.places[child], keys[at:end]
+            at = end
             if level == 1:
                 yield place, group
             else:
