@@ -58,8 +58,11 @@ def disagreements(path: Path | str) -> list[str]:
             if mine[name] > there[name]
         ]
     on_storage = HudiTable.open(str(path), lists_storage=True)
-    if table.partitions() != on_storage.partitions():
-        found.append(f"partitions {table.partitions()}, on storage {on_storage.partitions()}")
+    named = table.partitions()
+    # a write that was taken back leaves the folder of a new partition, as Hudi's does
+    there = [one for one in on_storage.partitions() if stored.get(identifier_of(one)) or one in named]
+    if named != there:
+        found.append(f"partitions {named}, on storage {there}")
     if [one.paths for one in table.file_slices()] != [one.paths for one in on_storage.file_slices()]:
         found.append("the latest slices differ")
     if "record_index" in table.config.metadata_partitions:
