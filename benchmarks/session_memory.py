@@ -3,8 +3,8 @@
     python benchmarks/session_memory.py                                  # 2 million rows, 10% updated
     python benchmarks/session_memory.py --driver-memory 512m --rows 4000000
 
-A bulk insert and then an upsert over all file groups, each a ``spark-submit`` on two cores of this machine. The most
-resident memory of each of its processes is watched.
+A bulk insert, an upsert over all its file groups, and an insert into another table, each a ``spark-submit`` on two cores
+of this machine. The most resident memory of each of its processes is watched, the driver's Python process among them.
 """
 
 from __future__ import annotations
@@ -47,16 +47,15 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        steps = [
-            ("bulk_insert", source(folder / "all.parquet", np.arange(options.rows), 1)),
-            ("upsert", source(folder / "some.parquet", np.arange(0, options.rows, 10), 2)),
-        ]
+        every = source(folder / "all.parquet", np.arange(options.rows), 1)
+        some = source(folder / "some.parquet", np.arange(0, options.rows, 10), 2)
+        steps = [("t", "bulk_insert", every), ("t", "upsert", some), ("other", "insert", every)]
         print(f"driver memory {options.driver_memory}, {options.rows} rows")
-        print(f"{'step':14}{'seconds':>9}{'JVM':>10}{'largest worker':>16}{'workers':>9}")
-        for operation, path in steps:
-            write = ingested(folder / "t", operation, path, options.driver_memory)
-            workers = f"{max(write.workers):12.0f} MiB{len(write.workers):9}"
-            print(f"{operation:14}{write.seconds:9.1f}{write.java:6.0f} MiB{workers}", flush=True)
+        print(f"{'step':14}{'seconds':>9}{'JVM':>10}{'largest Python':>16}{'Pythons':>9}")
+        for table, operation, path in steps:
+            write = ingested(folder / table, operation, path, options.driver_memory)
+            pythons = f"{max(write.workers):12.0f} MiB{len(write.workers):9}"
+            print(f"{operation:14}{write.seconds:9.1f}{write.java:6.0f} MiB{pythons}", flush=True)
     return 0
 
 
