@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
+from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import Kind, flag
 from spark_jobs.options.overdue import OverdueHours
+from spark_jobs.options.running import EngineChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,3 +23,4 @@ class ValidateOptions(JobOptions):
     )
     strict: Annotated[bool, flag("--strict", kind=Kind.SWITCH, help="Warnings too end the job with 1.")] = False
     overdue_hours: OverdueHours = 24
+    engine: EngineChoice = EngineKind.AUTO

@@ -11,6 +11,7 @@ from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.many import delete_files
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.services.pieces import told_by_items
 
 PIECE = 500
 """Files of one piece of work: about a second where a deletion takes 30 ms and 16 are under way at once."""
@@ -46,14 +47,6 @@ def delete_by(
     :raises StorageError: one can't be deleted; those after it may be there or not. From an engine on Spark, which tries
         again before, its words in Spark's own error.
     """
-    files, ended, told = sum(map(len, pieces)), 0, 0
-
-    def tell(steps: int) -> None:
-        nonlocal ended, told
-        ended += steps
-        done = files * ended // len(pieces)
-        advance(done - told)
-        told = done
-
-    found = engine.run_each(pieces, _Deletion(storage, base_path), tell, [len(piece) for piece in pieces])
+    work, tell = _Deletion(storage, base_path), told_by_items(pieces, advance)
+    found = engine.run_each(pieces, work, tell, [len(piece) for piece in pieces])
     return [was_there for some in found for was_there in some]

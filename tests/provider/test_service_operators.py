@@ -37,7 +37,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     },
     "HudiRollbackOperator": {"instant_time": "20260101000000000", "plan_hash": "abc", "engine": "spark"},
     "HudiSavepointOperator": {"mode": "delete", "instant_time": "20260101000000000", "user": "u", "comments": "c"},
-    "HudiValidateOperator": {"deep": True, "strict": True, "overdue_hours": 2},
+    "HudiValidateOperator": {"deep": True, "strict": True, "overdue_hours": 2, "engine": "local"},
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pyarrow.parquet as pq
 
@@ -21,64 +21,91 @@ from spark_jobs.core.files.base_file import (
 )
 from spark_jobs.core.files.log_block import MAGIC
 from spark_jobs.core.files.names import join
-from spark_jobs.engine.progress import Progress
+from spark_jobs.core.storage import Storage
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.looks import Looks
 
 FILES_AT_ONCE = 16
+_FILES_TOGETHER = 256
+"""Of one piece of work on Spark: a few seconds, 16 at a time, on an object store."""
 _ROW_WRITER_FOOTER = "org.apache.spark.sql.parquet.row.metadata"
 """Hudi's bulk insert by Spark rows writes Spark's schema instead of Avro's."""
 _WHOLE = "restore it from a copy of the table, or roll back the write that made it"
 _REWRITE = "rewrite the file: an upsert into it or a clustering writes a good footer"
 
 
-def check_footers(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A file, and how many rows which instant wrote to it; 0 where nothing says so."""
+
+    path: str
+    rows: int
+    instant: str
+
+
+def check_footers(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     """Every file of every slice that a reader may see."""
     if evidence.view is None:
         return
-    paths = sorted(path for group in evidence.view.all_groups() for one in group.slices for path in one.paths)
-    with progress.phase("footers", len(paths)) as phase, ThreadPoolExecutor(FILES_AT_ONCE) as pool:
-        for begin in range(0, len(paths), 16 * FILES_AT_ONCE):
-            some = paths[begin : begin + 16 * FILES_AT_ONCE]
-            for found in pool.map(lambda path: _check_file(evidence, path), some):
-                phase.advance()
-                yield from found
+    table = evidence.table
+    files = [
+        _known(evidence, path)
+        for path in sorted(path for group in evidence.view.all_groups() for one in group.slices for path in one.paths)
+    ]
+    is_parquet = BASE_FILE_FORMAT.of(table.config.properties) is BaseFileFormat.PARQUET
+    look = _FooterLook(table.storage, table.base_path, is_parquet)
+    with looks.progress.phase("footers", len(files)) as phase:
+        ones = [1] * len(files)  # it is the calls that take time, not the few bytes
+        for found in looks.each(files, look, ones, phase.advance, at_once=FILES_AT_ONCE, together=_FILES_TOGETHER):
+            yield from found
 
 
-def _check_file(evidence: Evidence, path: str) -> Sequence[Finding]:
-    whole = join(evidence.table.base_path, path)
-    try:
-        if path.rsplit("/", 1)[-1].startswith("."):
-            return _check_log(evidence, path, whole)
-        if BASE_FILE_FORMAT.of(evidence.table.config.properties) is not BaseFileFormat.PARQUET:
-            return []
-        with open_base_file(evidence.table.storage, whole) as file:
-            return [*_check_rows(evidence, path, file), *_check_metadata(evidence, path, file)]
-    except HudiError as failure:
-        if evidence.table.storage.stat(whole) is None:
-            return []  # cleaned meanwhile, or missing, which is told by what names it
-        return [error(5, path, f"it is unreadable ({failure.what})", _WHOLE)]
-
-
-def _check_log(evidence: Evidence, path: str, whole: str) -> list[Finding]:
-    head = evidence.table.storage.read(whole, 0, len(MAGIC))
-    if MAGIC.startswith(head):
-        return []
-    return [error(5, path, "it does not begin with a log block", _WHOLE)]
-
-
-def _check_rows(evidence: Evidence, path: str, file: pq.ParquetFile) -> Iterator[Finding]:
+def _known(evidence: Evidence, path: str) -> _File:
     known = evidence.written.get(path) or evidence.archived_written.get(path)
-    if known is not None and known.rows and known.rows != file.metadata.num_rows:
+    return _File(path=path, rows=known.rows if known else 0, instant=known.instant if known else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _FooterLook:
+    """The check of one file; pickles."""
+
+    storage: Storage
+    base_path: str
+    is_parquet: bool
+
+    def __call__(self, one: _File) -> Sequence[Finding]:
+        whole = join(self.base_path, one.path)
+        try:
+            if one.path.rsplit("/", 1)[-1].startswith("."):
+                return self._check_log(one.path, whole)
+            if not self.is_parquet:
+                return []
+            with open_base_file(self.storage, whole) as file:
+                return [*_check_rows(one, file), *_check_metadata(one.path, file)]
+        except HudiError as failure:
+            if self.storage.stat(whole) is None:
+                return []  # cleaned meanwhile, or missing, which is told by what names it
+            return [error(5, one.path, f"it is unreadable ({failure.what})", _WHOLE)]
+
+    def _check_log(self, path: str, whole: str) -> list[Finding]:
+        head = self.storage.read(whole, 0, len(MAGIC))
+        if MAGIC.startswith(head):
+            return []
+        return [error(5, path, "it does not begin with a log block", _WHOLE)]
+
+
+def _check_rows(one: _File, file: pq.ParquetFile) -> Iterator[Finding]:
+    if one.rows and one.rows != file.metadata.num_rows:
         yield error(
             5,
-            path,
-            f"its footer tells of {file.metadata.num_rows} rows, and instant {known.instant} wrote {known.rows}",
+            one.path,
+            f"its footer tells of {file.metadata.num_rows} rows, and instant {one.instant} wrote {one.rows}",
             _WHOLE,
         )
 
 
-def _check_metadata(evidence: Evidence, path: str, file: pq.ParquetFile) -> Iterator[Finding]:
+def _check_metadata(path: str, file: pq.ParquetFile) -> Iterator[Finding]:
     raw = file.metadata.metadata or {}
     schema = raw.get(AVRO_SCHEMA_FOOTER.encode())
     if schema is None and _ROW_WRITER_FOOTER.encode() not in raw:

@@ -1,9 +1,10 @@
-"""Validation as ``validate.py`` runs it, in this process."""
+"""Validation as ``validate.py`` runs it: in this process, or with its looks into many files on Spark."""
 
 from __future__ import annotations
 
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.validate import ValidateOptions
 from spark_jobs.services.validation.run import inspect
@@ -12,13 +13,14 @@ ACTION = "validate"
 _MOST_LINES = 50
 
 
-def run_validation(options: ValidateOptions, progress: Progress) -> JobResult:
+def run_validation(options: ValidateOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
     """Each finding is a line for the reader and an object of the result.
 
+    :param engine: what looks into files; this process, where there is none.
     :raises StorageError: no table there, or its properties are unreadable.
     """
     table = HudiTable.open(options.base_path, lists_storage=True)
-    validation = inspect(table, options.deep, options.overdue_hours, progress)
+    validation = inspect(table, options.deep, options.overdue_hours, progress, engine)
     found = validation.findings
     for one in found[:_MOST_LINES]:
         progress.note(str(one))
@@ -36,6 +38,7 @@ def run_validation(options: ValidateOptions, progress: Progress) -> JobResult:
         extra={
             "sound": not (found if options.strict else errors),
             "deep": options.deep,
+            "engine": validation.engine,
             "errors": errors,
             "warnings": len(found) - errors,
             "findings": [one.to_json() for one in found],

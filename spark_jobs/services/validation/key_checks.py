@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,16 @@ import pyarrow as pa
 
 from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import virtual_keys_of, with_keys
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.record_locations import Located, RecordIndex
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.engine.progress import Progress
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.metadata_checks import open_metadata_table
 from spark_jobs.services.validation.row_hash import hash_text
 
@@ -27,6 +29,10 @@ _KEYS = np.dtype([("hash", "<u8"), ("slice", "<u4")])
 """12 bytes for each row of a scope: all that is kept of it."""
 _Rows = npt.NDArray[np.void]
 _EXAMPLES = 5
+_MOST_BYTES = 1 << 30
+"""Of slices whose hashes Spark brings back together: as rows are hardly shorter than 15 bytes, less than its limit of
+``spark.driver.maxResultSize``, 1 GiB.
+"""
 _MOST_PAIRS = 20
 """Pairs of file groups with keys in common whose rows are compared: each is read again for it."""
 _INDEX_FOLDER = f".hoodie/metadata/{MetadataPartition.RECORD_INDEX.path}"
@@ -34,22 +40,26 @@ _TWICE = "delete the key and write it again; insert and bulk_insert write a key 
 _REBUILD_INDEX = "drop the index with Hudi (`hudi-cli metadata delete-record-index`), the next write builds it anew"
 
 
-def check_keys(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+def check_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     """A partition is the scope, or the whole table where a record index says so."""
     if evidence.view is None:
         return
     has_index = MetadataPartition.RECORD_INDEX.path in evidence.table.config.metadata_partitions
     slices = evidence.view.latest_slices()
-    keys = _KeyReader(evidence)
-    with progress.phase("keys", len(slices)) as phase:
-        for scope in [slices] if has_index else _by_partition(slices):
+    keys = _key_reader(evidence)
+    scopes = [slices] if has_index else _by_partition(slices)
+    ordered = [one for scope in scopes for one in scope]
+    with looks.progress.phase("keys", len(slices)) as phase:
+        sizes = [one.size for one in ordered]
+        hashes = looks.each(ordered, keys, sizes, phase.advance, most=_MOST_BYTES)
+        for scope in scopes:
             parts = []
             for number, one in enumerate(scope):
-                found, fault = keys.hashes(one)
+                found, fault = next(hashes)
                 parts.append(_numbered(found, number))
-                if fault is not None:
-                    yield fault
-                phase.advance()
+                if fault and not evidence.lost_meanwhile([one]):
+                    what = f"the rows of its slice can't be merged ({fault})"
+                    yield error(1, one.paths[0], what, "restore its files from a copy of the table")
             rows: _Rows = np.concatenate(parts) if parts else np.empty(0, _KEYS)
             rows.sort(order=["hash", "slice"])
             yield from _doubled(keys, scope, rows)
@@ -70,40 +80,27 @@ def _numbered(hashes: npt.NDArray[np.uint64], number: int) -> _Rows:
     return rows
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _KeyReader:
-    """Record keys of file slices as a snapshot query sees them."""
+    """Record keys of file slices as a snapshot query sees them; pickles. ``columns`` are read for them, None: all."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        table = evidence.table
-        self._evidence = evidence
-        self._reader: SliceReader | None = None
-        if evidence.view is not None and evidence.view.latest_slices():
-            self._reader = evidence.reader(evidence.view)
-        self._virtual = virtual_keys_of(table.config)
-        self._columns: list[str] | None = [RECORD_KEY]
-        if BOOTSTRAP_BASE_PATH.of(table.config.properties):
-            self._columns = None  # all, so that the files are read that its rows are in
-        elif self._virtual is not None:
-            self._columns += list(dict.fromkeys(one.split(".")[0] for one in self._virtual.record_key_fields))
+    reader: SliceReader | None
+    virtual: KeySpec | None
+    columns: tuple[str, ...] | None
 
     def batches(self, one: FileSlice) -> Iterator[pa.Array[Any]]:
-        if self._reader is None:
+        if self.reader is None:
             return
-        for batch in self._reader.read(one, self._columns):
-            yield with_keys(batch, self._virtual).column(RECORD_KEY)
+        for batch in self.reader.read(one, None if self.columns is None else list(self.columns)):
+            yield with_keys(batch, self.virtual).column(RECORD_KEY)
 
-    def hashes(self, one: FileSlice) -> tuple[npt.NDArray[np.uint64], Finding | None]:
-        """A hash of each key, and what kept some from being read."""
-        parts: list[npt.NDArray[np.uint64]] = []
+    def __call__(self, one: FileSlice) -> tuple[npt.NDArray[np.uint64], str]:
+        """A hash of each key; none, and the reason, where they can't be read."""
         try:
-            parts += [hash_text(keys) for keys in self.batches(one)]
+            parts = [hash_text(keys) for keys in self.batches(one)]
         except HudiError as failure:
-            if self._evidence.lost_meanwhile([one]):
-                return np.empty(0, np.uint64), None
-            what = f"the rows of its slice can't be merged ({failure.what})"
-            todo = "restore its files from a copy of the table"
-            return np.empty(0, np.uint64), error(1, one.paths[0], what, todo)
-        return np.concatenate(parts) if parts else np.empty(0, np.uint64), None
+            return np.empty(0, np.uint64), failure.what
+        return np.concatenate(parts) if parts else np.empty(0, np.uint64), ""
 
     def keys_with(self, one: FileSlice, hashes: npt.NDArray[np.uint64]) -> list[str]:
         """The keys of a slice, among all its rows, that have one of a few hashes."""
@@ -111,6 +108,18 @@ class _KeyReader:
         for keys in self.batches(one):
             found += keys.filter(pa.array(np.isin(hash_text(keys), hashes))).to_pylist()
         return found
+
+
+def _key_reader(evidence: Evidence) -> _KeyReader:
+    has_slices = evidence.view is not None and evidence.view.latest_slices()
+    virtual = virtual_keys_of(evidence.table.config)
+    columns: tuple[str, ...] | None = (RECORD_KEY,)
+    if BOOTSTRAP_BASE_PATH.of(evidence.table.config.properties):
+        columns = None  # all, so that the files are read that its rows are in
+    elif virtual is not None:
+        columns = (RECORD_KEY, *dict.fromkeys(one.split(".")[0] for one in virtual.record_key_fields))
+    reader = evidence.reader(evidence.view) if evidence.view is not None and has_slices else None
+    return _KeyReader(reader=reader, virtual=virtual, columns=columns)
 
 
 def _doubled(keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:

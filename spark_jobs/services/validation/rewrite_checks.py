@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.names import join
@@ -13,15 +15,15 @@ from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey
-from spark_jobs.engine.progress import Progress
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error
+from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.row_hash import Fingerprint, hash_rows
 
 _TODO = "restore the table to before it, and run it again; with Hudi's own services report it to Hudi"
 
 
-def check_rewrites(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+def check_rewrites(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     """Rows of the touched file groups right before and right after each service, as queries at these moments see them.
 
     A service is passed over whose inputs were cleaned, and a clustering of which some output was: a savepoint may keep
@@ -33,10 +35,10 @@ def check_rewrites(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
         for instant, metadata in evidence.commits.items()
         if _action(instant, metadata) and metadata.touched_file_groups()
     ]
-    with progress.phase("rewrites", len(done)) as phase:
+    with looks.progress.phase("rewrites", len(done)) as phase:
         for instant, metadata in done:
             if evidence.view is not None and _is_whole(evidence, instant, metadata):
-                yield from _check(evidence, instant, metadata)
+                yield from _check(evidence, looks, instant, metadata)
             phase.advance()
 
 
@@ -74,37 +76,39 @@ def _is_whole(evidence: Evidence, instant: Instant, metadata: CommitMetadata) ->
     return bool(slices) and all(name in evidence.on_storage for name in names)
 
 
-def _check(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> Iterator[Finding]:
+def _check(evidence: Evidence, looks: Looks, instant: Instant, metadata: CommitMetadata) -> Iterator[Finding]:
     touched = metadata.touched_file_groups()
     before_time = str(int(instant.timestamp) - 1).zfill(len(instant.timestamp))
     if instant.action is Action.REPLACE_COMMIT:
-        yield from _compare(evidence, instant, before_time, [touched])
+        yield from _compare(evidence, looks, instant, before_time, [touched])
     else:
-        yield from _compare(evidence, instant, before_time, [frozenset({key}) for key in sorted(touched)])
+        yield from _compare(evidence, looks, instant, before_time, [frozenset({key}) for key in sorted(touched)])
 
 
 def _compare(
-    evidence: Evidence, instant: Instant, before_time: str, several: Sequence[frozenset[GroupKey]]
+    evidence: Evidence, looks: Looks, instant: Instant, before_time: str, several: Sequence[frozenset[GroupKey]]
 ) -> Iterator[Finding]:
     partitions = {partition for keys in several for partition, _ in keys}
     before, after = (evidence.view_at(time, partitions) for time in (before_time, instant.timestamp))
     if before is None or after is None:
         return
     # both moments are read with the columns of the later one
-    reads = [evidence.reader(view, instant.timestamp) for view in (before, after)]
-    for keys in several:
-        slices = [_of_groups(view, keys) for view in (before, after)]
-        path = slices[1][0].paths[0] if slices[1] else evidence.instant_path(instant)
-        if not any(one.base_instant == instant.timestamp or one.log_files for one in slices[1]) and slices[1]:
-            continue  # its own output was cleaned
-        try:
-            rows_before, rows_after = (_fingerprint(read, some) for read, some in zip(reads, slices, strict=True))
-        except HudiError as failure:
-            if evidence.lost_meanwhile([one for some in slices for one in some]):
-                continue
-            what = f"the rows before and after {instant} can't be read ({failure.what})"
-            yield error(1, path, what, "restore the files from a copy of the table")
+    look = _RowsOf(tuple(evidence.reader(view, instant.timestamp) for view in (before, after)))
+    pairs = [(_of_groups(before, keys), _of_groups(after, keys)) for keys in several]
+    # without those whose own output was cleaned
+    kept = [pair for pair in pairs if not pair[1] or any(_is_of(one, instant) for one in pair[1])]
+    reads = [(moment, one) for pair in kept for moment, some in enumerate(pair) for one in some]
+    found = looks.each(reads, look, [one.size for _, one in reads], lambda steps: None)
+    for pair in kept:
+        path = pair[1][0].paths[0] if pair[1] else evidence.instant_path(instant)
+        sums = [list(islice(found, len(some))) for some in pair]
+        faults = [one for some in sums for one in some if isinstance(one, str)]
+        if faults:
+            if not evidence.lost_meanwhile([one for some in pair for one in some]):
+                what = f"the rows before and after {instant} can't be read ({faults[0]})"
+                yield error(1, path, what, "restore the files from a copy of the table")
             continue
+        rows_before, rows_after = map(_together, sums)
         if rows_before != rows_after:
             counts = f"{rows_before.rows} rows went in and {rows_after.rows} came out"
             same = ", of which some differ" if rows_before.rows == rows_after.rows else ""
@@ -115,10 +119,28 @@ def _of_groups(view: FileSystemView, keys: frozenset[GroupKey]) -> list[FileSlic
     return [one for one in view.latest_slices() if (one.partition, one.file_id) in keys]
 
 
-def _fingerprint(reader: SliceReader, slices: Sequence[FileSlice]) -> Fingerprint:
-    columns = [name for name in reader.schema.names if name != FILE_NAME]
-    found = Fingerprint()
-    for one in slices:
-        for batch in reader.read(one, columns):
-            found = found.with_rows(hash_rows(batch))
-    return found
+def _is_of(one: FileSlice, instant: Instant) -> bool:
+    return one.base_instant == instant.timestamp or bool(one.log_files)
+
+
+def _together(found: Iterable[Fingerprint | str]) -> Fingerprint:
+    return sum((one for one in found if isinstance(one, Fingerprint)), start=Fingerprint())
+
+
+@dataclass(frozen=True, slots=True)
+class _RowsOf:
+    """A sign of the rows of a slice, by its reader of one of two moments; pickles."""
+
+    readers: tuple[SliceReader, ...]
+
+    def __call__(self, item: tuple[int, FileSlice]) -> Fingerprint | str:
+        """Or why they can't be read."""
+        reader = self.readers[item[0]]
+        columns = [name for name in reader.schema.names if name != FILE_NAME]
+        found = Fingerprint()
+        try:
+            for batch in reader.read(item[1], columns):
+                found = found.with_rows(hash_rows(batch))
+        except HudiError as failure:
+            return failure.what
+        return found

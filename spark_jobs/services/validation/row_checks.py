@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +20,10 @@ from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import BaseFileName, join, parse_base_file_name
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
-from spark_jobs.engine.progress import Progress
+from spark_jobs.core.storage import Storage
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.looks import Looks
 
 _FILES_AT_ONCE = 4
 """A few: each holds a batch of rows, and a log its largest block."""
@@ -39,35 +39,62 @@ class _KeyIndex:
     bloom: BloomFilter | None
 
 
-def check_rows(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A file, and whether a completed write on the active timeline names it."""
+
+    path: str
+    is_committed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowLook:
+    """The check of one file by what is known of its table; pickles. ``done`` and ``undone`` are times of writes."""
+
+    storage: Storage
+    base_path: str
+    is_parquet: bool
+    has_meta_fields: bool
+    done: frozenset[str]
+    undone: frozenset[str]
+
+    def __call__(self, one: _File) -> list[Finding]:
+        whole = join(self.base_path, one.path)
+        name = parse_base_file_name(one.path.rsplit("/", 1)[-1])
+        try:
+            if name is None:
+                return list(_check_log(self, one, whole))
+            if not self.is_parquet:
+                return []
+            return list(_check_base(self, one.path, whole, name))
+        except HudiError as failure:
+            if self.storage.stat(whole) is None:
+                return []
+            return [error(5, one.path, f"its rows are unreadable ({failure.what})", _WHOLE)]
+
+
+def check_rows(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     """Every base and log file of every slice that a reader may see."""
     if evidence.view is None:
         return
-    paths = sorted(path for group in evidence.view.all_groups() for one in group.slices for path in one.paths)
-    with progress.phase("rows", len(paths)) as phase, ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-        for begin in range(0, len(paths), 16 * _FILES_AT_ONCE):
-            for found in pool.map(lambda path: _check(evidence, path), paths[begin : begin + 16 * _FILES_AT_ONCE]):
-                phase.advance()
-                yield from found
+    table = evidence.table
+    sizes = dict(sorted(pair for group in evidence.view.all_groups() for one in group.slices for pair in one.sizes))
+    files = [_File(path=path, is_committed=path in evidence.written) for path in sizes]
+    look = _RowLook(
+        storage=table.storage,
+        base_path=table.base_path,
+        is_parquet=BASE_FILE_FORMAT.of(table.config.properties) is BaseFileFormat.PARQUET,
+        has_meta_fields=table.config.populate_meta_fields,
+        done=evidence.done,
+        undone=evidence.undone,
+    )
+    with looks.progress.phase("rows", len(files)) as phase:
+        for found in looks.each(files, look, list(sizes.values()), phase.advance, at_once=_FILES_AT_ONCE):
+            yield from found
 
 
-def _check(evidence: Evidence, path: str) -> list[Finding]:
-    whole = join(evidence.table.base_path, path)
-    name = parse_base_file_name(path.rsplit("/", 1)[-1])
-    try:
-        if name is None:
-            return list(_check_log(evidence, path, whole))
-        if BASE_FILE_FORMAT.of(evidence.table.config.properties) is not BaseFileFormat.PARQUET:
-            return []
-        return list(_check_base(evidence, path, whole, name))
-    except HudiError as failure:
-        if evidence.table.storage.stat(whole) is None:
-            return []
-        return [error(5, path, f"its rows are unreadable ({failure.what})", _WHOLE)]
-
-
-def _check_base(evidence: Evidence, path: str, whole: str, name: BaseFileName) -> Iterator[Finding]:
-    with open_base_file(evidence.table.storage, whole) as file:
+def _check_base(table: _RowLook, path: str, whole: str, name: BaseFileName) -> Iterator[Finding]:
+    with open_base_file(table.storage, whole) as file:
         try:
             footer = footer_index(file)
             index = _KeyIndex(footer.key_range, footer.bloom)
@@ -77,7 +104,7 @@ def _check_base(evidence: Evidence, path: str, whole: str, name: BaseFileName) -
         rows = 0
         for batch in read_batches(file, name=path):
             rows += batch.num_rows
-            for what, finding in _faults(evidence, path, name, batch, index):
+            for what, finding in _faults(table, path, name, batch, index):
                 faults.setdefault(what, finding)
         if rows != file.metadata.num_rows:
             what = f"it has {rows} rows, and its footer tells of {file.metadata.num_rows}"
@@ -86,11 +113,11 @@ def _check_base(evidence: Evidence, path: str, whole: str, name: BaseFileName) -
 
 
 def _faults(
-    evidence: Evidence, path: str, name: BaseFileName, batch: pa.RecordBatch, index: _KeyIndex
+    table: _RowLook, path: str, name: BaseFileName, batch: pa.RecordBatch, index: _KeyIndex
 ) -> Iterator[tuple[str, Finding]]:
     partition = path.rpartition("/")[0]
     names = batch.schema.names
-    if not evidence.table.config.populate_meta_fields or RECORD_KEY not in names or not batch.num_rows:
+    if not table.has_meta_fields or RECORD_KEY not in names or not batch.num_rows:
         return
     keys = batch.column(RECORD_KEY)
     empty = keys.null_count or pc.any(pc.equal(pc.binary_length(keys), 0)).as_py()
@@ -103,7 +130,7 @@ def _faults(
     for other in _file_names(batch, name) if FILE_NAME in names else ():
         yield "file", error(2, path, f"a row has {FILE_NAME} {other!r}", _REWRITE)
     if COMMIT_TIME in names:
-        yield from _commit_times(evidence, path, name.instant, batch.column(COMMIT_TIME))
+        yield from _commit_times(table, path, name.instant, batch.column(COMMIT_TIME))
     yield from _key_index(path, keys, index)
 
 
@@ -125,13 +152,13 @@ def _file_names(batch: pa.RecordBatch, name: BaseFileName) -> Iterator[str]:
             yield str(found)
 
 
-def _commit_times(evidence: Evidence, path: str, instant: str, times: pa.Array[Any]) -> Iterator[tuple[str, Finding]]:
+def _commit_times(table: _RowLook, path: str, instant: str, times: pa.Array[Any]) -> Iterator[tuple[str, Finding]]:
     for time in times.unique().to_pylist():
         if time is None or time > instant:
             yield "late", error(2, path, f"a row has {COMMIT_TIME} {time}, which is not up to {instant}", _REWRITE)
-        elif time in evidence.undone and time not in evidence.done:
+        elif time in table.undone and time not in table.done:
             yield "undone", error(2, path, f"a row has {COMMIT_TIME} {time}, which was rolled back", _REWRITE)
-        elif time not in evidence.done:
+        elif time not in table.done:
             what = f"a row has {COMMIT_TIME} {time}, which is on neither timeline"
             yield "unknown", error(8, path, what, "restore the archive from a copy of the table")
 
@@ -151,20 +178,19 @@ def _key_index(path: str, keys: pa.Array[Any], index: _KeyIndex) -> Iterator[tup
                 yield "range", error(5, path, what, _REWRITE)
 
 
-def _check_log(evidence: Evidence, path: str, whole: str) -> Iterator[Finding]:
-    partition = path.rpartition("/")[0]
-    is_committed = path in evidence.written
-    with evidence.table.storage.open_input(whole) as file:
+def _check_log(table: _RowLook, one: _File, whole: str) -> Iterator[Finding]:
+    path, partition = one.path, one.path.rpartition("/")[0]
+    with table.storage.open_input(whole) as file:
         for block in read_blocks(file):
             if block.is_corrupt:
                 what = f"bytes {block.start} to {block.end} are no log block: readers pass over them"
-                kind, todo = (error, _WHOLE) if is_committed else (warning, "compaction takes it away")
+                kind, todo = (error, _WHOLE) if one.is_committed else (warning, "compaction takes it away")
                 yield kind(5, path, what, todo)
             else:
-                yield from _check_block(evidence, path, partition, block)
+                yield from _check_block(table, path, partition, block)
 
 
-def _check_block(evidence: Evidence, path: str, partition: str, block: LogBlock) -> Iterator[Finding]:
+def _check_block(table: _RowLook, path: str, partition: str, block: LogBlock) -> Iterator[Finding]:
     try:
         if block.type is BlockType.DELETE_BLOCK:
             for part in decode_delete_records(block.read_content()):
@@ -172,7 +198,7 @@ def _check_block(evidence: Evidence, path: str, partition: str, block: LogBlock)
                     yield error(2, path, f"the delete block at byte {block.start} has a record without key", _WHOLE)
         elif block.type in ROW_BLOCKS:
             rows = read_rows(block)
-            if block.type is not BlockType.CDC_DATA_BLOCK and evidence.table.config.populate_meta_fields:
+            if block.type is not BlockType.CDC_DATA_BLOCK and table.has_meta_fields:
                 yield from _check_log_rows(path, partition, block, rows)
     except HudiError as failure:
         yield error(5, path, f"the block at byte {block.start} is unreadable ({failure.what})", _WHOLE)

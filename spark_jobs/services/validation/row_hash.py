@@ -114,5 +114,8 @@ class Fingerprint:
     rows: int = 0
     sum: int = 0
 
+    def __add__(self, other: Fingerprint) -> Fingerprint:
+        return Fingerprint(self.rows + other.rows, (self.sum + other.sum) & 0xFFFFFFFFFFFFFFFF)
+
     def with_rows(self, hashes: _U64) -> Fingerprint:
         return Fingerprint(self.rows + len(hashes), (self.sum + int(hashes.sum(dtype=np.uint64))) & 0xFFFFFFFFFFFFFFFF)

@@ -9,7 +9,10 @@ from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import InstantGoneError, StorageError, UnsupportedTableError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.options.choices import EngineKind
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
 from spark_jobs.services.validation.finding import Finding, warning
@@ -17,6 +20,7 @@ from spark_jobs.services.validation.footer_checks import check_footers
 from spark_jobs.services.validation.index_checks import check_indexes
 from spark_jobs.services.validation.key_checks import check_keys
 from spark_jobs.services.validation.leftovers import check_leftovers
+from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.metadata_checks import check_metadata_table
 from spark_jobs.services.validation.rewrite_checks import check_rewrites
 from spark_jobs.services.validation.row_checks import check_rows
@@ -30,11 +34,14 @@ _ROWS = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What was found, sorted by invariant and path, and how much was looked at (data files of all partitions)."""
+    """What was found, sorted by invariant and path, how much was looked at (data files of all partitions), and by what
+    engine.
+    """
 
     findings: tuple[Finding, ...]
     files: int
     bytes: int
+    engine: str
 
 
 def validate(
@@ -60,14 +67,19 @@ def validate(
     return list(inspect(opened, deep, overdue_hours, progress or Progress.silent("validate")).findings)
 
 
-def inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress) -> Validation:
+def inspect(
+    table: HudiTable, deep: bool, overdue_hours: int, progress: Progress, engine: Engine | None = None
+) -> Validation:
     """The same of a table that was opened just now, with its storage listed.
+
+    :param engine: what looks into files; this process, where there is none.
 
     Where an archival or a rollback takes a file of the timeline away before it was read, all is looked at once more.
     """
+    engine = engine or LocalEngine(table.clock)
     for _ in range(_ATTEMPTS):
         try:
-            return _inspect(table, deep, overdue_hours, progress)
+            return _inspect(table, deep, overdue_hours, progress, engine)
         except InstantGoneError:
             table = table.refreshed()
         except StorageError as failure:
@@ -75,16 +87,18 @@ def inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress
             if not isinstance(path, str) or table.storage.stat(path) is not None:
                 raise
             table = table.refreshed()
-    return _inspect(table, deep, overdue_hours, progress)
+    return _inspect(table, deep, overdue_hours, progress, engine)
 
 
-def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress) -> Validation:
+def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress, engine: Engine) -> Validation:
     evidence = Evidence(table, reads_archive=deep)
     found: list[Finding] = []
     for name, check in _quick(evidence, overdue_hours):
         with progress.phase(name):
             found += check()
-    for check in _by_file(evidence, deep, progress):
+    worked = engine.settle(*_to_read(evidence, deep))
+    looks = Looks(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
+    for check in _by_file(evidence, deep, looks):
         try:
             found += check()
         except UnsupportedTableError as failure:
@@ -93,7 +107,14 @@ def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progres
     found += evidence.unreadable
     kept = sorted(set(_still_there(evidence, found)), key=lambda one: (one.invariant, one.path, one.what))
     sizes = [status.size for status in evidence.on_storage.values()]
-    return Validation(findings=tuple(kept), files=len(sizes), bytes=sum(sizes))
+    return Validation(findings=tuple(kept), files=len(sizes), bytes=sum(sizes), engine=worked)
+
+
+def _to_read(evidence: Evidence, deep: bool) -> tuple[int, int]:
+    """Bytes of rows, and files whose footers or first bytes are looked at."""
+    groups = evidence.view.all_groups() if evidence.view is not None else ()
+    sizes = [size for group in groups for one in group.slices for _, size in one.sizes]
+    return sum(sizes) if deep else 0, len(sizes)
 
 
 _Check = Callable[[], Iterable[Finding]]
@@ -106,14 +127,14 @@ def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, _Check
     yield "metadata table", lambda: check_metadata_table(evidence)
 
 
-def _by_file(evidence: Evidence, deep: bool, progress: Progress) -> Iterator[_Check]:
+def _by_file(evidence: Evidence, deep: bool, looks: Looks) -> Iterator[_Check]:
     """They tell their phases themselves."""
-    yield lambda: check_footers(evidence, progress)
+    yield lambda: check_footers(evidence, looks)
     if deep:
-        yield lambda: check_rows(evidence, progress)
-        yield lambda: check_indexes(evidence, progress)
-        yield lambda: check_keys(evidence, progress)
-        yield lambda: check_rewrites(evidence, progress)
+        yield lambda: check_rows(evidence, looks)
+        yield lambda: check_indexes(evidence, looks.progress)
+        yield lambda: check_keys(evidence, looks)
+        yield lambda: check_rewrites(evidence, looks)
 
 
 def _still_there(evidence: Evidence, found: list[Finding]) -> Iterator[Finding]:

@@ -38,7 +38,14 @@ def test_a_sound_table(unpack: Callable[[str], Path]) -> None:
     )
     result = json.loads(done.stdout)
     assert done.returncode == 0
-    assert result["extra"] == {"sound": True, "deep": True, "errors": 0, "warnings": 0, "findings": []}
+    assert result["extra"] == {
+        "sound": True,
+        "deep": True,
+        "engine": "local",
+        "errors": 0,
+        "warnings": 0,
+        "findings": [],
+    }
     assert result["files_in"] > 0
     assert "pyspark" not in done.stderr
 

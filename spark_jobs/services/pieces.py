@@ -1,0 +1,22 @@
+"""Progress of work that is done in pieces of several items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def told_by_items(pieces: Sequence[Sequence[Any]], advance: Callable[[int], Any]) -> Callable[[int], None]:
+    """What an engine is to tell of ended pieces: ``advance`` hears of as many items, of all at the end, and on the way
+    of about those that are done, since the engine does not say which pieces they were in.
+    """
+    items, ended, told = sum(map(len, pieces)), 0, 0
+
+    def tell(steps: int) -> None:
+        nonlocal ended, told
+        ended += steps
+        done = items * ended // len(pieces)
+        advance(done - told)
+        told = done
+
+    return tell
