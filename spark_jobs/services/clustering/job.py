@@ -28,6 +28,7 @@ from spark_jobs.services.clustering.plan import ClusteringGroup, ClusteringLimit
 from spark_jobs.services.due import commits_since, kinds_of, pending_plans, what_blocks
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
+from spark_jobs.services.source_files import source_files
 
 
 def run_clustering(engine: Engine, options: ClusteringOptions, progress: Progress) -> JobResult:
@@ -85,7 +86,7 @@ class ClusteringService:
         partitions = PartitionFilter.of(self.properties, table.clock.now().astimezone().hour)
         plan = plan_clustering(slices, busy, limits, columns, partitions, self._layout(columns))
         if plan.groups:
-            return plan
+            return replace(plan, sources=source_files(table, plan.slices))
         blocked = what_blocks(slices, busy, kinds_of(table.timeline, busy.values()))
         among = f" in the partitions of {partitions.told()}" if partitions.told() else ""
         return f"none of {len(slices)} file slices is below {limits.small_file_limit} bytes and free{among}" + (
@@ -102,7 +103,7 @@ class ClusteringService:
         raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
         sizes = {path: size for one in table.file_slices() for path, size in one.sizes}
         plan = ClusteringPlan.from_avro(raw, sizes)
-        return replace(plan, layout=self._layout(plan.sort_columns))
+        return replace(plan, layout=self._layout(plan.sort_columns), sources=source_files(table, plan.slices))
 
     def work(
         self, table: HudiTable, instant: str, plan: ClusteringPlan

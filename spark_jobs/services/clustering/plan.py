@@ -11,6 +11,7 @@ from spark_jobs.core.config.service_keys import LayoutStrategy
 from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from spark_jobs.services.clustering.partitions import PartitionFilter
+from spark_jobs.services.source_files import NO_SOURCES, SourceFiles, line_of
 
 EXECUTION_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
@@ -56,6 +57,8 @@ class ClusteringPlan:
     groups: tuple[ClusteringGroup, ...]
     sort_columns: tuple[str, ...]
     layout: LayoutStrategy = LayoutStrategy.LINEAR
+    sources: SourceFiles = NO_SOURCES
+    """The files of a bootstrap that are read with the groups."""
 
     @property
     def slices(self) -> tuple[FileSlice, ...]:
@@ -63,16 +66,16 @@ class ClusteringPlan:
 
     @property
     def files_in(self) -> int:
-        return sum(len(one.paths) for one in self.slices)
+        return sum(len(one.paths) for one in self.slices) + self.sources.count(self.slices)
 
     @property
     def bytes_in(self) -> int:
-        return sum(one.size for one in self.slices)
+        return sum(self.piece_bytes)
 
     @property
     def piece_bytes(self) -> tuple[int, ...]:
         """Of each group."""
-        return tuple(group.bytes_in for group in self.groups)
+        return tuple(group.bytes_in + self.sources.bytes(group.slices) for group in self.groups)
 
     @property
     def log_bytes(self) -> int:
@@ -121,22 +124,22 @@ class ClusteringPlan:
                 {
                     "partition": group.partition,
                     "file_ids": [one.file_id for one in group.slices],
-                    "files": [{"path": path, "bytes": size} for one in group.slices for path, size in one.sizes],
-                    "bytes": group.bytes_in,
+                    "files": [file for one in group.slices for file in self.sources.files(one)],
+                    "bytes": size,
                     "output_groups": group.output_groups,
                 }
-                for group in self.groups
+                for group, size in zip(self.groups, self.piece_bytes, strict=True)
             ],
         }
 
     def lines(self) -> Iterator[str]:
         """The same as text."""
-        for group in self.groups:
+        for group, size in zip(self.groups, self.piece_bytes, strict=True):
             yield (
-                f"{group.partition or '(no partition)'}: {len(group.slices)} file group(s) of {group.bytes_in} bytes "
+                f"{group.partition or '(no partition)'}: {len(group.slices)} file group(s) of {size} bytes "
                 f"are replaced by {group.output_groups}"
             )
-            yield from (f"  {path} ({size} bytes)" for one in group.slices for path, size in one.sizes)
+            yield from (line_of(file) for one in group.slices for file in self.sources.files(one))
 
     @staticmethod
     def from_avro(raw: Mapping[str, Any], sizes: Mapping[str, int]) -> ClusteringPlan:

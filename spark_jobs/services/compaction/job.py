@@ -22,7 +22,7 @@ from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.execute import Compactor
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
-from spark_jobs.services.compaction.read_plan import read_plan
+from spark_jobs.services.compaction.read_plan import read_plan, with_sources
 from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due
 from spark_jobs.services.due import kinds_of, pending_plans, what_blocks
 from spark_jobs.services.log_compaction.job import LogCompactionService
@@ -75,7 +75,7 @@ class CompactionService:
         slices, limits = table.file_slices(), self._limits(table)
         plan = plan_compaction(slices, busy, limits)
         if plan.slices:
-            return plan
+            return with_sources(table, plan)
         with_logs = [one for one in slices if one.log_files]
         blocked = what_blocks(with_logs, busy, kinds_of(table.timeline, busy.values()))
         return (
@@ -90,7 +90,7 @@ class CompactionService:
         return raw.get("extraMetadata") or {}
 
     def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
-        return read_plan(table, instant)
+        return with_sources(table, read_plan(table, instant))
 
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
         max_file_size = file_keys.MAX_FILE_SIZE.of(self.properties)

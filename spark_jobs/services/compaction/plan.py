@@ -12,6 +12,7 @@ from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_nam
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from spark_jobs.services.compaction.strategies import CompactionLimits as CompactionLimits
 from spark_jobs.services.compaction.strategies import choose, wanted_partitions
+from spark_jobs.services.source_files import NO_SOURCES, SourceFiles, line_of
 
 LOG_COMPACTOR = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper"
 _MEGABYTE = 1024 * 1024
@@ -19,22 +20,23 @@ _MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """The slices in the order of the plan."""
+    """The slices in the order of the plan, and the files of a bootstrap that are read with them."""
 
     slices: tuple[FileSlice, ...]
+    sources: SourceFiles = NO_SOURCES
 
     @property
     def bytes_in(self) -> int:
-        return sum(one.size for one in self.slices)
+        return sum(self.piece_bytes)
 
     @property
     def files_in(self) -> int:
-        return sum(len(one.paths) for one in self.slices)
+        return sum(len(one.paths) for one in self.slices) + self.sources.count(self.slices)
 
     @property
     def piece_bytes(self) -> tuple[int, ...]:
         """Of each slice."""
-        return tuple(one.size for one in self.slices)
+        return tuple(one.size + self.sources.bytes([one]) for one in self.slices)
 
     @property
     def log_bytes(self) -> int:
@@ -42,7 +44,7 @@ class CompactionPlan:
 
     def only(self, pieces: Sequence[int]) -> CompactionPlan:
         """A plan of some of the slices, by their numbers."""
-        return CompactionPlan(tuple(self.slices[number] for number in pieces))
+        return CompactionPlan(tuple(self.slices[number] for number in pieces), self.sources)
 
     def to_avro(
         self, limits: CompactionLimits, note: Mapping[str, str] | None = None, *, of_logs: bool = False
@@ -79,18 +81,19 @@ class CompactionPlan:
                     "partition": one.partition,
                     "file_id": one.file_id,
                     "base_instant": one.base_instant,
-                    "files": [{"path": path, "bytes": size} for path, size in one.sizes],
-                    "bytes": one.size,
+                    "files": self.sources.files(one),
+                    "bytes": size,
                 }
-                for one in self.slices
+                for one, size in zip(self.slices, self.piece_bytes, strict=True)
             ]
         }
 
     def lines(self) -> Iterator[str]:
         """The same as text."""
-        for one in self.slices:
-            yield f"{one.partition or '(no partition)'} {one.file_id}: {len(one.paths)} file(s), {one.size} bytes"
-            yield from (f"  {path} ({size} bytes)" for path, size in one.sizes)
+        for one, size in zip(self.slices, self.piece_bytes, strict=True):
+            files = self.sources.files(one)
+            yield f"{one.partition or '(no partition)'} {one.file_id}: {len(files)} file(s), {size} bytes"
+            yield from map(line_of, files)
 
     def facts(self) -> dict[str, Any]:
         return {"file_slices": len(self.slices)}

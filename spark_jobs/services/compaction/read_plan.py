@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.services.compaction.plan import CompactionPlan
+from spark_jobs.services.source_files import source_files
 
 
 def read_plan(table: HudiTable, instant: Instant) -> CompactionPlan:
@@ -18,3 +21,8 @@ def read_plan(table: HudiTable, instant: Instant) -> CompactionPlan:
         for status in table.storage.list(f"{table.base_path}/{partition}" if partition else table.base_path)
     }
     return CompactionPlan.from_avro(raw, sizes)
+
+
+def with_sources(table: HudiTable, plan: CompactionPlan) -> CompactionPlan:
+    """The plan with the files of a bootstrap that are read too."""
+    return replace(plan, sources=source_files(table, plan.slices))
