@@ -40,6 +40,21 @@ _I64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WriterSchema:
+    """What records were written with, looked through once: the type with its names resolved, and its columns."""
+
+    record: AvroType
+    columns: pa.Schema
+    by_columns: bool
+
+    @staticmethod
+    def of(avro: Mapping[str, Any]) -> WriterSchema:
+        """:func:`arrow_schema_of` tells the errors."""
+        record = resolve_names(avro)
+        return WriterSchema(record=record, columns=arrow_schema_of(record), by_columns=reads_by_columns(record))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedRecords:
     """Some records in their order: ``ends[i]`` is where record i ends in ``data`` (and the next begins)."""
 
@@ -90,7 +105,7 @@ def conform_to(table: pa.Table, avro_schema: Mapping[str, Any]) -> pa.Table:
 
 
 def decode_records(
-    buffer: bytes | memoryview, count: int, writer_schema: Mapping[str, Any], target_schema: pa.Schema
+    buffer: bytes | memoryview, count: int, writer_schema: Mapping[str, Any] | WriterSchema, target_schema: pa.Schema
 ) -> pa.Table:
     """Decode ``count`` records, which begin at the start of ``buffer``, as columns of ``target_schema``.
 
@@ -104,12 +119,16 @@ def decode_records(
 
 
 def decode_between(
-    buffer: memoryview, starts: _I64, ends: _I64, writer_schema: Mapping[str, Any], target_schema: pa.Schema
+    buffer: memoryview,
+    starts: _I64,
+    ends: _I64,
+    writer_schema: Mapping[str, Any] | WriterSchema,
+    target_schema: pa.Schema,
 ) -> pa.Table:
     """The same of records whose :func:`record_bounds` are known."""
-    record = resolve_names(writer_schema)
-    stored = arrow_schema_of(record)
-    parts = _decode_by_columns if reads_by_columns(record) else _decode_one_by_one
+    written = writer_schema if isinstance(writer_schema, WriterSchema) else WriterSchema.of(writer_schema)
+    record, stored = written.record, written.columns
+    parts = _decode_by_columns if written.by_columns else _decode_one_by_one
     wanted = set(target_schema.names)
     found: dict[str, list[pa.Array[Any]]] = {field["name"]: [] for field in record["fields"] if field["name"] in wanted}
     room = FixedRoom(len(buffer))

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
-from spark_jobs.core.files.avro_columns import decode_records, resolve_columns
+from spark_jobs.core.files.avro_columns import WriterSchema, decode_records, resolve_columns
 from spark_jobs.core.files.fixed_room import refuse_giants
 from spark_jobs.core.files.hfile.records import decode_hfile_content
 from spark_jobs.core.files.hfile.source import Source
 from spark_jobs.core.files.log_block import CONTENT_VERSION, BlockType, LogBlock
-from spark_jobs.core.schema.avro import arrow_schema_of
-from spark_jobs.core.schema.avro_names import resolve_names
 
 CONTENT_HEAD = struct.Struct(">ii")
 """Content version and number of records of an Avro block."""
@@ -47,29 +45,29 @@ def read_rows(block: LogBlock, target_schema: pa.Schema | None = None) -> pa.Tab
     try:
         if block.type is BlockType.PARQUET_DATA_BLOCK:
             return _parquet_rows(block, target_schema)
-        schema = _schema_of(block)
-        target = arrow_schema_of(schema) if target_schema is None else target_schema
+        schema = _schema_of(block.schema_json)
+        target = schema.columns if target_schema is None else target_schema
         if block.type is BlockType.HFILE_DATA_BLOCK:
             source = Source(block.read_content, block.content_length, "its HFile")
-            return decode_hfile_content(source, schema, target)
+            return decode_hfile_content(source, schema.record, target)
         return _avro_rows(block.read_content(), schema, target)
     except RecursionError as error:
         raise CorruptTableError("its header has a schema that is nested too deeply") from error
 
 
-def _schema_of(block: LogBlock) -> Mapping[str, Any]:
-    """The Avro schema of the header with its names resolved."""
+@lru_cache(maxsize=8)
+def _schema_of(text: str) -> WriterSchema:
+    """The Avro schema of a header; most blocks of a table have the same."""
     try:
-        schema = json.loads(block.schema_json)
+        schema = json.loads(text)
     except ValueError as error:
         raise CorruptTableError(f"its header has no Avro schema ({error})") from error
     if not isinstance(schema, dict):
         raise CorruptTableError("its header has no Avro record schema")
-    resolved: Mapping[str, Any] = resolve_names(schema)
-    return resolved
+    return WriterSchema.of(schema)
 
 
-def _avro_rows(content: bytes, schema: Mapping[str, Any], target: pa.Schema) -> pa.Table:
+def _avro_rows(content: bytes, schema: WriterSchema, target: pa.Schema) -> pa.Table:
     if len(content) < CONTENT_HEAD.size:
         raise CorruptTableError(f"its content has {len(content)} bytes")
     version, count = CONTENT_HEAD.unpack_from(content)
