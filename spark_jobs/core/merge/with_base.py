@@ -20,6 +20,8 @@ from spark_jobs.core.schema.meta_fields import RECORD_KEY
 FEW = 32 * 1024
 JOINED_BYTES = 16 << 20
 """So much is copied into one chunk, of which rows are taken faster."""
+_FEW_OF = 4
+"""One changed row of so many: then it costs less to compare texts than to gather them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +135,17 @@ def _replace(batch: pa.RecordBatch, change: Mask, fresh: pa.Table) -> pa.RecordB
     """``batch`` with the rows of ``fresh``, of the same columns, in the places of ``change``."""
     mask = pa.array(change)
     index = np.arange(batch.num_rows)
+    changed = pa.array(index[change])
     index[change] = batch.num_rows + np.arange(fresh.num_rows)
     gathered = pa.array(index)
+    few = fresh.num_rows * _FEW_OF <= batch.num_rows
     arrays = []
     for stored, column in zip(batch.columns, fresh.combine_chunks().columns, strict=True):
         new = column.chunk(0)
         if pa.types.is_primitive(stored.type) or pa.types.is_fixed_size_binary(stored.type):
             arrays.append(pc.replace_with_mask(stored, mask, new))
+        elif few and pa.types.is_string(stored.type) and stored.take(changed).equals(new):
+            arrays.append(stored)  # keys, and whatever else an update leaves as it is
         else:  # for these a gather is both possible and quicker
             arrays.append(pa.concat_arrays([stored, new]).take(gathered))
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)

@@ -120,3 +120,26 @@ def test_changes_split_into_upserts_and_deletes() -> None:
         ["a"],
         ["b"],
     )
+
+
+def test_texts_that_an_update_leaves_are_not_copied() -> None:
+    """Nulls and empty texts differ; a column with one other value is written anew."""
+    count = 20
+    rows = pa.table(
+        {
+            RECORD_KEY: [f"k{number}" for number in range(count)],
+            "same": [None if number % 3 else f"s{number}" for number in range(count)],
+            "other": ["" for _ in range(count)],
+            "amount": pa.array(range(count), pa.int64()),
+        }
+    )
+    changed = rows.take(pa.array([17, 4, 1]))
+    changed = changed.set_column(2, "other", pa.array([None, "", ""], pa.string()))
+    changed = changed.set_column(3, "amount", pa.array([-1, -2, -3], pa.int64()))
+    batch = rows.combine_chunks().to_batches()[0]
+    merged = BaseMerge(Changes(changed, np.zeros(3, bool)), OVERWRITE, None).merge(batch)
+    by_key = {row[RECORD_KEY]: row for row in changed.to_pylist()}
+    assert merged.rows.to_pylist() == [by_key.get(row[RECORD_KEY], row) for row in rows.to_pylist()]
+    offsets = [[one.column(number).buffers()[1].address for number in range(3)] for one in (merged.rows, batch)]
+    assert merged.updated == 3
+    assert [after == before for after, before in zip(*offsets, strict=True)] == [True, True, False]
