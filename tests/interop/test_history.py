@@ -7,6 +7,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
     JobResult,
+    JobState,
     RestoreOptions,
     RollbackOptions,
     SavepointOptions,
@@ -223,6 +225,23 @@ def clean_by_both(hudi: RealHudi, path: Path, policy: dict[str, str]) -> JobResu
     done = run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=policy), QUIET)
     assert decided(newest_clean(path)) == theirs
     return done
+
+
+def test_hudi_ends_a_clean_that_our_budget_left(tmp_path: Path, real_hudi: RealHudi) -> None:
+    path, hudi = tmp_path / "t", real_hudi
+    create(path, "COPY_ON_WRITE")
+    batches = [local.batch(0, 8, f"v{ts}", ts) for ts in range(1, 5)]
+    for number, each in enumerate(batches):
+        local.write(path, each, str(number))
+    options = CleanOptions(base_path=str(path), hoodie_conf=POLICIES["commits"], dry_run=True)
+    planned = run_cleaning(options, QUIET)
+    part = run_cleaning(replace(options, dry_run=False, max_bytes=planned.bytes_in // 2), QUIET)
+    assert (part.state, part.extra["gone_before"]) == (JobState.SCHEDULED, 0)
+    assert hudi.clean(path, options=POLICIES["commits"]) == part.extra["left_files"] > 0
+    (done,) = HudiTable.open(str(path)).timeline.completed(Action.CLEAN)
+    assert done.timestamp == part.instant
+    assert len(files(path)) == len(list(path.glob("*/.hoodie_partition_metadata"))) + 2 * 2
+    agree(hudi, path, "after Hudi ended our clean", *batches, rows_by_hudi=False)
 
 
 @TYPES

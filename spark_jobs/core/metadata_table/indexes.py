@@ -6,7 +6,7 @@ Hudi: HoodieTableMetadataUtil (convertMetadataToColumnStatsRecords, convertMetad
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -24,13 +24,14 @@ from spark_jobs.core.metadata_table.initialize import records_by_group
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
 from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
-from spark_jobs.core.metadata_table.records import ALL_PARTITIONS
+from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.core.view.pending import being_cleaned
 
 R = TypeVar("R")
 _File = tuple[str, str]
@@ -117,8 +118,9 @@ class IndexOfFiles:
 
     def content(self) -> tuple[int, Callable[[int, str], Cells]]:
         """The number of file groups, and the cells of each one's base file, by its number and the file's name."""
+        doomed = being_cleaned(self.table.data_timeline, self.table.clock)
         live = {
-            key: {name: entry for name, entry in entries.items() if not entry.is_deleted}
+            key: {name: entry for name, entry in entries.items() if not _is_gone(key, name, entry, doomed)}
             for key, entries in read_file_records(self.table).items()
         }
         codec, groups = CODECS[self.index.partition], self.index.groups
@@ -135,6 +137,11 @@ class IndexOfFiles:
             raise UnsupportedTableError(f"the metadata table can't follow {instant}", todo="run the job again")
         codec = CODECS[self.index.partition]
         return PartitionChanges.of({key: codec.encode(key, one) for key, one in self.index.changes(files).items()})
+
+
+def _is_gone(key: str, name: str, entry: FileEntry, doomed: Collection[str]) -> bool:
+    """Whether a file was deleted, or is about to be by one of the cleans that have begun."""
+    return entry.is_deleted or (key != ALL_PARTITIONS and join(partition_of(key), name) in doomed)
 
 
 def _files_of(changes: FileChanges) -> tuple[list[_File], list[_File]]:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import ConfigError, StorageError
+from spark_jobs.core.errors import ConfigError, CorruptTableError, InstantGoneError, StorageError
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
@@ -37,10 +37,20 @@ def refuse_cleaned(timeline: ActiveTimeline, view: Callable[[], FileSystemView],
 
 
 def earliest_readable(timeline: ActiveTimeline, view: Callable[[], FileSystemView], clock: Clock) -> str:
-    """The first instant as of which all rows are there; empty where nothing was cleaned."""
+    """The first instant as of which all rows are there; empty where nothing was cleaned.
+
+    Of a clean that has begun any file may be gone: a listing of the rest would pass an older slice off for a deleted
+    one.
+    """
     bound = ""
-    for clean in timeline.completed(Action.CLEAN):
-        raw = _result(timeline, clean, clock)
+    begun = [one for one in timeline.pending({Action.CLEAN}) if one.state is State.INFLIGHT]
+    for clean in (*timeline.completed(Action.CLEAN), *begun):
+        try:
+            raw = _result(timeline, clean, clock)
+        except (CorruptTableError, InstantGoneError):
+            if clean.is_completed:
+                raise
+            continue  # Hudi died before its plan was written, so nothing is deleted by it; or it ended meanwhile
         bound = max(bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline))
     return bound
 
@@ -93,9 +103,10 @@ def _last_before(timeline: ActiveTimeline, clean: Instant) -> str:
 
 
 def _result(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> dict[str, Any]:
-    """What the clean did; by its plan where Hudi died while it wrote the result."""
-    with suppress(StorageError):
-        return timeline.payload(clean, clock)
+    """What the clean did; by its plan where it is not completed, or Hudi died while it wrote the result."""
+    if clean.is_completed:
+        with suppress(StorageError):
+            return timeline.payload(clean, clock)
     raw = timeline.payload(clean.at(State.REQUESTED), clock)
     retain = raw["earliestInstantToRetain"]
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.files.names import join
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_system_view import GroupKey, PendingServices
@@ -23,6 +24,18 @@ def read_pending_services(timeline: ActiveTimeline, clock: Clock) -> PendingServ
         elif instant.action is Action.REPLACE_COMMIT:
             clustering.update(dict.fromkeys(replaced_by_plan(timeline, instant, clock), instant.timestamp))
     return PendingServices(compaction=compaction, clustering=clustering, replaced=replaced)
+
+
+def being_cleaned(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
+    """Relative paths that cleans delete which have begun and are not completed: they may be gone or not."""
+    found: set[str] = set()
+    for clean in timeline.pending({Action.CLEAN}):
+        requested = clean.at(State.REQUESTED)
+        if clean.state is State.INFLIGHT and timeline.has_content(requested):
+            raw = timeline.payload(requested, clock)
+            for partition, files in (raw["filePathsToBeDeletedPerPartition"] or {}).items():
+                found.update(join(partition, one["filePath"].rsplit("/", 1)[-1]) for one in files)
+    return frozenset(found)
 
 
 def compaction_groups(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:

@@ -79,6 +79,8 @@ def _listed(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Fin
     for path, entry in sorted(listed.items()):
         status = evidence.on_storage.get(path)
         if status is None:
+            if path in evidence.being_cleaned:
+                continue  # it leaves the metadata table when the clean is completed
             if evidence.table.storage.stat(join(evidence.table.base_path, path)) is None:
                 yield error(9, path, "the metadata table lists it, and it is not on storage", REBUILD)
             continue

@@ -13,11 +13,14 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.options import IndexingOptions
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services import deletions
 from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.indexing.job import run_indexing
 from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
 from tests.unit.core.support import new_table
 from tests.unit.services.test_cleaning_job import overwrite
 from tests.unit.services.test_planned_runs import StopsAfter
@@ -74,6 +77,34 @@ def test_bytes_bound_a_run_and_the_next_goes_on(table: HudiTable) -> None:
     assert metadata["totalFilesDeleted"] == doomed  # of the whole plan
     assert metadata["earliestCommitToRetain"] == planned.extra["retain_from"]
     assert validate(table, deep=True) == []
+
+
+def test_moments_that_a_begun_clean_takes_are_refused(table: HudiTable) -> None:
+    """A listing without the deleted slices would pass others off for them."""
+    commits = [one.timestamp for one in table.refreshed().timeline.completed_commits()]
+    planned = clean(table, dry_run=True)
+    assert table.refreshed().scan(as_of=commits[1]).to_arrow().num_rows == 1
+    clean(table, max_bytes=planned.bytes_in // 2)
+    for each in commits[:-1]:
+        with pytest.raises(ConfigError, match=f"read as of {commits[-1]} or later"):
+            table.refreshed().scan(as_of=each)
+    assert table.refreshed().scan(as_of=commits[-1]).to_arrow().num_rows == 1
+
+
+def test_indexes_are_built_beside_a_clean_in_parts(tmp_path: Path) -> None:
+    """Their files are those that the metadata table lists: some of them are gone by now."""
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    for ts in range(1, 5):
+        local.write(path, local.batch(0, 8, f"v{ts}", ts), str(ts))
+    table = HudiTable.open(str(path))
+    assert clean(table, max_bytes=clean(table, dry_run=True).bytes_in // 2).state is JobState.SCHEDULED
+    for kind in ("COLUMN_STATS", "BLOOM_FILTERS"):
+        given = IndexingOptions(base_path=str(path), index_types=(kind,), hoodie_conf=local.AT_ONCE)
+        assert run_indexing(given, Progress.silent("index")).state is JobState.COMPLETED
+    assert validate(str(path), deep=True) == []
+    assert clean(table).state is JobState.COMPLETED
+    assert validate(str(path), deep=True) == []
 
 
 def test_seconds_bound_a_run_but_not_its_first_piece(table: HudiTable, monkeypatch: pytest.MonkeyPatch) -> None:

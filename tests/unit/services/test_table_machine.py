@@ -200,15 +200,15 @@ class TableMachine(RuleBasedStateMachine):
             options = self.options(ClusteringOptions, mode="cancel", instant_time=one)
             run_clustering(LocalEngine(SYSTEM_CLOCK), options, QUIET)
 
-    @rule(retained=st.integers(1, 3), by_versions=st.booleans())
-    def clean(self, retained: int, by_versions: bool) -> None:
+    @rule(retained=st.integers(1, 3), by_versions=st.booleans(), part=st.booleans())
+    def clean(self, retained: int, by_versions: bool, part: bool = False) -> None:
         policy = "KEEP_LATEST_FILE_VERSIONS" if by_versions else "KEEP_LATEST_COMMITS"
         conf = {
             "hoodie.cleaner.policy": policy,
             "hoodie.cleaner.commits.retained": str(retained),
             "hoodie.cleaner.fileversions.retained": str(retained),
         }
-        run_cleaning(self.options(CleanOptions, conf), QUIET)
+        run_cleaning(self.options(CleanOptions, conf, max_bytes=PART_BYTES if part else None), QUIET)
 
     @rule(keep=st.integers(1, 3))
     def archive(self, keep: int) -> None:
@@ -266,6 +266,9 @@ class TableMachine(RuleBasedStateMachine):
             run_restore(self.options(RestoreOptions, instant_time=goal, verify="rows"), QUIET)
         except ConfigError:  # a later savepoint, or it was cleaned
             return
+        except WriteConflictError:
+            assert self.pending(Action.CLEAN)
+            return
         assert all(one <= goal for one in self.saved)
         self._note()
         assert max(self.states) == goal
@@ -322,6 +325,8 @@ def every_rule(machine: TableMachine) -> list[Callable[[], None]]:
         lambda: machine.take_a_clustering_back(),
         lambda: machine.cluster("scheduleAndExecute", False),
         lambda: machine.overwrite(0, 2),
+        lambda: machine.clean(1, False, part=True),
+        lambda: machine.insert(1),
         lambda: machine.clean(1, False),
         lambda: machine.archive(1),
         lambda: machine.roll_back_last(),
