@@ -87,7 +87,9 @@ class DeleteRecords:
     """Some deletes in the order of their block; the three arrays have one length.
 
     The type of ``orderings`` tells Java's class of the ordering values, which are compared within one class only: int32
-    for Integer, int64 for Long (timestamps are stored so), null where a delete has none.
+    for Integer, int64 for Long (timestamps are stored so), date32 for LocalDate, decimal for BigDecimal, string for
+    String, large_string for Avro's Utf8 (which blocks of version 2 alone have), timestamp for Instant, null where a
+    delete has none.
     """
 
     keys: pa.Array[Any]

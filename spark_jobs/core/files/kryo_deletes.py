@@ -131,7 +131,7 @@ class _Reader:
         if number == _AVRO_TEXT:
             if self._begins_new() is not None:
                 raise CorruptTableError("a delete block has one text twice")
-            return Ordering(kind=pa.string(), value=self._take(self._number() - 1).decode())
+            return Ordering(kind=pa.large_string(), value=self._take(self._number() - 1).decode())
         if number == _FLOAT:
             return Ordering(kind=pa.float32(), value=struct.unpack(">f", self._take(4))[0])
         if number == _DOUBLE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,9 @@ def fold_log(
     """What the logs say of each key, newest word last; the keys are computed where there are ``virtual_keys``.
 
     Records are combined by the payload: mostly one yields only to a record of equal or greater ordering value. A delete
-    without an ordering value (the integer 0), or with one of another type, always wins over what came before, others
-    if the record's is not greater; any record wins over an earlier delete. Records that the payload takes for deletes
-    are deletes in the end.
+    without an ordering value (the integer 0), or with one of another class in Java than the record's, always wins over
+    what came before, others if the record's is not greater; any record wins over an earlier delete. Records that the
+    payload takes for deletes are deletes in the end.
 
     A few blocks and one event for each key are in memory at a time: an earlier fold is as good as the events that it
     was made of, because of a deleted key only that it is deleted matters.
@@ -107,26 +108,40 @@ def _orderings(entry: LogData | LogDeletes, schema: pa.Schema, ordering: str, ki
     if isinstance(entry, LogData):
         return conform(entry.table.select([ordering]), pa.schema([schema.field(ordering)])).column(0)
     stored: Any = entry.orderings
-    if pa.types.is_timestamp(kind) and pa.types.is_int64(stored.type):
-        return stored.cast(kind)  # Hudi keeps timestamps as the long that Avro has
-    if pa.types.is_decimal(kind) and pa.types.is_decimal(stored.type):
-        return stored
-    if not stored.type.equals(kind):
+    if stored.type != _class_in_records(kind):
         return pa.nulls(len(stored), kind)
-    if pa.types.is_int32(kind):
-        return pc.if_else(pc.equal(stored, 0), pa.scalar(None, kind), stored)
-    return stored
+    values = stored.cast(kind)
+    return pc.if_else(pc.equal(stored, 0), pa.scalar(None, kind), values) if pa.types.is_int32(stored.type) else values
+
+
+def _class_in_records(kind: pa.DataType) -> pa.DataType | None:
+    """The type that ``DeleteRecords`` tells of ordering values of the class that records of such a column have in Java;
+    None where deletes never have that class.
+
+    Hudi compares values of one class alone (ReflectionUtils.isSameClass). It takes those of records as Avro holds them:
+    a date is an Integer, a text a Utf8, a decimal a Fixed. In a delete these are a LocalDate, a String, a BigDecimal.
+    """
+    if pa.types.is_date32(kind) or pa.types.is_time32(kind) or (pa.types.is_integer(kind) and kind.bit_width < 64):
+        return pa.int32()
+    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
+        return pa.int64()
+    if pa.types.is_string(kind):
+        return pa.large_string()
+    return None if pa.types.is_decimal(kind) or pa.types.is_fixed_size_binary(kind) else kind
 
 
 def _ranks(values: list[Any], kind: pa.DataType) -> I64:
-    """A dense rank of all ordering values from 1 on; 0 where there is none."""
-    if pa.types.is_decimal(kind):
-        scales = [each.type.scale for each in values if pa.types.is_decimal(each.type)]
-        wide = pa.decimal256(76, max(scales))
-        values = [each.cast(wide) for each in values]
+    """A rank of all ordering values from 1 on; 0 where there is none.
+
+    Of decimals the negative ones are the greatest: of the bytes that Avro has for them Hudi compares each without a
+    sign (GenericData.Fixed).
+    """
     chunks = [chunk for each in values for chunk in (each.chunks if isinstance(each, pa.ChunkedArray) else [each])]
-    column = pa.chunked_array(chunks, chunks[0].type if chunks else kind)
+    column = pa.chunked_array(chunks, kind)
     ranks = dense_ranks(column)
+    if pa.types.is_decimal(kind):
+        negative = pc.fill_null(pc.less(column, pa.scalar(Decimal(0), kind)), False)
+        ranks[np.asarray(negative)] += len(ranks)
     ranks[np.asarray(pc.is_null(column))] = 0
     return ranks
 

@@ -116,7 +116,7 @@ TEXTS = ["m", "", "ä€😀"]
         ("null", None, [None]),
         ("int", pa.int32(), [0, 7, -300]),
         ("text", pa.string(), [*TEXTS, "m"]),
-        ("avro text", pa.string(), TEXTS),
+        ("avro text", pa.large_string(), TEXTS),
         ("double", pa.float64(), [-2.25]),
         ("boolean", pa.bool_(), [True, False]),
         ("decimal", pa.decimal128(30, 15), [Decimal("12.5")]),

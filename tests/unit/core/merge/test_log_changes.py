@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -172,17 +173,67 @@ def test_timestamps_compare_with_the_longs_that_delete_blocks_hold() -> None:
     assert (outcome(stays), outcome(goes)) == ({"a": "0"}, {"a": None})
 
 
-@pytest.mark.parametrize(("delete", "stays"), [("2.4999", True), ("2.5", False), ("2.50001", False)])
-def test_decimals_compare_across_scales(delete: str, stays: bool) -> None:
-    kind = pa.decimal128(10, 2)
+def puts(kind: pa.DataType, *values: Any) -> LogData:
+    """A block with a record of the key ``a`` for each ordering value, whose value is that as text."""
     schema = with_ordering_type(kind)
-    columns = {RECORD_KEY: ["a"], "ts": pa.array([Decimal("2.50")], kind), "value": ["0"]}
-    rows = pa.Table.from_arrays([pa.array(columns.get(each.name, [None]), each.type) for each in schema], schema=schema)
-    drop = LogDeletes(
-        instant="1",
-        keys=pa.array(["a"]),
-        partitions=pa.array(["p"]),
-        orderings=pa.array([Decimal(delete)], pa.decimal128(30, 15)),
-    )
-    found = fold_log([LogData(instant="1", table=rows), drop], schema, "ts")
-    assert outcome(found) == {"a": "0" if stays else None}
+    columns: dict[str, Any] = {
+        RECORD_KEY: ["a"] * len(values),
+        "ts": pa.array(values, kind),
+        "value": [str(value) for value in values],
+    }
+    rows = [pa.array(columns.get(each.name, [None] * len(values)), each.type) for each in schema]
+    return LogData(instant="1", table=pa.Table.from_arrays(rows, schema=schema))
+
+
+DECIMAL, WRAPPED = pa.decimal128(10, 2), pa.decimal128(30, 15)
+INSTANT = pa.timestamp("us", "UTC")
+
+
+@pytest.mark.parametrize(
+    ("column", "record", "delete", "late", "stays"),
+    [
+        (pa.bool_(), True, pa.bool_(), False, True),
+        (pa.int32(), 5, pa.int32(), 1, True),
+        (pa.int32(), 5, pa.int64(), 1, False),
+        (pa.int64(), 5, pa.int32(), 1, False),  # stored before the column was made wider
+        (pa.float32(), 5.5, pa.float32(), 1.5, True),
+        (pa.float64(), 5.5, pa.float64(), 1.5, True),
+        (pa.binary(), b"b", pa.binary(), b"a", True),
+        (pa.string(), "b", pa.string(), "a", False),
+        (pa.string(), "b", pa.large_string(), "a", True),  # Utf8, as Hudi 0.13 stored it
+        (pa.string(), "b", pa.large_string(), "c", False),
+        (pa.date32(), date(2024, 5, 1), pa.date32(), date(2024, 1, 1), False),
+        (pa.date32(), date(2024, 5, 1), pa.int32(), 7, True),
+        (pa.date32(), date(2024, 5, 1), pa.int32(), 0, False),
+        (pa.time64("us"), time(5), pa.int64(), 7, True),
+        (INSTANT, datetime(2024, 5, 1, tzinfo=UTC), INSTANT, datetime(2024, 1, 1, tzinfo=UTC), False),
+        (DECIMAL, Decimal("2.50"), WRAPPED, Decimal("2.4999"), False),
+        (DECIMAL, Decimal("2.50"), WRAPPED, Decimal("2.50001"), False),
+        (pa.binary(2), b"bb", pa.binary(), b"aa", False),
+    ],
+)
+def test_a_late_delete_yields_where_java_has_one_class_for_both(
+    column: pa.DataType, record: object, delete: pa.DataType, late: object, stays: bool
+) -> None:
+    drop = LogDeletes(instant="1", keys=pa.array(["a"]), partitions=pa.array(["p"]), orderings=pa.array([late], delete))
+    found = fold_log([puts(column, record), drop], with_ordering_type(column), "ts")
+    assert outcome(found) == {"a": str(record) if stays else None}
+
+
+@pytest.mark.parametrize(
+    ("values", "winner"),
+    [
+        (["-1.5", "2.5"], "-1.5"),
+        (["1.5", "-2"], "-2"),
+        (["-1", "-5"], "-1"),
+        (["-5", "-1"], "-1"),
+        (["300.25", "2.5"], "300.25"),
+        (["0", "-0.01", "2.5", "0"], "-0.01"),
+        (["2.5", "2.50"], "2.50"),
+        ([None, "-5", "1"], "-5"),
+    ],
+)
+def test_a_negative_decimal_is_greater_than_those_that_are_not(values: list[str | None], winner: str) -> None:
+    block = puts(DECIMAL, *(None if value is None else Decimal(value) for value in values))
+    for entries in ([block], [replace(block, table=block.table.slice(at, 1)) for at in range(len(values))]):
+        assert outcome(fold_log(entries, with_ordering_type(DECIMAL), "ts")) == {"a": winner}
