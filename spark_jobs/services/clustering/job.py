@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from spark_jobs.core.config import file_keys, service_keys, strategy_keys
 from spark_jobs.core.config import write_keys as keys
-from spark_jobs.core.config.service_keys import LayoutStrategy
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -24,7 +23,13 @@ from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import ClusteringOptions
 from spark_jobs.services.clustering.execute import Clusterer
 from spark_jobs.services.clustering.partitions import PartitionFilter
-from spark_jobs.services.clustering.plan import ClusteringGroup, ClusteringLimits, ClusteringPlan, plan_clustering
+from spark_jobs.services.clustering.plan import (
+    ClusteringGroup,
+    ClusteringLimits,
+    ClusteringPlan,
+    layout_by,
+    plan_clustering,
+)
 from spark_jobs.services.due import commits_since, kinds_of, pending_plans, what_blocks
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
@@ -84,7 +89,7 @@ class ClusteringService:
         busy = {**busy_with_writes(table, self.properties), **table.pending.compaction, **table.pending.clustering}
         slices, limits = table.file_slices(), self._limits()
         partitions = PartitionFilter.of(self.properties, table.clock.now().astimezone().hour)
-        plan = plan_clustering(slices, busy, limits, columns, partitions, self._layout(columns))
+        plan = plan_clustering(slices, busy, limits, columns, partitions, layout_by(self.properties, columns))
         if plan.groups:
             return replace(plan, sources=source_files(table, plan.slices))
         blocked = what_blocks(slices, busy, kinds_of(table.timeline, busy.values()))
@@ -102,14 +107,13 @@ class ClusteringService:
     def read(self, table: HudiTable, instant: Instant) -> ClusteringPlan:
         raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
         sizes = {path: size for one in table.file_slices() for path, size in one.sizes}
-        plan = ClusteringPlan.from_avro(raw, sizes)
-        return replace(plan, layout=self._layout(plan.sort_columns), sources=source_files(table, plan.slices))
+        plan = ClusteringPlan.from_avro(raw, sizes, self.properties)
+        return replace(plan, sources=source_files(table, plan.slices))
 
     def work(
         self, table: HudiTable, instant: str, plan: ClusteringPlan
     ) -> tuple[Sequence[tuple[int, ClusteringGroup]], Clusterer]:
-        max_file_size = keys.CLUSTER_TARGET_FILE.of(self.properties)
-        context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
+        context = rewrite_context(table, self.properties, instant, max_file_size=plan.target_file, action=self.action)
         clusterer = Clusterer(
             context=context,
             reader=slice_reader(table, context, self.properties),
@@ -138,11 +142,6 @@ class ClusteringService:
     def why_not_cancelled(self, table: HudiTable, instant: Instant, plan: ClusteringPlan) -> str | None:
         """Nothing: no file of the table is of the plan before it is completed."""
         return None
-
-    def _layout(self, columns: tuple[str, ...]) -> LayoutStrategy:
-        """A curve through fewer than two columns is a line."""
-        layout = service_keys.LAYOUT_STRATEGY.of(self.properties)
-        return layout if len(columns) > 1 else LayoutStrategy.LINEAR
 
     def _limits(self) -> ClusteringLimits:
         return ClusteringLimits(

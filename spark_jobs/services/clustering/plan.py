@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
-from spark_jobs.core.config.service_keys import LayoutStrategy
+from spark_jobs.core.config.service_keys import LAYOUT_STRATEGY, LayoutStrategy
+from spark_jobs.core.config.write_keys import CLUSTER_TARGET_FILE
 from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from spark_jobs.services.clustering.partitions import PartitionFilter
@@ -51,12 +53,14 @@ class ClusteringGroup:
 class ClusteringPlan:
     """Groups in the order of the plan, and the columns that the output is sorted by (none: not sorted).
 
-    ``layout``, how several columns make one order, stands in no plan on the timeline: who executes it decides.
+    ``layout`` is how several columns make one order, ``target_file`` the bytes of a file that is written. In the plans
+    of this project both stand on the timeline; of one of Hudi's who executes it decides, as in Hudi.
     """
 
     groups: tuple[ClusteringGroup, ...]
     sort_columns: tuple[str, ...]
     layout: LayoutStrategy = LayoutStrategy.LINEAR
+    target_file: int = CLUSTER_TARGET_FILE.default
     sources: SourceFiles = NO_SOURCES
     """The files of a bootstrap that are read with the groups."""
 
@@ -86,13 +90,22 @@ class ClusteringPlan:
         return replace(self, groups=tuple(self.groups[number] for number in pieces))
 
     def facts(self) -> dict[str, Any]:
-        return {"groups": len(self.groups), "sort_columns": list(self.sort_columns), "layout": self.layout.value}
+        return {"groups": len(self.groups), **self._how()}
+
+    def _how(self) -> dict[str, Any]:
+        return {
+            "sort_columns": list(self.sort_columns),
+            "layout": self.layout.value,
+            "target_file_bytes": self.target_file,
+        }
 
     def to_avro(self, base_path: str, note: Mapping[str, str] | None = None) -> dict[str, Any]:
         """
         :param note: extra metadata of the plan.
         """
-        params = {SORT_COLUMNS: ",".join(self.sort_columns)} if self.sort_columns else {}
+        params = {LAYOUT_STRATEGY.name: self.layout.value, CLUSTER_TARGET_FILE.name: str(self.target_file)}
+        if self.sort_columns:
+            params[SORT_COLUMNS] = ",".join(self.sort_columns)
         return {
             "operationType": "CLUSTER",
             "clusteringPlan": {
@@ -118,8 +131,7 @@ class ClusteringPlan:
     def content(self) -> dict[str, Any]:
         """The exact input: what is hashed, and shown to a person."""
         return {
-            "sort_columns": list(self.sort_columns),
-            "layout": self.layout.value,
+            **self._how(),
             "groups": [
                 {
                     "partition": group.partition,
@@ -142,8 +154,14 @@ class ClusteringPlan:
             yield from (line_of(file) for one in group.slices for file in self.sources.files(one))
 
     @staticmethod
-    def from_avro(raw: Mapping[str, Any], sizes: Mapping[str, int]) -> ClusteringPlan:
-        """A plan on the timeline, ours or Hudi's; ``sizes`` in bytes by path relative to the base path."""
+    def from_avro(
+        raw: Mapping[str, Any], sizes: Mapping[str, int], properties: Mapping[str, str] = MappingProxyType({})
+    ) -> ClusteringPlan:
+        """A plan on the timeline, ours or Hudi's.
+
+        :param sizes: in bytes by path relative to the base path.
+        :param properties: of who executes it: these decide what the plan does not say.
+        """
         plan = raw["clusteringPlan"]
         params = (plan.get("strategy") or {}).get("strategyParams") or {}
         columns = tuple(name.strip() for name in params.get(SORT_COLUMNS, "").split(",") if name.strip())
@@ -153,7 +171,14 @@ class ClusteringPlan:
             )
             for group in plan["inputGroups"] or []
         )
-        return ClusteringPlan(groups, columns)
+        told = {**properties, **params}
+        return ClusteringPlan(groups, columns, layout_by(told, columns), target_file=CLUSTER_TARGET_FILE.of(told))
+
+
+def layout_by(properties: Mapping[str, str], columns: Sequence[str]) -> LayoutStrategy:
+    """A curve through fewer than two columns is a line."""
+    layout = LAYOUT_STRATEGY.of(properties)
+    return layout if len(columns) > 1 else LayoutStrategy.LINEAR
 
 
 def plan_clustering(
@@ -179,7 +204,7 @@ def plan_clustering(
         for members in _fill(candidates[partition], limits):
             size = sum(_planned_size(one, limits) for one in members)
             groups.append(ClusteringGroup(tuple(members), max(1, math.ceil(size / limits.target_file))))
-    return ClusteringPlan(tuple(groups[: limits.max_groups]), sort_columns, layout)
+    return ClusteringPlan(tuple(groups[: limits.max_groups]), sort_columns, layout, limits.target_file)
 
 
 def _fill(slices: list[FileSlice], limits: ClusteringLimits) -> list[list[FileSlice]]:

@@ -279,6 +279,23 @@ def test_rows_are_laid_out_along_a_curve(table: HudiTable) -> None:
     assert found == sorted(found)
 
 
+@pytest.mark.parametrize("hashed", ["schedule", "execute"])
+def test_what_a_plan_says_of_order_and_size_is_done_whoever_executes_it(table: HudiTable, hashed: str) -> None:
+    conf = {
+        "hoodie.clustering.plan.strategy.sort.columns": "id,ts",
+        "hoodie.layout.optimize.strategy": "ZORDER",
+        "hoodie.clustering.plan.strategy.target.file.max.bytes": "40000000",
+    }
+    shown = cluster(table, conf=conf, dry_run=True).extra["plan_hash"]
+    _, layout, target = conf
+    for name, value in ((layout, "HILBERT"), (target, "40000001")):
+        assert cluster(table, conf={**conf, name: value}, dry_run=True).extra["plan_hash"] != shown
+    cluster(table, conf=conf, mode="schedule", plan_hash=shown if hashed == "schedule" else None)
+    done = cluster(table, conf={layout: "HILBERT", target: "1"}, mode="execute", plan_hash=shown)
+    assert done.state is JobState.COMPLETED
+    assert (done.extra["layout"], done.extra["target_file_bytes"]) == ("ZORDER", 40_000_000)
+
+
 @RUNS
 def test_a_worker_that_was_thought_dead_publishes_nothing(table: HudiTable, run: Run) -> None:
     before = everything(table)
