@@ -20,11 +20,12 @@ from spark_jobs.core.files.markers import marker_folder, read_markers
 from spark_jobs.core.files.names import join
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage.local import DISPENSABLE_FOLDER
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 
-FOLDER = ".hoodie/.aux/pyhudi.done"
+FOLDER = DISPENSABLE_FOLDER
 """Below it a folder for each instant, and a file for each piece in that."""
 Piece = tuple[int, Any]
 """A piece of work with its number in the plan."""

@@ -21,6 +21,10 @@ from spark_jobs.core.storage.protocol import Capabilities, FileStatus
 
 TEMPORARY_SUFFIX = ".tmp"
 """Unpublished files end so; the timeline does not know the extension and rollbacks sweep them."""
+DISPENSABLE_FOLDER = ".hoodie/.aux/pyhudi.done"
+"""Of notes on finished pieces of work: what a loss of power takes or tears of them is done again, so that they are not
+forced to the disk.
+"""
 
 
 class LocalStorage:
@@ -41,9 +45,11 @@ class LocalStorage:
 
     def replace(self, path: str, data: bytes) -> None:
         with one_line(path, "written"):
-            os.replace(_write_temporary(path, data), path)
+            synced = f"/{DISPENSABLE_FOLDER}/" not in path
+            os.replace(_write_temporary(path, data, synced=synced), path)
             _drop_checksum_file(path)
-            _sync_directory(path)
+            if synced:
+                _sync_directory(path)
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:
         with one_line(path, "written"), _directory_lock(path):
@@ -195,15 +201,16 @@ def _publish_by_temporary(path: str, data: bytes) -> None:
         os.unlink(temporary)
 
 
-def _write_temporary(path: str, data: bytes) -> str:
+def _write_temporary(path: str, data: bytes, *, synced: bool = True) -> str:
     directory, name = os.path.split(path)
     os.makedirs(directory, exist_ok=True)
     temporary = os.path.join(directory, f"{name}.{SYSTEM_CLOCK.new_uuid()}{TEMPORARY_SUFFIX}")
     try:
         with open(temporary, "xb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
     except OSError:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -12,6 +12,7 @@ import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
 from spark_jobs.core.storage import FileStatus, LocalStorage, locate
+from spark_jobs.core.storage.local import DISPENSABLE_FOLDER
 
 pytestmark = pytest.mark.unit
 
@@ -224,3 +225,25 @@ def test_a_file_is_made_though_its_folder_is_taken_away_meanwhile(
     LocalStorage().create(str(tmp_path / "p" / "file"), data)
     assert (tmp_path / "p" / "file").read_bytes() == data
     assert taken == [str(tmp_path / "p")]
+
+
+def test_only_notes_on_finished_pieces_are_not_forced_to_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    fsync = os.fsync
+
+    def counted(descriptor: int) -> None:
+        synced.append(descriptor)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", counted)
+    storage = LocalStorage()
+    for path, times in (
+        (f"{tmp_path}/{DISPENSABLE_FOLDER}/001/1.json", 0),
+        (f"{tmp_path}/.hoodie/hoodie.properties", 2),
+    ):
+        synced.clear()
+        for data in (b"one", b"another"):
+            storage.replace(path, data)
+        assert (storage.read(path), len(synced)) == (b"another", 2 * times)
