@@ -59,7 +59,9 @@ def laid_out(keyed: DataFrame, config: WriteConfig) -> DataFrame:
     """
     mode, columns = operation_keys.SORT_MODE.of(config.properties), _sort_columns(keyed, config)
     tasks = write_keys.BULK_INSERT_PARALLELISM.of(config.properties)
-    rows = one_for_each_key(keyed, config.precombine_field) if config.combine else keyed
+    rows = keyed
+    if config.combine:
+        rows = one_for_each_key(keyed, config.precombine_field, in_whole_table=config.index_type.is_global)
     if columns:
         return _at_most(rows.sort(PARTITION_PATH, *columns), tasks)
     if mode is SortMode.GLOBAL_SORT:
@@ -74,8 +76,8 @@ def laid_out(keyed: DataFrame, config: WriteConfig) -> DataFrame:
     return spread.sortWithinPartitions(PARTITION_PATH)
 
 
-def one_for_each_key(keyed: DataFrame, ordering: str) -> DataFrame:
-    """Of the records of one key in one partition the one of the greatest ordering value, else any."""
+def one_for_each_key(keyed: DataFrame, ordering: str, *, in_whole_table: bool = False) -> DataFrame:
+    """Of the records of one key, in one partition or in all, the one of the greatest ordering value, else any."""
     rank = F.lit(0)
     if ordering:
         missing = (
@@ -83,7 +85,8 @@ def one_for_each_key(keyed: DataFrame, ordering: str) -> DataFrame:
         )
         rank = F.when(F.col(f"`{ordering}`").isNull(), bad_record(missing, "int")).otherwise(0)
     kept = F.max_by(F.struct("*"), F.struct(rank, F.col(f"`{ordering}`") if ordering else F.lit(0)))
-    grouped = keyed.groupBy(F.col(PARTITION_PATH).alias("_pyhudi_p"), F.col(RECORD_KEY).alias("_pyhudi_k"))
+    places = [] if in_whole_table else [F.col(PARTITION_PATH).alias("_pyhudi_p")]
+    grouped = keyed.groupBy(*places, F.col(RECORD_KEY).alias("_pyhudi_k"))
     return grouped.agg(kept.alias(_RECORD)).select(f"{_RECORD}.*")
 
 

@@ -115,7 +115,10 @@ class WriteConfig:
             Operation.UPSERT: keys.COMBINE_BEFORE_UPSERT,
             Operation.DELETE: keys.COMBINE_BEFORE_DELETE,
         }
-        return by_operation.get(self.operation, keys.COMBINE_BEFORE_INSERT).of(self.properties)
+        key = by_operation.get(self.operation, keys.COMBINE_BEFORE_INSERT)
+        if key is keys.COMBINE_BEFORE_INSERT and not self.properties.get(key.name):
+            return operation_keys.DROP_DUPLICATES.of(self.properties)
+        return key.of(self.properties)
 
 
 def open_if_there(base_path: str) -> HudiTable | None:
@@ -194,6 +197,8 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
             small_slices=file_keys.SMALL_FILE_CANDIDATES.of(properties),
         ),
     )
+    if own is not None and own.precombine_field and not config.combine and not _has_column(table, own.precombine_field):
+        config = replace(config, precombine_field="")  # which names no column: nothing that is combined needs it
     config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
     config.index_type  # noqa: B018  (refuses an index that this release does not have)
     operation_keys.SORT_MODE.of(properties)
@@ -201,6 +206,12 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
     log_format(properties)
     _refuse_wrong_file_settings(properties)
     return config
+
+
+def _has_column(table: HudiTable | None, name: str) -> bool:
+    """Whether a table has a column, as far as its schema is known."""
+    schema = table.known_avro_schema() if table else None
+    return schema is None or name.split(".")[0] in {field["name"] for field in schema["fields"]}
 
 
 def _operation(asked: Operation, properties: Mapping[str, str]) -> Operation:

@@ -13,8 +13,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.errors import ConfigError, CorruptTableError
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.index.advice import Advice, Facts, LookUp, advise, as_text
+from spark_jobs.core.index.bucket_check import refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, bucket_of
 from spark_jobs.core.index.footers import Footer, read_footers
@@ -27,6 +29,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.index.bucket import numbers_by_bucket
 from spark_jobs.write.index.record import record_index_of
 
 SAMPLE = 10_000
@@ -197,6 +200,13 @@ class Survey:
                 kind=IndexType.BUCKET,
                 refused=f"file group {odd.file_id} is no bucket: a table has to be begun with BUCKET to be written so",
             )
+        if self.table is not None:
+            settings = BucketSettings.of(self.config.properties, self.config.key_spec.record_key_fields)
+            try:
+                numbers_by_bucket(self.slices, settings.buckets)
+                refuse_other_buckets(self.table.scan().reader(), self.slices.values(), settings)
+            except (ConfigError, CorruptTableError) as error:
+                return LookUp(kind=IndexType.BUCKET, refused=error.what)
         buckets = self._buckets()
         known = {(one.partition, bucket_of(one.file_id)) for one in self.slices.values()}
         new = sum(one not in known for one in buckets)

@@ -40,10 +40,13 @@ def committed(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -
 def already_done(config: WriteConfig, instant: Instant, metadata: CommitMetadata) -> JobResult:
     """The same for a write that an earlier run, or another process, completed under this write's idempotency key."""
     result = committed(config, instant, metadata)
+    did, asked = metadata.operation_type.value.lower(), config.operation.value
+    other = f"; it was {did}, not {asked}" if did != asked else ""
+    key = config.options.idempotency_key
     return replace(
         result,
-        reason=f"instant {instant.timestamp} already did this write (idempotency key {config.options.idempotency_key})",
-        extra={**result.extra, **_checkpoint(metadata), "repeated": True},
+        reason=f"instant {instant.timestamp} already did this write (idempotency key {key}){other}",
+        extra={**result.extra, "operation": did, **_checkpoint(metadata), "repeated": True},
     )
 
 

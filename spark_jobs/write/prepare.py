@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, MapType, StructType
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.read.table_schema import schema_metadata
@@ -102,8 +103,22 @@ def prepare(source: DataFrame | None, config: WriteConfig, table: HudiTable | No
             )
         if config.precombine_field and config.operation is not Operation.DELETE and not takes_paths_alone:
             require_columns(source, (config.precombine_field,), "precombine field")
+            _require_order(source, config.precombine_field)
         rules = SchemaRules.of(config.properties)
         schema = writer_schema(known, source_schema(source), config.name, rules, history)
     if config.virtual_keys is not None and source is not None and not takes_paths_alone:
         refuse_other_key_types(source_schema(source), arrow_schema_of(schema.avro), spec)
     return PreparedRows(source=source, config=config, schema=schema, evolution=evolution)
+
+
+def _require_order(source: DataFrame, precombine_field: str) -> None:
+    """
+    :raises ConfigError: the values of the column have no order.
+    """
+    kind = next((field.dataType for field in source.schema.fields if field.name == precombine_field), None)
+    if isinstance(kind, (ArrayType, MapType, StructType)):
+        raise ConfigError(
+            f"the precombine field {precombine_field} is of type {kind.simpleString()}, which has no order",
+            todo="give --precombine-field a column of numbers, times or text",
+            column=precombine_field,
+        )

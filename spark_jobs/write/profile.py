@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
-from spark_jobs.core.schema.meta_fields import PARTITION_PATH
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice
@@ -28,12 +29,16 @@ class WorkloadProfile:
     partition_of: Mapping[int, str]
 
     @staticmethod
-    def collect(tagged: DataFrame) -> WorkloadProfile:
-        """Count; this also computes ``tagged`` where it is persisted."""
+    def collect(tagged: DataFrame, *, combine: bool) -> WorkloadProfile:
+        """Count; this also computes ``tagged`` where it is persisted.
+
+        :param combine: records of one key become one, and count so.
+        """
+        counted = F.count_distinct(RECORD_KEY) if combine else F.count("*")
         updates: dict[int, int] = {}
         inserts: dict[str, int] = {}
         partition_of: dict[int, str] = {}
-        for row in tagged.groupBy(PARTITION_PATH, BUCKET).count().collect():
+        for row in tagged.groupBy(PARTITION_PATH, BUCKET).agg(counted).collect():
             partition, bucket, count = row
             if bucket is None:
                 inserts[partition] = count
@@ -43,13 +48,13 @@ class WorkloadProfile:
         return WorkloadProfile(updates, inserts, partition_of)
 
     @staticmethod
-    def of_placed(placed: Mapping[str, PlacedRows]) -> WorkloadProfile:
-        """Of rows with their buckets, by partition path."""
+    def of_placed(placed: Mapping[str, PlacedRows], *, combine: bool) -> WorkloadProfile:
+        """Of rows with their buckets, by partition path; with ``combine`` those of one key count once."""
         updates: dict[int, int] = {}
         inserts: dict[str, int] = {}
         partition_of: dict[int, str] = {}
         for partition, rows in placed.items():
-            for bucket, count in count_by_bucket(rows).items():
+            for bucket, count in count_by_bucket(rows, by_key=combine).items():
                 if bucket == NEW:
                     inserts[partition] = count
                 else:

@@ -87,7 +87,9 @@ def place_by_joins(write: OpenWrite, keyed: DataFrame) -> Iterator[Workload]:
                 write.refuse_duplicates(dropped)
                 incoming = replace(incoming, keyed=known.where(F.col(BUCKET).isNull()).select(*keyed.columns))
             tagged = index.tag(incoming)
-            profile = WorkloadProfile.collect(tagged.frame).beginning(tagged.new_groups or {})
+            profile = WorkloadProfile.collect(tagged.frame, combine=write.config.combine).beginning(
+                tagged.new_groups or {}
+            )
         yield Workload(
             view=view,
             slices=slices,

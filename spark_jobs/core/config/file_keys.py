@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from spark_jobs.core.config.key import Key, boolean, choice, integer, real
+from spark_jobs.core.config.key import Key, boolean, choice, integer, real, share
+
+MOST_BLOOM_ENTRIES = 100_000_000
+"""A filter for so many takes half a gigabyte at the default rate of false positives."""
 
 
 class Codec(StrEnum):
@@ -43,7 +46,7 @@ CODEC = Key(
 )
 ZSTD_LEVEL = Key(
     name="parquet.compression.codec.zstd.level",
-    parse=integer(1),
+    parse=integer(1, 22),
     default=3,
     doc="Level of zstd, by the name that Parquet's Java writer has for it.",
 )
@@ -140,12 +143,15 @@ BLOOM_TYPE = Key(
     doc="SIMPLE or DYNAMIC_V0.",
 )
 BLOOM_ENTRIES = Key(
-    name="hoodie.index.bloom.num_entries", parse=integer(1), default=60000, doc="Keys a bloom filter is sized for."
+    name="hoodie.index.bloom.num_entries",
+    parse=integer(1, MOST_BLOOM_ENTRIES),
+    default=60000,
+    doc="Keys a bloom filter is sized for.",
 )
-BLOOM_FPP = Key(name="hoodie.index.bloom.fpp", parse=real, default=1e-9, doc="False positive rate of a bloom filter.")
+BLOOM_FPP = Key(name="hoodie.index.bloom.fpp", parse=share, default=1e-9, doc="False positive rate of a bloom filter.")
 BLOOM_MAX_ENTRIES = Key(
     name="hoodie.bloom.index.filter.dynamic.max.entries",
-    parse=integer(1),
+    parse=integer(1, MOST_BLOOM_ENTRIES),
     default=100000,
     doc="Keys a dynamic filter grows to.",
 )

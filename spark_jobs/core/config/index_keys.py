@@ -101,7 +101,7 @@ BUCKET_ENGINE = Key(
 )
 BUCKETS = Key(
     name="hoodie.bucket.index.num.buckets",
-    parse=integer(1),
+    parse=integer(1, 99_999_999),  # of which a file id has eight digits
     default=256,
     doc="Buckets, which are file groups, of each partition; all writers of a table have to give the same.",
 )

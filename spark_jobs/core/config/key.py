@@ -68,8 +68,8 @@ def boolean(value: str) -> bool:
     return lowered == "true"
 
 
-def integer(at_least: int = 0) -> Callable[[str], int]:
-    """A whole number not below ``at_least``."""
+def integer(at_least: int = 0, at_most: int | None = None) -> Callable[[str], int]:
+    """A whole number not below ``at_least``, and not above ``at_most`` where that is given."""
 
     def parse(value: str) -> int:
         try:
@@ -78,6 +78,8 @@ def integer(at_least: int = 0) -> Callable[[str], int]:
             raise ValueError("give a whole number") from None
         if number < at_least:
             raise ValueError(f"give a whole number of at least {at_least}")
+        if at_most is not None and number > at_most:
+            raise ValueError(f"give a whole number of at most {at_most}")
         return number
 
     return parse
@@ -88,6 +90,14 @@ def real(value: str) -> float:
         return float(value)
     except ValueError:
         raise ValueError("give a number") from None
+
+
+def share(value: str) -> float:
+    """A number between 0 and 1, both left out."""
+    number = real(value)
+    if not 0 < number < 1:
+        raise ValueError("give a number between 0 and 1")
+    return number
 
 
 def choice(kind: type[E]) -> Callable[[str], E]:

@@ -43,14 +43,15 @@ DROP_DUPLICATES = Key(
     name="hoodie.datasource.write.insert.drop.duplicates",
     parse=boolean,
     default=False,
-    doc="An insert leaves out records whose keys the table has, and so does an upsert, which becomes an insert.",
+    doc="An insert leaves out records whose keys the table has, and so does an upsert, which becomes an insert; of the "
+    "batch's own records of one key one stays, unless `hoodie.combine.before.insert` is false.",
 )
 DUPLICATE_POLICY = Key(
     name="hoodie.datasource.insert.dup.policy",
     parse=choice(DuplicatePolicy),
     default=DuplicatePolicy.NONE,
     doc="What an insert does with records whose keys the table has: write them (none), leave them out (drop), or "
-    "refuse the whole write (fail).",
+    "refuse the whole write (fail). Hudi 0.15 heeds it in SQL alone.",
 )
 SORT_MODE = Key(
     name="hoodie.bulkinsert.sort.mode",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.config.index_keys import BLOOM_PARALLELISM, IndexType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.spark import SparkEngine, parallelism
 from spark_jobs.write.direct.keyed import KeyedSource
@@ -46,7 +46,11 @@ class PlacedSource:
 
     def write(self, plan: RoutingPlan, spread: Spread, rules: RecordRules) -> list[WriteStat]:
         """Write the rows by the plan, a task for each share of the buckets."""
-        placed = (spread_inserts(rows, spread[path]) if path in spread else rows for path, rows in self.rows.items())
+        by_key = self.open_write.config.combine
+        placed = (
+            spread_inserts(rows, spread[path], by_key=by_key) if path in spread else rows
+            for path, rows in self.rows.items()
+        )
         spark, context, source = self.open_write.spark, self.open_write.context, self.source.source
         if plan.tasks * source.content_size <= MOST_READ_AGAIN:
             tasks = rows_of_tasks(placed, plan.tasks)
@@ -61,6 +65,9 @@ def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
     """The rows of a source with their places; None where Spark has to find these: for too many rows, or because a
     global index may move records between partitions.
     """
+    config = write.config
+    if config.combine and config.index_type.is_global and not config.looks_up:
+        return None  # of a key's records in several partitions one stays
     if _takes_any_place(write) and source.source.rows > FEW_ROWS:
         return _unseen(write, source) if source.source.rows <= MOST_UNSEEN else None
     return _looked_up(write, source) if source.source.rows <= MOST_LOOKED_UP else None
@@ -71,6 +78,13 @@ def _takes_any_place(write: OpenWrite) -> bool:
     return not write.config.looks_up and write.config.index_type is not IndexType.BUCKET
 
 
+def _tasks(write: OpenWrite) -> int:
+    """How many look into files."""
+    by_bloom = write.config.index_type is IndexType.BLOOM
+    asked = BLOOM_PARALLELISM.of(write.config.properties) if by_bloom else 0
+    return asked or 2 * parallelism(write.spark)
+
+
 def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
     tasks = max(2 * parallelism(write.spark), source.source.rows // ROWS_PER_SHARE)
     rows = place_unseen(SparkEngine(write.spark), source, tasks)
@@ -79,7 +93,7 @@ def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
         view=view,
         slices=number_slices(view.latest_slices()),
         records=PlacedSource(open_write=write, source=source, rows=rows),
-        profile=WorkloadProfile.of_placed(rows),
+        profile=WorkloadProfile.of_placed(rows, combine=write.config.combine),
         content_size=source.source.content_size,
         begun=None,
         replaced=replaced,
@@ -95,7 +109,7 @@ def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
     incoming = by_partition(source.keys(RowRange(0, source.source.rows)))
     placing = Placing(
         engine=SparkEngine(write.spark),
-        tasks=2 * parallelism(write.spark),
+        tasks=_tasks(write),
         config=write.config,
         table=write.table,
         context=write.context,
@@ -109,7 +123,7 @@ def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
     slices = number_slices(view.latest_slices())
     placed = placing.place(slices, recorded)
     write.refuse_duplicates(placed.dropped)
-    profile = WorkloadProfile.of_placed(placed.rows).beginning(placed.begun or {})
+    profile = WorkloadProfile.of_placed(placed.rows, combine=write.config.combine).beginning(placed.begun or {})
     return Workload(
         view=view,
         slices=slices,

@@ -78,26 +78,35 @@ def place(keys: PartitionKeys, found: Iterable[tuple[int, Numbers]]) -> PlacedRo
     return PlacedRows(rows=rows, buckets=chosen, places=row_places)
 
 
-def spread_inserts(placed: PlacedRows, shares: Sequence[tuple[int, int]]) -> PlacedRows:
+def spread_inserts(placed: PlacedRows, shares: Sequence[tuple[int, int]], *, by_key: bool) -> PlacedRows:
     """The same with a bucket for every new row; rows of one key stay together.
 
     :param shares: (bucket, records) of the partition; the last one takes what is beyond their sum.
+    :param by_key: the rows of one key are one record.
     """
     new = np.flatnonzero(placed.buckets == NEW)
     if not len(new):
         return placed
-    by_key = new[np.argsort(placed.places[new], kind="stable")]
-    _, first, key = np.unique(placed.places[by_key], return_index=True, return_inverse=True)
+    in_order = new[np.argsort(placed.places[new], kind="stable")]
+    _, first, key = np.unique(placed.places[in_order], return_index=True, return_inverse=True)
     bounds = np.cumsum([records for _, records in shares])
-    share = np.minimum(np.searchsorted(bounds, first[key], side="right"), len(shares) - 1)
+    before = key if by_key else first[key]
+    share = np.minimum(np.searchsorted(bounds, before, side="right"), len(shares) - 1)
     buckets = placed.buckets.copy()
-    buckets[by_key] = np.asarray([bucket for bucket, _ in shares])[share]
+    buckets[in_order] = np.asarray([bucket for bucket, _ in shares])[share]
     return PlacedRows(rows=placed.rows, buckets=buckets, places=placed.places)
 
 
-def count_by_bucket(placed: PlacedRows) -> Mapping[int, int]:
-    """Rows by bucket, those that are new under :data:`NEW`."""
-    buckets, counts = np.unique(placed.buckets, return_counts=True)
+def count_by_bucket(placed: PlacedRows, *, by_key: bool) -> Mapping[int, int]:
+    """Rows by bucket, those that are new under :data:`NEW`; with ``by_key`` those of one key in one bucket once."""
+    buckets = placed.buckets
+    if by_key:
+        order = np.lexsort((placed.places, buckets))
+        pairs = np.stack([buckets[order], placed.places[order]])
+        is_first = np.ones(len(buckets), bool)
+        is_first[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)
+        buckets = pairs[0][is_first]
+    buckets, counts = np.unique(buckets, return_counts=True)
     return dict(zip(buckets.tolist(), counts.tolist(), strict=True))
 
 

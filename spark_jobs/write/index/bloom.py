@@ -89,8 +89,13 @@ def _footer_ranges(incoming: Incoming, slices: Mapping[int, FileSlice]) -> dict[
             )
 
     numbers = incoming.spark.createDataFrame([(number,) for number in paths], "number int")
-    rows = numbers.repartition(incoming.tasks(len(paths))).mapInArrow(read, "number int, low string, high string")
+    rows = numbers.repartition(_tasks(incoming, len(paths))).mapInArrow(read, "number int, low string, high string")
     return {row.number: KeyRange(row.number, row.low, row.high) for row in rows.collect()}
+
+
+def _tasks(incoming: Incoming, files: int) -> int:
+    asked = keys.BLOOM_PARALLELISM.of(incoming.config.properties)
+    return min(asked, files) if asked else incoming.tasks(files)
 
 
 def _pairs(
@@ -140,6 +145,6 @@ def _checked(
                     [found, pa.repeat(pa.scalar(number, pa.int32()), len(found))], names=[RECORD_KEY, BUCKET]
                 )
 
-    tasks = incoming.tasks(len(held))
+    tasks = _tasks(incoming, len(held))
     placed = pairs.repartitionById(tasks, F.col(BUCKET) % tasks).sortWithinPartitions(BUCKET)
     return placed.mapInArrow(check, KEY_AND_BUCKET)

@@ -18,7 +18,7 @@ from spark_jobs.write.index.bloom import locate_by_bloom
 from spark_jobs.write.index.bucket import tag_by_bucket
 from spark_jobs.write.index.dead_places import without_dead_places
 from spark_jobs.write.index.incoming import Incoming, Tagged
-from spark_jobs.write.index.moves import tag_globally
+from spark_jobs.write.index.moves import one_partition_for_each_key, tag_globally
 from spark_jobs.write.index.record import look_up, record_index_of
 from spark_jobs.write.index.simple import locate_by_join
 from spark_jobs.write.tasks import BUCKET
@@ -80,7 +80,8 @@ class Index:
         if self.kind is IndexType.BUCKET:
             return tag_by_bucket(incoming)
         if self.config.operation not in (Operation.UPSERT, Operation.DELETE):
-            return Tagged(frame=_untagged(incoming.keyed))
+            is_once = self.kind.is_global and self.config.combine
+            return Tagged(frame=_untagged(one_partition_for_each_key(incoming) if is_once else incoming.keyed))
         located = self._locate(incoming)
         if self.kind.is_global:
             return tag_globally(incoming, located, self.kind)

@@ -40,6 +40,9 @@ def test_an_archived_write_is_not_done_again(spark: SparkSession, tmp_path: Path
     assert first.extra.pop("source_reader") == "tasks"  # a fact of the run, not of the write
     facts = {"reason": None, "seconds_by_phase": {}, "files_in": 0, "bytes_in": 0}
     assert replace(again, **facts) == replace(first, **facts)  # type: ignore[arg-type]
+    other = jobs.write("delete", batch, idempotency_key="load")
+    assert (other.extra["operation"], digests(jobs.path)) == (operation, before)
+    assert f"it was {operation}, not delete" in (other.reason or "")
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])

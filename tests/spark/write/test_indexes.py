@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
-from tests.spark.tables import COW, MOR, Jobs, Row, SparkJobs, digests, row, shown
+from tests.spark.tables import COW, MOR, Jobs, Row, SparkJobs, digests, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -274,6 +274,16 @@ def test_explain_tells_and_writes_nothing(spark: SparkSession, tmp_path: Path) -
     assert result.plan["index"] == "SIMPLE"
     assert result.plan["fits"] == "SIMPLE"
     assert result.plan["text"][0] == "2 records for 1 of 2 partitions (all keys looked at)"
+
+
+def test_explain_tells_of_a_number_of_buckets_that_the_table_does_not_have(spark: SparkSession, tmp_path: Path) -> None:
+    buckets = "hoodie.bucket.index.num.buckets"
+    jobs = Jobs(spark=spark, path=tmp_path / "t", conf={"hoodie.index.type": "BUCKET", buckets: "4"})
+    jobs.write("upsert", rows(range(40)))
+    for asked, possible in (("4", True), ("3", False), ("2", False)):
+        conf = {"hoodie.index.type": "BUCKET", buckets: asked}
+        plan = jobs.write("upsert", rows(range(40)), explain=True, hoodie_conf=tuple(conf.items())).plan or {}
+        assert [one["possible"] for one in plan["indexes"] if one["index"] == "BUCKET"] == [possible]
 
 
 def test_explain_of_a_table_that_is_not_there(spark: SparkSession, tmp_path: Path) -> None:

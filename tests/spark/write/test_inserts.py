@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.options.result import JobState
-from tests.spark.tables import COW, MOR, SMALL, Jobs, digests, row, rows, shown
+from tests.spark.tables import COW, MOR, SMALL, Jobs, SparkJobs, digests, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 ALLOW = "hoodie.merge.allow.duplicate.on.inserts"
 DROP = "hoodie.datasource.write.insert.drop.duplicates"
+COMBINE = "hoodie.combine.before.insert"
 POLICY = "hoodie.datasource.insert.dup.policy"
 
 
@@ -51,6 +53,64 @@ def test_an_insert_leaves_out_what_the_table_has(jobs: Jobs, key: str) -> None:
         assert jobs.rows() == shown([row(1, "a"), row(2, "b"), row(1, "b"), row(3, "a")])
         with pytest.raises(ConfigError, match="can't be used with bulk_insert"):
             jobs.write("bulk_insert", [row(1, "a")], hoodie_conf=conf)
+
+
+@pytest.mark.parametrize("kind", [Jobs, SparkJobs])
+@pytest.mark.parametrize("op", ["insert", "upsert"])
+def test_what_drops_duplicates_drops_those_of_the_batch_too(
+    spark: SparkSession, tmp_path: Path, kind: type[Jobs], op: str
+) -> None:
+    jobs = kind(spark=spark, path=tmp_path / "t", conf={DROP: "true"})
+    batch = [row(7, "a", "old", 1), row(7, "a", "new", 2), row(8, "b")]
+    assert jobs.write(op, batch).inserts == 2
+    assert jobs.rows() == shown([row(7, "a", "new", 2), row(8, "b")])
+    jobs.write(op, [row(9, "a"), row(9, "a")], hoodie_conf=given(**{DROP: "true", COMBINE: "false"}))
+    assert jobs.rows() == shown([row(7, "a", "new", 2), row(8, "b"), row(9, "a"), row(9, "a")])
+
+
+@pytest.mark.parametrize("index", ["SIMPLE", "GLOBAL_SIMPLE"])
+def test_a_combined_key_of_a_global_index_is_one_record_in_all_partitions(
+    spark: SparkSession, tmp_path: Path, index: str
+) -> None:
+    batch = [row(1, "a", "old", 1), row(1, "b", "new", 2), row(2, "a")]
+    kept = batch if index == "SIMPLE" else batch[1:]
+    for op in ("insert", "bulk_insert", "insert_overwrite"):
+        jobs = Jobs(spark=spark, path=tmp_path / op, conf={COMBINE: "true", "hoodie.index.type": index})
+        jobs.write(op, batch)
+        assert jobs.rows() == shown(kept), op
+
+
+@pytest.mark.parametrize("kind", [Jobs, SparkJobs])
+def test_rows_of_one_key_are_sized_as_one_record(spark: SparkSession, tmp_path: Path, kind: type[Jobs]) -> None:
+    conf = {"hoodie.copyonwrite.insert.split.size": "10", "hoodie.copyonwrite.insert.auto.split": "false"}
+    jobs = kind(spark=spark, path=tmp_path / "t", conf=conf)
+    batch = [row(number % 10, "a", f"{number}", number) for number in range(100)]
+    assert jobs.write("upsert", batch).files_out == 1
+    assert jobs.rows() == shown(batch[90:])
+    assert jobs.write("insert", [row(number, "b") for number in range(30)]).files_out == 3
+
+
+def test_a_precombine_field_that_is_no_column_is_needed_by_what_combines_alone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    jobs = Jobs(spark=spark, path=tmp_path / "t")
+    jobs.write("insert", [row(1)], precombine_field=None)
+    properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
+    properties.write_text(properties.read_text() + "hoodie.table.precombine.field=moment\n")
+    for number, op in enumerate(("insert", "bulk_insert", "insert_overwrite_table"), 2):
+        jobs.write(op, [row(number)], precombine_field=None)
+    before = jobs.rows_with_meta()
+    with pytest.raises(ConfigError, match="no column moment, which is a precombine field"):
+        jobs.write("upsert", [row(5)], precombine_field=None)
+    assert jobs.rows_with_meta() == before
+    assert jobs.rows() == shown([row(4)])
+
+
+def test_a_precombine_field_without_an_order_is_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    table = pa.table({"id": [1], "p": ["a"], "ts": pa.array([[1]], pa.list_(pa.int64()))})
+    with pytest.raises(ConfigError, match="precombine field ts is of type array<bigint>, which has no order"):
+        Jobs(spark=spark, path=tmp_path / "t").write("upsert", table)
+    assert not (tmp_path / "t").exists()
 
 
 def test_an_insert_is_refused_where_the_table_has_a_key(jobs: Jobs) -> None:

@@ -59,9 +59,19 @@ def test_a_key_in_two_file_groups_goes_to_both() -> None:
 
 
 def test_new_rows_fill_the_shares_in_their_order_and_keep_a_key_together() -> None:
-    found = spread_inserts(placed([0, 1, 2, 3, 4], [NEW, 9, NEW, NEW, NEW], [0, 1, 2, 0, 3]), [(5, 2), (6, 1)])
+    found = spread_inserts(
+        placed([0, 1, 2, 3, 4], [NEW, 9, NEW, NEW, NEW], [0, 1, 2, 0, 3]), [(5, 2), (6, 1)], by_key=False
+    )
     assert found.buckets.tolist() == [5, 9, 6, 5, 6]
-    assert count_by_bucket(found) == {5: 2, 6: 2, 9: 1}
+    assert count_by_bucket(found, by_key=False) == {5: 2, 6: 2, 9: 1}
+
+
+def test_rows_of_one_key_count_as_the_record_that_they_become() -> None:
+    rows = placed([0, 1, 2, 3, 4, 5, 6], [NEW, 9, NEW, NEW, NEW, 9, 8], [0, 1, 2, 0, 3, 1, 1])
+    assert count_by_bucket(rows, by_key=True) == {NEW: 3, 8: 1, 9: 1}
+    assert count_by_bucket(placed([], [], []), by_key=True) == {}
+    found = spread_inserts(rows, [(5, 2), (6, 1)], by_key=True)
+    assert found.buckets.tolist() == [5, 9, 5, 5, 6, 9, 8]
 
 
 def test_tasks_get_their_rows_sorted_by_bucket() -> None:
@@ -96,7 +106,7 @@ def test_every_row_goes_to_all_groups_of_its_key(
         names = keys.keys.to_pylist()
         pairs = [(bucket, np.array(sorted(names.index(key) for key in some & set(names)))) for bucket, some in stored]
         one = place(keys, [(bucket, places.astype(np.int64)) for bucket, places in pairs])
-        found.append(spread_inserts(one, [(100, 2), (101, 1)]))
+        found.append(spread_inserts(one, [(100, 2), (101, 1)], by_key=False))
         for number, (key, where) in enumerate(rows):
             if where == partition:
                 expected |= {(number, bucket) for bucket, some in stored if key in some} or {(number, None)}
