@@ -19,7 +19,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH
-from spark_jobs.core.errors import UnsupportedTableError
+from spark_jobs.core.errors import ConfigError, UnsupportedTableError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
@@ -75,7 +75,7 @@ DUE = {
 
 READ = {"hoodie.schema.on.read.enable": "true"}
 ROW_BY_ROW = "spark.sql.parquet.enableVectorizedReader"
-"""Without it Hudi reads no nested column whose type was changed."""
+"""Only so Hudi reads a nested column whose type was changed, and not so decimals that Spark wrote as numbers."""
 
 
 @pytest.fixture(scope="module")
@@ -93,21 +93,29 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return of
 
 
-@pytest.fixture(scope="module", autouse=True)
-def row_by_row(real_hudi: RealHudi) -> Iterator[None]:
-    real_hudi.sql(f"SET {ROW_BY_ROW}=false")
+@pytest.fixture(autouse=True)
+def row_by_row(name: str, unpacked: Callable[[str], Path], real_hudi: RealHudi) -> Iterator[None]:
+    altered = (base_path_in(unpacked(name)) / ".hoodie" / ".schema").exists()
+    if altered:
+        real_hudi.sql(f"SET {ROW_BY_ROW}=false")
     yield
-    real_hudi.sql(f"RESET {ROW_BY_ROW}")
+    if altered:
+        real_hudi.sql(f"RESET {ROW_BY_ROW}")
 
 
 @pytest.fixture(scope="module")
-def rows_by_hudi(unpacked: Callable[[str], Path], real_hudi: RealHudi) -> Callable[[str], pa.Table]:
-    """What Hudi reads of a table that no service has touched."""
-    found: dict[str, pa.Table] = {}
+def rows_by_hudi(unpacked: Callable[[str], Path], real_hudi: RealHudi) -> Callable[[str], list[str] | None]:
+    """What Hudi reads of a table that no service has touched; None where it can't."""
+    found: dict[str, list[str] | None] = {}
 
-    def of(name: str) -> pa.Table:
+    def of(name: str) -> list[str] | None:
         if name not in found:
-            found[name] = real_hudi.read(base_path_in(unpacked(name)), options=READ)
+            try:
+                found[name] = plain(real_hudi.read(base_path_in(unpacked(name)), options=READ))
+            except ServerError as error:
+                if not any(known in str(error) for known in HUDI_FAILS):
+                    raise
+                found[name] = None
         return found[name]
 
     return of
@@ -281,15 +289,20 @@ def has_moved(path: Path) -> bool:
     return bool(BOOTSTRAP_BASE_PATH.of(opened(path).config.properties))
 
 
-def check(path: Path, expected: list[str], hudi: RealHudi, when: str, *, only_errors: bool = False) -> None:
+def check(
+    path: Path, expected: list[str], hudi: RealHudi, when: str, *, only_errors: bool = False, was_left: bool = False
+) -> None:
     """We read the rows, and neither finds anything wrong.
 
     :param only_errors: Hudi archives more than what its clean retains, of which we warn.
+    :param was_left: a dead writer left files, and a partition that stays as an empty folder when they are gone: of
+        these only the storage knows.
     """
     assert plain(opened(path).scan().to_arrow()) == expected, f"our reader {when}"
     assert [str(one) for one in validate(str(path), deep=True) if one.is_error or not only_errors] == [], when
-    assert disagreements(path) == [], when
-    if opened(path).config.metadata_partitions:
+    found = disagreements(path)
+    assert [one for one in found if not was_left or "only in the metadata table" in one] == [], when
+    if opened(path).config.metadata_partitions and not was_left:
         assert_hudi_validates(hudi, path, when)
 
 
@@ -300,6 +313,7 @@ HUDI_FAILS = (
     "must be earlier than the first incomplete commit timestamp",
     "java.util.concurrent.CancellationException",  # the same, of several groups at once
     "is earlier than the latest compaction",
+    "incompatible types: optional fixed_len_byte_array(5) decimalField",  # of a Parquet log block that Spark wrote
     "_source/region=",  # the index of a bootstrapped table has whole paths, and the source has moved
 )
 """What Hudi 0.15.0 raises where a service of its own can't do with a table of its own."""
@@ -317,15 +331,21 @@ def is_idle(path: Path, service: str) -> bool:
 @pytest.mark.parametrize("service", OURS)
 @pytest.mark.parametrize("name", TABLES)
 def test_hudi_reads_what_our_service_left(
-    name: str, service: str, table: Path, rows_by_hudi: Callable[[str], pa.Table], real_hudi: RealHudi
+    name: str, service: str, table: Path, rows_by_hudi: Callable[[str], list[str] | None], real_hudi: RealHudi
 ) -> None:
     if refused(table) or has_moved(table) or (service in OF_LOGS and not opened(table).config.is_merge_on_read):
         return
-    before, of_hudi = plain(opened(table).scan().to_arrow()), plain(rows_by_hudi(name))
-    idle = is_idle(table, service)
+    if service == "restore" and opened(table).timeline.last_completed() is None:
+        with pytest.raises(ConfigError, match="no completed commit to save"):
+            save_and_restore(table)
+        return
+    before, of_hudi = plain(opened(table).scan().to_arrow()), rows_by_hudi(name)
+    idle, was_left = is_idle(table, service), bool(opened(table).timeline.pending_writes())
     done = OURS[service](table)
     assert (done.state is JobState.NOTHING_TO_DO) == idle or not is_due(name), f"{service}: {done.reason}"
-    check(table, before, real_hudi, f"after our {service}")
+    check(table, before, real_hudi, f"after our {service}", was_left=was_left)
+    if of_hudi is None:
+        pytest.skip("Hudi can't read this table of its own; all else was compared")
     assert plain(real_hudi.read(table, options=READ)) == of_hudi, f"Hudi after our {service}"
 
 
@@ -335,6 +355,7 @@ def test_we_read_what_the_service_of_hudi_left(name: str, service: str, table: P
     if service in OF_LOGS and not opened(table).config.is_merge_on_read:
         return
     before, idle = plain(opened(table).scan().to_arrow()), is_idle(table, service)
+    was_left = bool(opened(table).timeline.pending_writes())
     try:
         worked = ByHudi(real_hudi, table).services[service]()
     except ServerError as error:
@@ -347,4 +368,4 @@ def test_we_read_what_the_service_of_hudi_left(name: str, service: str, table: P
     now = plain(opened(table).scan().to_arrow())
     if now != before and now == plain(real_hudi.read(table, options=READ)):
         pytest.skip("Hudi changed rows, and reads what we read")
-    check(table, before, real_hudi, f"after Hudi's {service}", only_errors=True)
+    check(table, before, real_hudi, f"after Hudi's {service}", only_errors=True, was_left=was_left)
