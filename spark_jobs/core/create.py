@@ -60,6 +60,12 @@ def new_table_properties(
         keys.URL_ENCODE.name: str(url_encode).lower(),
         keys.CDC_ENABLED.name: "false",
     }
+    if "." in precombine_field:
+        raise ConfigError(
+            f"the precombine field {precombine_field} is a field of a struct, by which this release does not write",
+            todo="name a column",
+            column=precombine_field,
+        )
     if precombine_field:
         values[keys.PRECOMBINE_FIELD.name] = precombine_field
     if kind is keys.TableType.MERGE_ON_READ:

@@ -113,8 +113,14 @@ def prepare(source: DataFrame | None, config: WriteConfig, table: HudiTable | No
 
 def _require_order(source: DataFrame, precombine_field: str) -> None:
     """
-    :raises ConfigError: the values of the column have no order.
+    :raises ConfigError: the values of the column have no order, or it is within another.
     """
+    if precombine_field not in source.columns:
+        raise ConfigError(
+            f"the precombine field {precombine_field} is a field of a struct, by which this release does not write",
+            todo="name a column (a transformer can copy the field to one); to a table that has it, write with Hudi",
+            column=precombine_field,
+        )
     kind = next((field.dataType for field in source.schema.fields if field.name == precombine_field), None)
     if isinstance(kind, (ArrayType, MapType, StructType)):
         raise ConfigError(

@@ -50,6 +50,7 @@ def test_without_a_schema_the_first_write_decides(tmp_path: Path) -> None:
         ({"record_key_fields": ["ide"]}, "the record key field ide is no column of the schema: its columns are id"),
         ({"record_key_fields": ["id"], "partition_fields": ["day"]}, "the partition field day"),
         ({"record_key_fields": ["id"], "precombine_field": "ts"}, "the precombine field ts"),
+        ({"record_key_fields": ["id"], "precombine_field": "place.city"}, "place.city is a field of a struct"),
         ({"record_key_fields": []}, "needs record key fields"),
         ({"record_key_fields": ["id"], "table_type": "COW"}, "hoodie.table.type=COW is not valid"),
     ],
