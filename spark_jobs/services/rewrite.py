@@ -10,7 +10,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.keygen.virtual import virtual_keys_of
-from spark_jobs.core.merge.payload import ordering_field_of, payload_of, refuse_other_mergers
+from spark_jobs.core.merge.payload import ordering_field_of, payload_of_table, refuse_other_mergers
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.read.table_schema import schema_metadata
@@ -44,7 +44,7 @@ def rewrite_context(
         base_path=table.base_path,
         instant=instant,
         file_format=base_file_format(properties, arrow_schema_of(avro), avro, indexed=virtual_keys is None),
-        payload=payload_of(table.config.payload_class, properties, avro),
+        payload=payload_of_table(table.config, properties, avro),
         ordering_field=ordering_field_of(table.config, [field["name"] for field in avro["fields"]]),
         max_file_size=max_file_size,
         virtual_keys=virtual_keys,

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.merge.fold import I64, fold
 from spark_jobs.core.merge.key_table import are_distinct
+from spark_jobs.core.merge.pairs import with_signed_bytes
 from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.merge.protocol import Mask, Payload
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
@@ -76,4 +77,6 @@ def dense_ranks(column: pa.ChunkedArray) -> I64:
     """A dense rank of the values from 1 on, ascending: equal values share one."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
+    elif pa.types.is_binary(column.type):
+        column = with_signed_bytes(column)
     return np.asarray(pc.rank(column, sort_keys="ascending", tiebreaker="dense")).astype(np.int64)

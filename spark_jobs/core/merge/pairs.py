@@ -16,10 +16,39 @@ def greater(one: Any, other: Any) -> Mask:
     """Where the column ``one`` is the greater, as Java compares: NaN is above all; a null never is."""
     if pa.types.is_boolean(one.type):
         one, other = one.cast(pa.int8()), other.cast(pa.int8())
+    elif pa.types.is_binary(one.type):
+        one, other = with_signed_bytes(one), with_signed_bytes(other)
     above = pc.greater(one, other)
     if pa.types.is_floating(one.type):
         above = pc.or_(above, pc.and_not(pc.is_nan(one), pc.is_nan(other)))
     return np.asarray(pc.fill_null(above, False), bool)
+
+
+def with_signed_bytes(column: Any) -> pa.ChunkedArray:
+    """Binary values of such bytes that they have the order of Java's ByteBuffer, whose bytes have a sign."""
+    chunks = [_with_flipped_signs(chunk) for chunk in _chunks(column)]
+    return pa.chunked_array(chunks, column.type)
+
+
+def _with_flipped_signs(array: Any) -> Any:
+    valid, offsets, data = array.buffers()
+    if data is None:
+        return array
+    flipped = pa.py_buffer(np.frombuffer(data, np.uint8) ^ np.uint8(0x80))
+    return pa.Array.from_buffers(array.type, len(array), [valid, offsets, flipped], offset=array.offset)
+
+
+def ordering_values(rows: pa.Table, path: str | None) -> pa.ChunkedArray | None:
+    """A column, or by ``a.b`` a field of a struct (null where the struct is); None where there is none."""
+    name, *fields = path.split(".") if path else ("",)
+    if name not in rows.schema.names:
+        return None
+    found: pa.ChunkedArray = rows.column(name)
+    for field in fields:
+        if not pa.types.is_struct(found.type) or found.type.get_field_index(field) < 0:
+            return None
+        found = pc.struct_field(found, field)
+    return found
 
 
 def marked(rows: pa.Table) -> Mask:

@@ -30,6 +30,7 @@ __all__ = [
     "ordering_field_of",
     "payload_for_write",
     "payload_of",
+    "payload_of_table",
     "refuse_other_mergers",
 ]
 
@@ -96,6 +97,19 @@ def payload_of(
     raise UnsupportedTableError(
         f"payload class {class_name} is not supported by this release", todo=todo, payload=class_name
     )
+
+
+def payload_of_table(
+    config: TableConfig, properties: Mapping[str, str] = NO_SETTINGS, avro_schema: Mapping[str, Any] | None = None
+) -> Payload:
+    """The payload by which queries and services merge the logs of a table; arguments and errors as of
+    :func:`payload_of`.
+
+    A precombine field within a struct decides against base files alone: Hudi looks for it there by its path
+    (HoodieAvroUtils.getNestedFieldVal), but not in logs (SpillableMapUtils.getPreCombineVal).
+    """
+    nested = {keys.ORDERING_FIELD.name: config.precombine_field} if "." in config.precombine_field else {}
+    return payload_of(config.payload_class, {**nested, **properties}, avro_schema)
 
 
 def payload_for_write(

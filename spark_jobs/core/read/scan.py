@@ -19,7 +19,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.files.names import join
 from spark_jobs.core.keygen.virtual import virtual_keys_of
-from spark_jobs.core.merge.payload import ordering_field_of, payload_of, refuse_other_mergers
+from spark_jobs.core.merge.payload import ordering_field_of, payload_of_table, refuse_other_mergers
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.path_values import PathValues
@@ -100,7 +100,7 @@ class Scan:
             base_path=self.base_path,
             schema=self.full_schema,
             visibility=self.view.visibility,
-            payload=payload_of(self.config.payload_class, avro_schema=self.avro_schema),
+            payload=payload_of_table(self.config, avro_schema=self.avro_schema),
             ordering_field=ordering_field_of(self.config, self.full_schema.names),
             evolution=self.evolution,
             virtual_keys=virtual_keys_of(self.config),

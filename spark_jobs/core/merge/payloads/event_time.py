@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.merge.pairs import greater, marked, none_of
+from spark_jobs.core.merge.pairs import greater, marked, none_of, ordering_values
 from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.merge.protocol import Mask, Verdict
 
@@ -19,8 +19,8 @@ from spark_jobs.core.merge.protocol import Mask, Verdict
 class EventTime(OverwriteWithLatest):
     """A stored record of greater ordering value stays, also against a delete; of equal ones the incoming wins.
 
-    :param ordering_field: ``hoodie.payload.ordering.field``, by which stored records are compared where it is given;
-        the batch itself goes by the precombine column.
+    :param ordering_field: ``hoodie.payload.ordering.field``, by which stored records are compared where it is given,
+        a column or by ``a.b`` a field of a struct; the batch itself goes by the precombine column.
     :param delete_field: ``hoodie.payload.delete.field``: a record whose value there reads ``delete_marker`` is a
         delete; ``_hoodie_is_deleted`` then says nothing.
     """
@@ -33,7 +33,7 @@ class EventTime(OverwriteWithLatest):
 
     def columns(self, names: Iterable[str]) -> list[str]:
         named = list(names)
-        wanted = (self.ordering_field, self.delete_field)
+        wanted = ((self.ordering_field or "").split(".")[0], self.delete_field)
         # dataclasses with slots have no __class__ cell for a bare super()
         return [*OverwriteWithLatest.columns(self, named), *[name for name in named if name in wanted]]
 
@@ -50,8 +50,11 @@ class EventTime(OverwriteWithLatest):
         return Verdict(heard=heard, deleted=deleted & heard)
 
     def _stored_wins(self, stored: pa.Table, incoming: pa.Table, ordering: str | None) -> Mask:
-        column = self.ordering_field or ordering
-        return greater(stored.column(column), incoming.column(column)) if column else none_of(stored)
+        theirs, ours = self._ordering_values(stored, ordering), self._ordering_values(incoming, ordering)
+        return none_of(stored) if theirs is None or ours is None else greater(theirs, ours)
+
+    def _ordering_values(self, rows: pa.Table, ordering: str | None) -> pa.ChunkedArray | None:
+        return ordering_values(rows, self.ordering_field or ordering)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

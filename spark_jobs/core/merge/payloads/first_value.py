@@ -21,8 +21,7 @@ class FirstValue(EventTime):
     ties_to_older: ClassVar[bool] = True
 
     def _stored_wins(self, stored: pa.Table, incoming: pa.Table, ordering: str | None) -> Mask:
-        column = self.ordering_field or ordering
-        if not column:
+        theirs, ours = self._ordering_values(stored, ordering), self._ordering_values(incoming, ordering)
+        if theirs is None or ours is None:
             return none_of(stored)
-        has_one = np.asarray(pc.is_valid(stored.column(column)), bool)
-        return has_one & ~greater(incoming.column(column), stored.column(column))
+        return np.asarray(pc.is_valid(theirs), bool) & ~greater(ours, theirs)

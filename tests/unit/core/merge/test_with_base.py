@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import BadRecordError
-from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
-from spark_jobs.core.merge.payload import EVENT_TIME, OVERWRITE, Payload
+from spark_jobs.core.merge.changes import Changes, deleted_mask, dense_ranks, precombine
+from spark_jobs.core.merge.pairs import greater
+from spark_jobs.core.merge.payload import EVENT_TIME, OVERWRITE, Payload, ordering_field_of, payload_of_table
 from spark_jobs.core.merge.with_base import BaseMerge
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 
@@ -143,3 +147,59 @@ def test_texts_that_an_update_leaves_are_not_copied() -> None:
     offsets = [[one.column(number).buffers()[1].address for number in range(3)] for one in (merged.rows, batch)]
     assert merged.updated == 3
     assert [after == before for after, before in zip(*offsets, strict=True)] == [True, True, False]
+
+
+def nested(key: str, ts: int | None, value: str) -> pa.Table:
+    kind = pa.struct([("ts", pa.int64())])
+    columns = [pa.array([key]), pa.array([None if ts is None else {"ts": ts}], kind), pa.array([value])]
+    return pa.table(columns, names=[RECORD_KEY, "m", "value"])
+
+
+@pytest.mark.parametrize(
+    ("payload_class", "stored", "incoming", "kept"),
+    [
+        ("DefaultHoodieRecordPayload", 5, 1, "old"),
+        ("DefaultHoodieRecordPayload", 5, 5, "new"),
+        ("DefaultHoodieRecordPayload", None, 1, "new"),
+        ("EventTimeAvroPayload", 5, 1, "old"),
+        ("FirstValueAvroPayload", 5, 5, "old"),
+        ("FirstValueAvroPayload", None, 1, "new"),
+        ("OverwriteWithLatestAvroPayload", 5, 1, "new"),
+        ("PartialUpdateAvroPayload", 5, 1, "new"),
+    ],
+)
+@pytest.mark.parametrize("field", ["m.ts", "m.nothing"])
+def test_a_precombine_field_within_a_struct_decides_against_base_files(
+    field: str, payload_class: str, stored: int | None, incoming: int, kept: str
+) -> None:
+    config = TableConfig(
+        {
+            "hoodie.table.precombine.field": field,
+            "hoodie.compaction.payload.class": f"org.apache.hudi.common.model.{payload_class}",
+        }
+    )
+    payload, change = payload_of_table(config), nested("a", incoming, "new")
+    assert ordering_field_of(config, change.schema.names) is None
+    merge = BaseMerge(Changes(change, np.zeros(1, bool)), payload, None, event_time_deletes=False)
+    [batch] = nested("a", stored, "old").to_batches()
+    expected = kept if field == "m.ts" else "new"
+    assert merge.merge(batch).rows.column("value").to_pylist() == [expected]
+
+
+def test_bytes_have_a_sign() -> None:
+    """As Java's ByteBuffer compares them: b"\\xff" is the least of these."""
+    values = [b"", b"\xff", b"\xffa", b"\x80\x80", b"\x7f", b"a", b"ab", b"a\xff", b"\x00"]
+    expected = sorted(values, key=lambda value: [byte - 256 if byte > 127 else byte for byte in value])
+    column = pa.chunked_array([[b"-", *values[:4]], values[4:], []], pa.binary())
+    column = pa.chunked_array([column.chunk(0).slice(1), *column.chunks[1:]])
+    ranks = dict(zip(column.to_pylist(), dense_ranks(column).tolist(), strict=True))
+    assert sorted(values, key=ranks.__getitem__) == expected
+    for lesser, value in pairwise(expected):
+        assert greater(pa.array([value, lesser, lesser, None]), pa.array([lesser, value, lesser, value])).tolist() == [
+            True,
+            False,
+            False,
+            False,
+        ]
+    assert dense_ranks(pa.chunked_array([pa.array([b"", b""])])).tolist() == [1, 1]
+    assert not greater(pa.array([b""]), pa.array([b""])).any()
