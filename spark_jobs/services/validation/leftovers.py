@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 
 from spark_jobs.core.config.table_config import BACKUP
 from spark_jobs.core.errors import HudiError
@@ -18,7 +20,9 @@ from spark_jobs.core.files.names import (
     parse_log_file_name,
 )
 from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
@@ -26,6 +30,7 @@ from spark_jobs.services.validation.footer_checks import FILES_AT_ONCE
 
 _CHECKSUM_SUFFIX = ".crc"
 _DELETE = "delete it"
+_STRAY = "delete it if it is a copy; if the write made it, restore its timeline file from a copy of the table"
 _NEXT_WRITE = "the next write or clean.py removes it"
 
 
@@ -94,8 +99,48 @@ def _of_nobody(evidence: Evidence, path: str, instant: str) -> Finding:
     return warning(7, path, what, _DELETE)
 
 
+@dataclass(frozen=True, slots=True)
+class _NamedLogs:
+    """What completed writes on the active timeline name: (version, instant) by partition, file id and base instant.
+
+    ``instants`` are those that tell what they wrote: not those whose file is empty.
+    """
+
+    slices: Mapping[tuple[str, str, str], list[tuple[int, str]]]
+    instants: frozenset[str]
+
+    @staticmethod
+    def of(evidence: Evidence) -> _NamedLogs:
+        slices: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
+        for path, one in evidence.written.items():
+            folder, _, last = path.rpartition("/")
+            name = parse_log_file_name(last)
+            if name is not None:
+                key = (folder, name.file_id, name.base_instant)
+                slices.setdefault(key, []).append((name.version, one.instant))
+        if evidence.table.base_path.endswith(f"/{METADATA_FOLDER}"):
+            return _NamedLogs(slices, frozenset())  # Hudi begins its file groups with logs that no commit names
+        told = (one.timestamp for one, metadata in evidence.commits.items() if metadata != CommitMetadata())
+        return _NamedLogs(slices, frozenset(told))
+
+    def left_out(self, path: str, partition: str, name: LogFileName, instants: AbstractSet[str]) -> Iterator[Finding]:
+        """A log with blocks of writes that do not name it. A task of Hudi that was tried twice leaves such a log beside
+        the good one, with the same rows; any other brings rows that are not the table's, or not up to date.
+        """
+        for instant in sorted(instants & self.instants):
+            what = f"it has blocks of instant {instant}, which is completed and does not name it"
+            others = self.slices.get((partition, name.file_id, name.base_instant), [])
+            is_twin = any(other == instant for _, other in others)
+            if is_twin and not any(other > instant and version < name.version for version, other in others):
+                yield warning(7, path, f"{what}, but another log of the same slice", _DELETE)
+            else:
+                yield error(7, path, f"{what}: readers that list the storage take its rows for the table's", _STRAY)
+            return
+
+
 def _log_files(evidence: Evidence) -> Iterator[Finding]:
     """Logs that no write on the active timeline names, by the instants of their blocks."""
+    named = _NamedLogs.of(evidence)
     unexplained: dict[tuple[str, LogFileName], str] = {}
     for path, status in evidence.on_storage.items():
         name = parse_log_file_name(status.name)
@@ -109,9 +154,10 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         undone.setdefault((partition, name.file_id), set()).update(targets)
     known = evidence.done | evidence.pending | evidence.undone
     for (partition, name), (instants, _) in blocks.items():
+        path = unexplained[(partition, name)]
+        yield from named.left_out(path, partition, name, instants)
         strange = instants - known - undone[(partition, name.file_id)]
         if strange and strange == instants:
-            path = unexplained[(partition, name)]
             what = f"its blocks are of instant {min(strange)}, which is on neither timeline and was not rolled back"
             if evidence.timeline.start and min(strange) < evidence.timeline.start:
                 yield error(7, path, f"{what}: readers take them for the table's", _DELETE)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.errors import InstantGoneError, StorageError, UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, InstantGoneError, StorageError, UnsupportedTableError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import parse_instant
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
-from spark_jobs.services.validation.finding import Finding, warning
+from spark_jobs.services.validation.finding import Finding, error, warning
 from spark_jobs.services.validation.footer_checks import check_footers
 from spark_jobs.services.validation.index_checks import check_indexes
 from spark_jobs.services.validation.key_checks import check_keys
@@ -24,12 +25,16 @@ from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.metadata_checks import check_metadata_table
 from spark_jobs.services.validation.rewrite_checks import check_rewrites
 from spark_jobs.services.validation.row_checks import check_rows
+from spark_jobs.services.validation.stat_checks import check_stats
 from spark_jobs.services.validation.timeline_checks import check_archive, check_deadlines, check_instants
 
 OVERDUE_HOURS = 24
 _LEFTOVERS = 7
 _ATTEMPTS = 4
 _ROWS = 1
+_RESTORE = "restore the file from a copy of the table, and validate again"
+
+_Check = Callable[[], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,21 +98,38 @@ def inspect(
 def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress, engine: Engine) -> Validation:
     evidence = Evidence(table, reads_archive=deep)
     found: list[Finding] = []
-    for name, check in _quick(evidence, overdue_hours):
+    for name, checks in _quick(evidence, overdue_hours):
         with progress.phase(name):
-            found += check()
+            for check in checks:
+                found += _outcome(check, table)
     worked = engine.settle(*_to_read(evidence, deep))
     looks = Looks(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
     for check in _by_file(evidence, deep, looks):
-        try:
-            found += check()
-        except UnsupportedTableError as failure:
-            what = f"its rows are not validated: {failure.what}"
-            found.append(warning(_ROWS, ".hoodie/hoodie.properties", what, failure.todo or "validate it with Hudi"))
+        found += _outcome(check, table)
     found += evidence.unreadable
     kept = sorted(set(_still_there(evidence, found)), key=lambda one: (one.invariant, one.path, one.what))
     sizes = [status.size for status in evidence.on_storage.values()]
     return Validation(findings=tuple(kept), files=len(sizes), bytes=sum(sizes), engine=worked)
+
+
+def _outcome(check: _Check, table: HudiTable) -> list[Finding]:
+    """What a check finds. Where it breaks off at a file that contradicts the format, that is a finding too, so that
+    the findings of all others are told.
+    """
+    found: list[Finding] = []
+    try:
+        found.extend(check())
+    except UnsupportedTableError as failure:
+        what = f"its rows are not validated: {failure.what}"
+        found.append(warning(_ROWS, ".hoodie/hoodie.properties", what, failure.todo or "validate it with Hudi"))
+    except CorruptTableError as failure:
+        path, name = failure.details.get("path"), failure.details.get("name")
+        if isinstance(path, str) and table.storage.stat(path) is None:
+            raise  # it was taken away meanwhile: all is looked at once more
+        at = f".hoodie/{name}" if isinstance(name, str) and parse_instant(name) is not None else ".hoodie"
+        what = f"a check broke off, and the rest of what it looks at is not validated: {failure.what}"
+        found.append(error(_ROWS, at, what, _RESTORE))
+    return found
 
 
 def _to_read(evidence: Evidence, deep: bool) -> tuple[int, int]:
@@ -117,14 +139,18 @@ def _to_read(evidence: Evidence, deep: bool) -> tuple[int, int]:
     return sum(sizes) if deep else 0, len(sizes)
 
 
-_Check = Callable[[], Iterable[Finding]]
-
-
-def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, _Check]]:
-    yield "timeline", lambda: [*check_instants(evidence), *check_archive(evidence)]
-    yield "storage", lambda: [*check_written_files(evidence), *check_protected_files(evidence)]
-    yield "leftovers", lambda: [*check_leftovers(evidence), *check_deadlines(evidence, overdue_hours)]
-    yield "metadata table", lambda: check_metadata_table(evidence)
+def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, Sequence[_Check]]]:
+    yield "timeline", [lambda: check_instants(evidence), lambda: check_archive(evidence)]
+    yield (
+        "storage",
+        [
+            lambda: check_written_files(evidence),
+            lambda: check_stats(evidence),
+            lambda: check_protected_files(evidence),
+        ],
+    )
+    yield "leftovers", [lambda: check_leftovers(evidence), lambda: check_deadlines(evidence, overdue_hours)]
+    yield "metadata table", [lambda: check_metadata_table(evidence)]
 
 
 def _by_file(evidence: Evidence, deep: bool, looks: Looks) -> Iterator[_Check]:

@@ -1,0 +1,57 @@
+"""Invariant 5 by the write stats alone: what each says of its file fits the file's own path and itself."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.finding import Finding, error, warning
+
+_RESTORE = "restore the timeline file from a copy of the table"
+
+
+def check_stats(evidence: Evidence) -> Iterator[Finding]:
+    """Of completed writes on the active timeline."""
+    for instant, metadata in evidence.commits.items():
+        where, seen = evidence.instant_path(instant), set[str]()
+        for stat in metadata.write_stats:
+            path = (stat.path or "").lstrip("/")
+            if not path:
+                continue
+            yield from _place(where, stat, path)
+            base = parse_base_file_name(stat.file_name)
+            if base is None:
+                continue  # Hudi may name a log once for each time it appended to it
+            if path in seen:
+                yield warning(5, where, f"its write stats name {path} twice: its rows are counted twice", _RESTORE)
+            seen.add(path)
+            yield from _counts(where, stat, path)
+
+
+def _place(where: str, stat: WriteStat, path: str) -> Iterator[Finding]:
+    """Conflicts, plans and rollbacks go by the file id and partition of a stat, readers by the path."""
+    name = parse_base_file_name(stat.file_name) or parse_log_file_name(stat.file_name)
+    if name is not None and stat.file_id != name.file_id:
+        yield error(5, where, f"the write stat of {path} has the file id {stat.file_id!r}", _RESTORE)
+    folder = path.rpartition("/")[0]
+    if _plain(stat.partition_path) != _plain(folder):
+        yield error(5, where, f"the write stat of {path} has the partition {stat.partition_path!r}", _RESTORE)
+
+
+def _plain(folder: str) -> str:
+    """Without what a file system's path leaves out."""
+    return posixpath.normpath(f"/{folder.strip('/')}")
+
+
+def _counts(where: str, stat: WriteStat, path: str) -> Iterator[Finding]:
+    """A handle counts each row that came as an insert or update, and then as written, deleted or refused (Hudi:
+    HoodieMergeHandle, HoodieCreateHandle). Rows that it copied are written alone.
+    """
+    came = stat.num_inserts + stat.num_update_writes
+    went = stat.num_writes + stat.num_deletes + stat.total_write_errors
+    if came > went:
+        what = f"the write stat of {path} counts {came} inserts and updates, and only {went} rows written or deleted"
+        yield warning(5, where, what, _RESTORE)
