@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.storage import Storage, locate
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import COMMITS, query_instant
+from spark_jobs.core.timeline.instant import COMMITS, Instant, query_instant
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.transaction.lock import LockSettings
@@ -124,6 +124,14 @@ class HudiTable:
     def refreshed(self) -> HudiTable:
         """The same table as it stands now."""
         return HudiTable.open(self.base_path, self.clock, lists_storage=self.lists_storage)
+
+    def without(self, pending: Collection[Instant]) -> HudiTable:
+        """The table as it will stand when pending instants are taken back: nobody asks for their plans and times. Their
+        files are there still.
+        """
+        table = replace(self)
+        table.__dict__["timeline"] = self.timeline.without(pending)
+        return table
 
     @cached_property
     def timeline(self) -> ActiveTimeline:

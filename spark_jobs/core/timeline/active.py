@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -79,6 +79,10 @@ class ActiveTimeline:
     def pending(self, actions: Iterable[Action]) -> tuple[Instant, ...]:
         wanted = frozenset(actions)
         return self.filter(lambda one: not one.is_completed and one.action in wanted)
+
+    def without(self, pending: Collection[Instant]) -> ActiveTimeline:
+        """The timeline as it will be when these are taken back."""
+        return replace(self, instants=self.filter(lambda one: one not in pending))
 
     def pending_writes(self) -> tuple[Instant, ...]:
         return self.pending(WRITES)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.errors import AlreadyExistsError
@@ -60,12 +61,14 @@ def carry_out_clean(
     engine: Engine | None = None,
     budget: Budget | None = None,
     there: Mapping[str, int] | None = None,
+    note: Mapping[str, str] = MappingProxyType({}),
 ) -> CleanRun:
     """Delete what the plan on the timeline lists, then publish; files that are gone already count as deleted.
 
     :param engine: this process, where there is none.
     :param budget: what this run may do; where files are left by it, nothing is published.
     :param there: bytes of the plan's files that are on storage, by relative path, where that is known.
+    :param note: extra metadata of the completed clean, beside that of the plan.
     """
     engine = engine or LocalEngine(settings.clock)
     budget = budget or Budget.start(None, None, settings.clock)
@@ -101,7 +104,7 @@ def carry_out_clean(
         "partitionMetadata": partitions,
         "version": 2,
         "bootstrapPartitionMetadata": {},
-        "extraMetadata": raw.get("extraMetadata") or {},
+        "extraMetadata": {**(raw.get("extraMetadata") or {}), **note},
     }
     completed = encode_payload(CLEAN_METADATA, metadata)
     settings.tell_metadata_table(settings.load_timeline(), inflight, completed)

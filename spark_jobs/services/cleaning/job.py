@@ -5,7 +5,6 @@ Spark.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,11 +12,10 @@ from spark_jobs.core.config import history_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State, format_instant, parse_instant_time
+from spark_jobs.core.timeline.instant import Action, Instant, format_instant, parse_instant_time
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
@@ -27,15 +25,17 @@ from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.budget import Budget, that_fit
 from spark_jobs.services.cleaning.execute import CleanRun, carry_out_clean, withdraw_without_plan
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
-from spark_jobs.services.cleaning.pending import is_meant, pending_plan, plan_on_timeline
-from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, plan_cleaning, retained_by
-from spark_jobs.services.due import commits_since
+from spark_jobs.services.cleaning.pending import done_before, pending_clean, read_pending
+from spark_jobs.services.cleaning.plan import ACTION, CleanPlan, CleanSettings, plan_cleaning, retained_by
+from spark_jobs.services.cleaning.reasons import held_back_by, why_not
 from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
-from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes
+from spark_jobs.services.rollback.job import undoing_of
 
-ACTION = "clean"
+_FINISHED = "it was left pending; the next run plans a new one"
+_FINISHES = "it was left pending, and is finished before another is planned"
 
 
 def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
@@ -52,13 +52,17 @@ def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | Non
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     budget = Budget.start(options.max_bytes, options.max_seconds, table.clock)
+    rolls_back = history_keys.FAILED_WRITES_POLICY.of(properties) is not history_keys.FailedWrites.NEVER
+    refuse_pending_restore(table.timeline)
     if options.dry_run:
-        pending = pending_plan(table)
-        if pending is not None:
-            return _result(table, pending[1], pending[0].timestamp, progress, dry_run=True)
-        plan = plan_clean(table, properties)
-        return _nothing(table, properties, plan) or _result(table, plan, None, progress, dry_run=True)
-    if history_keys.FAILED_WRITES_POLICY.of(properties) is not history_keys.FailedWrites.NEVER:
+        return _dry_run(settings, table, properties, progress, rolls_back=rolls_back)
+    if options.plan_hash is not None:
+        done = _done_before(table, options.plan_hash)
+        if done is not None:
+            return done
+        after = table.without(abandoned_writes(settings, table.timeline) if rolls_back else ())
+        _refuse_other(table, after, properties, options.plan_hash)  # before anything is rolled back
+    if rolls_back:
         for undone, by in roll_back_failed_writes(settings):
             progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
     with settings.new_lock():
@@ -86,10 +90,12 @@ def clean_table(
     """Finish what was left pending, then clean; the caller holds the table lock.
 
     :param plan_hash: do the plan of this hash alone: that of the pending clean where there is one.
-    :param budget: what this run may delete. With one it does no more than one clean.
+    :param budget: what this run may delete. With one (though it has no bounds) no more is done than one clean.
     :returns: of what was planned anew; of the clean that was finished, where nothing is left to plan.
     """
     engine = engine or LocalEngine(settings.clock)
+    one_only = budget is not None or plan_hash is not None
+    note = {PLAN_HASH_KEY: digest_of(plan_hash)} if plan_hash is not None else {}
     budget = budget or Budget.start(None, None, settings.clock)
     refuse_pending_restore(table.timeline)
     finished = None
@@ -98,21 +104,23 @@ def clean_table(
             progress.note(f"removed clean {pending.timestamp}, whose plan was never written")
             table = table.refreshed()
             continue
-        plan, there = plan_on_timeline(table, pending)
-        if plan_hash is not None and not is_meant(table, pending, plan_hash):
-            refuse_other_plan(plan_hash, plan.facts, table.timeline)
-        left = _too_large(there.values(), budget)
+        found = read_pending(table, pending)
+        if plan_hash is not None:
+            found.refuse_other(plan_hash, table)
+        left = _too_large(found.there.values(), budget)
         if left is not None:
             return nothing_to_do(ACTION, table, f"of clean {pending.timestamp}, which is pending, {left}")
         progress.note(f"finishing clean {pending.timestamp}, which was left pending")
-        run = carry_out_clean(settings, table, pending, progress, engine=engine, budget=budget, there=there)
-        finished = _result(table, plan, pending.timestamp, progress, run=run, budget=budget)
-        if plan_hash is not None or budget.told():
-            return finished
+        run = carry_out_clean(
+            settings, table, pending, progress, engine=engine, budget=budget, there=found.there, note=note
+        )
+        finished = _result(table, found.plan, pending.timestamp, progress, run=run, budget=budget)
+        if one_only:
+            return finished if run.left else replace(finished, reason=_FINISHED)
         table = table.refreshed()
     with progress.phase("plan"):
         plan = plan_clean(table, properties)
-    reason = _nothing(table, properties, plan)
+    reason = why_not(table, properties, plan)
     if plan_hash is not None:
         refuse_other_plan(plan_hash, plan.facts if reason is None else str(reason.reason), table.timeline)
     if reason is not None:
@@ -120,12 +128,67 @@ def clean_table(
     left = _too_large(plan.sizes.values(), budget)
     if left is not None:
         return nothing_to_do(ACTION, table, left)
-    note = {PLAN_HASH_KEY: digest_of(plan_hash)} if plan_hash is not None else {}
     payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path, note))
     requested = schedule(settings, Action.CLEAN, table.timeline, payload)
     table = table.refreshed()
     run = carry_out_clean(settings, table, requested, progress, engine=engine, budget=budget, there=plan.sizes)
     return _result(table, plan, requested.timestamp, progress, run=run, budget=budget)
+
+
+def _dry_run(
+    settings: TransactionSettings,
+    table: HudiTable,
+    properties: Mapping[str, str],
+    progress: Progress,
+    *,
+    rolls_back: bool,
+) -> JobResult:
+    """What :func:`run_cleaning` would do: first undo dead writes, then one clean."""
+    dead = abandoned_writes(settings, table.timeline) if rolls_back else []
+    undoings = {"rolls_back": [undoing_of(settings, table, one).to_json() for one in dead]} if dead else {}
+    pending = pending_clean(table)
+    if pending is not None:
+        found = _result(table, pending.plan, pending.instant.timestamp, progress, dry_run=True)
+        gone = pending.plan.files - len(pending.there)
+        shown = {"plan_hash": pending.facts.hash_at(table.timeline), "gone_before": gone}
+        found = replace(found, reason=_FINISHES, extra={**found.extra, **shown})
+    else:
+        after = table.without(dead)
+        plan = plan_clean(after, properties)
+        found = why_not(after, properties, plan) or _result(after, plan, None, progress, dry_run=True)
+    if not undoings:
+        return found
+    plan_shown = {**found.plan, **undoings} if found.plan is not None else None
+    return replace(found, plan=plan_shown, extra={**found.extra, "rolls_back": [one.timestamp for one in dead]})
+
+
+def _refuse_other(table: HudiTable, after: HudiTable, properties: Mapping[str, str], plan_hash: str) -> None:
+    """
+    :param after: the table without the writes that are rolled back first.
+    :raises WriteConflictError: what would be done is not the plan of this hash.
+    """
+    pending = pending_clean(table)
+    if pending is not None:
+        pending.refuse_other(plan_hash, table)
+        return
+    plan = plan_clean(after, properties)
+    reason = why_not(after, properties, plan)
+    refuse_other_plan(plan_hash, plan.facts if reason is None else str(reason.reason), table.timeline)
+
+
+def _done_before(table: HudiTable, plan_hash: str) -> JobResult | None:
+    done = done_before(table, plan_hash)
+    if done is None:
+        return None
+    return JobResult(
+        action=ACTION,
+        state=JobState.COMPLETED,
+        instant=done.timestamp,
+        reason=f"{ACTION} {done.timestamp} carried out this plan before",
+        base_path=table.base_path,
+        table=table.config.name,
+        extra={"plan_hash": plan_hash},
+    )
 
 
 def _too_large(sizes: Collection[int], budget: Budget) -> str | None:
@@ -199,60 +262,6 @@ def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[s
     return frozenset(names)
 
 
-def _nothing(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -> JobResult | None:
-    """The reason not to clean, with its numbers; None where there is something to do."""
-    last = _last_cleaned(table)
-    since, needed = commits_since(table.timeline, last), keys.CLEAN_MAX_COMMITS.of(properties)
-    if len(since) < needed:
-        return nothing_to_do(
-            ACTION,
-            table,
-            f"{len(since)} commit(s) since the last clean, {needed} make it due ({keys.CLEAN_MAX_COMMITS.name})",
-        )
-    if plan.files:
-        return None
-    return nothing_to_do(ACTION, table, _why_nothing(table, plan))
-
-
-def _why_nothing(table: HudiTable, plan: CleanPlan) -> str:
-    completed, settings = len(table.timeline.completed_commits()), plan.settings
-    if not settings.by_versions and plan.retain_from is None:
-        pending = table.timeline.pending_writes()
-        if settings.policy is keys.CleaningPolicy.KEEP_LATEST_BY_HOURS:
-            return f"no commit of the last {settings.retained} hour(s) is completed before all pending ones"
-        if completed > settings.retained and pending:
-            return f"the pending instant {pending[0]} keeps all file slices"
-        return f"{completed} completed commit(s), {settings.retained} are retained ({keys.CLEAN_COMMITS_RETAINED.name})"
-    reason = "no file group has a slice older than the retained ones"
-    if plan.held:
-        savepoints = f"savepoint(s) {', '.join(plan.savepoints)} or " if plan.savepoints else ""
-        reason += f", but for {plan.held} file(s) that {savepoints}pending plans keep"
-    held_by = _held_back_by(table, plan)
-    return f"{reason}; {held_by} holds back what is retained" if held_by else reason
-
-
-def _held_back_by(table: HudiTable, plan: CleanPlan) -> str | None:
-    """The pending write that keeps more commits' slices than the policy would; None where none does."""
-    if plan.retain_from is None:
-        return None
-    free = retained_by(plan.settings, table.timeline.completed_commits(), ())
-    if free is None or free.timestamp <= plan.retain_from.timestamp:
-        return None
-    return f"the pending instant {table.timeline.pending_writes()[0]}"
-
-
-def _last_cleaned(table: HudiTable) -> str:
-    """The newest commit that the last clean knew; empty where there was none, or nothing of it is readable.
-
-    Hudi leaves an empty completed file where it died while it wrote one: its plan tells the same.
-    """
-    cleans = table.timeline.completed(Action.CLEAN)
-    for instant in (cleans[-1], cleans[-1].at(State.REQUESTED)) if cleans else ():
-        with suppress(CorruptTableError, StorageError):
-            return str(table.timeline.payload(instant, table.clock)["lastCompletedCommitTimestamp"] or "")
-    return ""
-
-
 def _result(
     table: HudiTable,
     plan: CleanPlan,
@@ -275,7 +284,7 @@ def _result(
         deleted_bytes=plan.bytes,
         retain_from=plan.retain_from.timestamp if plan.retain_from else None,
         held_files=plan.held,
-        held_by=_held_back_by(table, plan) if plan.settings.retained else None,
+        held_by=held_back_by(table, plan) if plan.settings.retained else None,
         **({"estimated_seconds": seconds_to_delete(table, Action.CLEAN, plan.files)} if dry_run else {}),
         **({"engine": run.engine, "gone_before": run.gone_before} if run is not None else {}),
     )

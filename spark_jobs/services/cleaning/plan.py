@@ -13,6 +13,8 @@ from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_slice import FileGroup, FileSlice
 from spark_jobs.services.plan_hash import PlanFacts
 
+ACTION = "clean"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanSettings:
@@ -110,7 +112,7 @@ class CleanPlan:
             "deletions": {partition: [list(one) for one in names] for partition, names in self.deletions.items()},
             "empty_partitions": list(self.empty_partitions),
         }
-        return PlanFacts(service="clean", content=content, files=self.files, bytes=self.bytes)
+        return PlanFacts(service=ACTION, content=content, files=self.files, bytes=self.bytes)
 
     def to_json(self) -> dict[str, Any]:
         """For a person: the exact deletions."""

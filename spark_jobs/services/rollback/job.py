@@ -119,11 +119,12 @@ def _plan(
     found = [target for target in targets if target is not None]
     if not found and (asked is not None or not finishes):
         return nothing_to_do(ACTION, table, _why_nothing(settings, table, asked))
-    undoings = tuple(_undoing(settings, table, target, by_markers) for target in found)
+    undoings = tuple(undoing_of(settings, table, target, by_markers) for target in found)
     return RollbackJobPlan(undoings=undoings, finishes=finishes)
 
 
-def _undoing(settings: TransactionSettings, table: HudiTable, target: Instant, by_markers: bool) -> Undoing:
+def undoing_of(settings: TransactionSettings, table: HudiTable, target: Instant, by_markers: bool = True) -> Undoing:
+    """What undoing a write takes; nothing is done."""
     if target.is_completed:
         requests = requests_for_completed(table, target, cache(partial(block_instants_of, settings)))
     else:

@@ -100,8 +100,9 @@ def test_the_plan_of_a_dry_run_or_none(path: Path) -> None:
     assert again.extra["estimated_seconds"] == again.files_in / 1000  # nothing was cleaned yet
     done = clean(path, plan_hash=again.extra["plan_hash"])
     assert (done.state, done.files_in, done.bytes_in) == (JobState.COMPLETED, again.files_in, again.bytes_in)
+    assert clean(path, plan_hash=again.extra["plan_hash"]).instant == done.instant
     with pytest.raises(WriteConflictError, match="there is no such plan now: 0 commit"):
-        clean(path, plan_hash=again.extra["plan_hash"])
+        clean(path, plan_hash=look.extra["plan_hash"])
 
 
 def test_a_clean_that_was_left_pending_is_the_plan(path: Path) -> None:
