@@ -21,6 +21,7 @@ from spark_jobs.core.timeline.instant import Action, Instant, State, next_instan
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
 from spark_jobs.core.transaction.lock import LockSettings, TableLock
+from spark_jobs.core.transaction.log_bases import refuse_logs_of_no_slice
 from spark_jobs.core.view.pending import compaction_groups, replaced_by_plan
 
 
@@ -108,7 +109,8 @@ class Transaction:
             deleted, and every partition of them gets its metafile, even if a cleaner took it away meanwhile.
         :param check: raises where something else changed that the writer built on; asked under the lock.
         :param place_of: what of a file group no two writers may have; the bucket where that is the index.
-        :raises WriteConflictError: another writer has a touched file group, or took this one for gone.
+        :raises WriteConflictError: another writer has a touched file group, or took this one for gone, or a plan that
+            made the slice of a log was taken back.
         """
         storage, base_path = self.settings.storage, self.settings.base_path
         with self.settings.new_lock() as lock:
@@ -116,6 +118,7 @@ class Transaction:
             self._check_rights(timeline)
             if touched:
                 self._check_conflicts(timeline, touched, place_of)
+            refuse_logs_of_no_slice(timeline, self.time, written)
             check(timeline)
             reconcile_markers(storage, base_path, self.time, written)
             partitions = sorted({path.rpartition("/")[0] for path in written})

@@ -34,6 +34,7 @@ from spark_jobs.services.rewrite import (
     schema_of_rewrite,
     slice_reader,
 )
+from spark_jobs.services.rollback.failed_writes import is_alive
 
 
 def run_compaction(engine: Engine, options: CompactionOptions, progress: Progress) -> JobResult:
@@ -112,7 +113,9 @@ class CompactionService:
         return frozenset()
 
     def why_not_cancelled(self, table: HudiTable, instant: Instant, plan: CompactionPlan) -> str | None:
-        """Logs that were written since lie on the slice that the plan makes, and would be lost without it."""
+        """Logs that were written since lie on the slices that the plan makes, and would be lost without it; a living
+        write that began since is about to put some there.
+        """
         groups = {(one.partition, one.file_id) for one in plan.slices}
         found = []
         for partition in sorted({partition for partition, _ in groups}):
@@ -121,8 +124,15 @@ class CompactionService:
                 if log and log.base_instant == instant.timestamp and (partition, log.file_id) in groups:
                     found.append(join(partition, status.name))
         if not found:
-            return None
+            return self._awaited(table, instant)
         return f"{len(found)} log file(s) lie on the slices that it makes, such as {found[0]}"
+
+    def _awaited(self, table: HudiTable, plan: Instant) -> str | None:
+        settings = table.transaction_settings(self.properties)
+        for write in table.timeline.pending({Action.DELTA_COMMIT}):
+            if write.timestamp > plan.timestamp and is_alive(settings, write):
+                return f"write {write.timestamp} is under way and may put logs on the slices that it makes"
+        return None
 
     def _next_instant(self, table: HudiTable) -> str:
         return next_instant_time(table.clock.now(), table.config.timezone, table.timeline.last_time)

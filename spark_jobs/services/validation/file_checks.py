@@ -13,6 +13,7 @@ from spark_jobs.core.view.file_system_view import GroupKey, build_view
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.validation.evidence import Evidence, Written
 from spark_jobs.services.validation.finding import Finding, error
+from spark_jobs.services.validation.slice_checks import check_slices
 
 _LOST = "restore it from a copy of the table; else roll back or restore to before the write that made it"
 
@@ -20,6 +21,7 @@ _LOST = "restore it from a copy of the table; else roll back or restore to befor
 def check_written_files(evidence: Evidence) -> Iterator[Finding]:
     """What completed writes made is there, unless cleaning was free to take it, and has its size."""
     yield from _owners(evidence)
+    yield from check_slices(evidence)
     named = {**evidence.archived_written, **evidence.written}
     for path, name in _named_bases(evidence).items():
         named.setdefault(path, name)

@@ -1,0 +1,64 @@
+"""Whether the file slices that a write put its logs on are still there.
+
+A log carries the instant of its slice in its name: of the completed write that made the slice, of the compaction that
+will make it, or, where the log is the first file of its group, of its own write (Hudi: HoodieAppendHandle). A log on
+any other instant is of no slice, and no reader opens it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.instant import COMMITS, Action
+from spark_jobs.core.view.visibility import Visibility
+
+
+def base_instants(written: Iterable[str]) -> dict[str, str]:
+    """Base instant of log files -> one path of those that have it; other paths are passed over."""
+    found: dict[str, str] = {}
+    for path in written:
+        name = path.rpartition("/")[2]
+        log = parse_log_file_name(name) if name.startswith(".") else None
+        if log is not None:
+            found[log.base_instant] = min(path, found.get(log.base_instant, path))
+    return found
+
+
+def logs_of_no_slice(timeline: ActiveTimeline, own: str, written: Iterable[str]) -> dict[str, str]:
+    """:func:`base_instants` without those of slices that a reader of this timeline has, or will have.
+
+    :param own: the time of the write, which begins slices itself.
+    """
+    visibility = Visibility.of(timeline)
+    planned = {one.timestamp for one in timeline.pending({Action.COMPACTION})}
+    return {
+        base: path
+        for base, path in sorted(base_instants(written).items())
+        if not (base == own or visibility.is_completed(base) or base in planned or _is_archived(timeline, base))
+    }
+
+
+def refuse_logs_of_no_slice(timeline: ActiveTimeline, own: str, written: Iterable[str]) -> None:
+    """
+    :raises WriteConflictError: a log of the write ``own`` is of no slice: what made it was taken back meanwhile.
+    """
+    for base, path in logs_of_no_slice(timeline, own, written).items():
+        raise WriteConflictError(
+            f"instant {own} may not be published, its log {path} lies on the slice of {base}, which is no completed "
+            "write and no pending compaction: another process took it back",
+            todo="run it again; nothing of it is visible",
+            instant=own,
+            other=base,
+        )
+
+
+def _is_archived(timeline: ActiveTimeline, instant: str) -> bool:
+    """Asked of the archive itself: a write that a savepoint keeps may be older than some that were archived."""
+    if not timeline.has_archive:
+        return False
+    archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, instant, instant)
+    return any(one.is_completed and one.action in COMMITS for one in archived.instants)
