@@ -255,7 +255,10 @@ class ByHudi:
         return len(self.hudi.show_commits(self.path)) < before
 
     def _restore(self) -> bool:
-        saved = opened(self.path).timeline.completed_commits()[-1].timestamp
+        last = opened(self.path).timeline.last_completed()
+        if last is None:
+            return False
+        saved = last.timestamp
         self.hudi.ask("savepoint", path=str(self.path), instant=saved)
         done = self._rewrite()
         if done is not None:
@@ -314,9 +317,13 @@ HUDI_FAILS = (
     "java.util.concurrent.CancellationException",  # the same, of several groups at once
     "is earlier than the latest compaction",
     "incompatible types: optional fixed_len_byte_array(5) decimalField",  # of a Parquet log block that Spark wrote
+    "bootstrap_mor_source/",
     "_source/region=",  # the index of a bootstrapped table has whole paths, and the source has moved
 )
 """What Hudi 0.15.0 raises where a service of its own can't do with a table of its own."""
+
+HUDI_CHANGES = {("keygen_tables/time_unix_base", "clustering")}
+"""Where a service of Hudi's puts the year of the partition path in the place of a column's seconds."""
 
 
 def is_due(name: str) -> bool:
@@ -366,6 +373,8 @@ def test_we_read_what_the_service_of_hudi_left(name: str, service: str, table: P
     # Hudi's metadata table holds archival back until a write compacts it
     assert worked or idle or not is_due(name) or service == "archival", "Hudi did nothing"
     now = plain(opened(table).scan().to_arrow())
+    if now != before and (name, service) in HUDI_CHANGES:
+        pytest.skip("Hudi changed the values of a partition column")
     if now != before and now == plain(real_hudi.read(table, options=READ)):
         pytest.skip("Hudi changed rows, and reads what we read")
     check(table, before, real_hudi, f"after Hudi's {service}", only_errors=True, was_left=was_left)
