@@ -211,7 +211,7 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
 def _has_column(table: HudiTable | None, name: str) -> bool:
     """Whether a table has a column, as far as its schema is known."""
     schema = table.known_avro_schema() if table else None
-    return schema is None or name.split(".")[0] in {field["name"] for field in schema["fields"]}
+    return schema is None or name in {field["name"] for field in schema["fields"]}
 
 
 def _operation(asked: Operation, properties: Mapping[str, str]) -> Operation:

@@ -113,6 +113,25 @@ def test_a_precombine_field_without_an_order_is_one_line(spark: SparkSession, tm
     assert not (tmp_path / "t").exists()
 
 
+def test_a_precombine_field_within_a_struct_is_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    kind = pa.struct([("ts", pa.int64())])
+    table = pa.table({"id": [1, 2], "p": ["a", "a"], "m": pa.array([{"ts": 1}, {"ts": 2}], kind)})
+    jobs = Jobs(spark=spark, path=tmp_path / "t", table_type=MOR)
+    with pytest.raises(ConfigError, match=r"precombine field m\.ts is a field of a struct"):
+        jobs.write("upsert", table, precombine_field="m.ts")
+    assert not jobs.path.exists()
+    jobs.write("bulk_insert", table, precombine_field=None)
+    properties = jobs.path / ".hoodie" / "hoodie.properties"
+    properties.write_text(properties.read_text() + "hoodie.table.precombine.field=m.ts\n")
+    before = jobs.rows()
+    with pytest.raises(ConfigError, match="write with Hudi"):
+        jobs.write("upsert", table, precombine_field=None)
+    assert jobs.rows() == before
+    jobs.write("delete", table.slice(1), precombine_field=None)
+    jobs.write("insert", table.slice(1).set_column(0, "id", pa.array([3])), precombine_field=None)
+    assert [one["id"] for one in jobs.rows()] == [1, 3]
+
+
 def test_an_insert_is_refused_where_the_table_has_a_key(jobs: Jobs) -> None:
     before = jobs.rows_with_meta()
     conf = given(**{POLICY: "fail"})
