@@ -7,9 +7,9 @@ which makes them void as it removes the files, and does all of it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import Any, Generic
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.names import join
@@ -63,11 +63,12 @@ class Execution(Generic[P]):
         if resumed:
             self.progress.note(f"{resumed} {service.piece}(s) of {time} were finished by an earlier run and stay")
         try:
-            if transaction.instant.state is State.REQUESTED:
-                transaction.to_inflight()
             table = table.refreshed()
             transaction.refuse_conflict(service.contended(plan))
-            engine = self._work(table, time, plan, finished, records)
+            pieces, work = service.work(table, time, plan)
+            if transaction.instant.state is State.REQUESTED:  # a plan that is out of date stays as it is till then
+                transaction.to_inflight()
+            engine = self._work(plan, pieces, Recorded(work, records), finished)
             if len(finished) < len(plan.piece_bytes):
                 transaction.abandon()
                 return self._unfinished(table, time, plan, finished, resumed, engine)
@@ -81,19 +82,10 @@ class Execution(Generic[P]):
         result = written(service.name, table, done.timestamp, stats, files_in=plan.files_in, bytes_in=plan.bytes_in)
         return replace(result, extra={**result.extra, **plan.facts(), "engine": engine, "resumed": resumed})
 
-    def _work(
-        self,
-        table: HudiTable,
-        time: str,
-        plan: P,
-        finished: dict[int, list[WriteStat]],
-        records: CompletionRecords,
-    ) -> str:
+    def _work(self, plan: P, pieces: Sequence[Any], recorded: Recorded, finished: dict[int, list[WriteStat]]) -> str:
         """Add what this run does to ``finished``; the engine's name."""
-        pieces, work = self.service.work(table, time, plan)
         left = {number: size for number, size in enumerate(plan.piece_bytes) if number not in finished}
         engine = self.engine.settle(sum(left.values()))
-        recorded = Recorded(work, records)
         with self.progress.phase(self.service.phase, len(left)) as phase:
             for wave in waves(left, self.budget, lambda: self.engine.slots):
                 numbered, sizes = [(number, pieces[number]) for number in wave], [left[number] for number in wave]

@@ -100,8 +100,10 @@ def test_a_later_compaction_makes_it_void(table: HudiTable) -> None:
     change(table, [("a", False)], 2)
     planned = log_compact(table, mode="schedule")
     compact(table)
+    stood = table.refreshed().timeline.instants
     with pytest.raises(WriteConflictError, match=r"is void, \d+ commit \(completed\) came after it"):
         log_compact(table, mode="execute")
+    assert table.refreshed().timeline.instants == stood
     before = everything(table)
     log_compact(table, mode="cancel", instant_time=planned.instant)
     assert not table.refreshed().timeline.pending({Action.LOG_COMPACTION})
