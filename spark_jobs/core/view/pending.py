@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.files.names import join
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -46,12 +48,19 @@ def compaction_groups(timeline: ActiveTimeline, instant: Instant, clock: Clock) 
 
 def replaced_by_plan(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:
     """(partition, file id) of each slice in a clustering plan; empty for a requested overwrite."""
+    return [(one["partitionPath"] or "", one["fileId"] or "") for one in _clustered_slices(timeline, instant, clock)]
+
+
+def read_by_plan(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> frozenset[str]:
+    """Names of the base and log files that a clustering plan rewrites; empty for a requested overwrite."""
+    slices = _clustered_slices(timeline, instant, clock)
+    paths = [path for one in slices for path in (one.get("dataFilePath"), *(one.get("deltaFilePaths") or ()))]
+    return frozenset(path.rsplit("/", 1)[-1] for path in paths if path)
+
+
+def _clustered_slices(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[dict[str, Any]]:
     requested = instant.at(State.REQUESTED)
     if not timeline.has_content(requested):
         return []
     plan = timeline.payload(requested, clock).get("clusteringPlan") or {}
-    return [
-        (one["partitionPath"] or "", one["fileId"] or "")
-        for group in plan.get("inputGroups") or []
-        for one in group["slices"] or []
-    ]
+    return [one for group in plan.get("inputGroups") or [] for one in group["slices"] or []]

@@ -17,6 +17,7 @@ from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, format_instant, parse_instant_time
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
+from spark_jobs.core.view.pending import read_by_plan
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
@@ -255,10 +256,8 @@ def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[s
     for pending in table.timeline.pending({Action.LOG_COMPACTION}):
         for operation in table.timeline.plan(pending, table.clock)["operations"] or []:
             names.update(path.rsplit("/", 1)[-1] for path in operation["deltaFilePaths"] or [])
-    clustered = table.pending.clustering
-    for group in table.view(sorted({partition for partition, _ in clustered})).all_groups() if clustered else ():
-        if group.key in clustered:
-            names.update(path.rsplit("/", 1)[-1] for path in group.slices[0].paths)
+    for pending in table.timeline.pending({Action.REPLACE_COMMIT}):
+        names.update(read_by_plan(table.timeline, pending, table.clock))
     return frozenset(names)
 
 
