@@ -6,11 +6,12 @@ import io
 import json
 from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import fastavro
 
-from spark_jobs.core.errors import CorruptTableError, HudiError
+from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError, HudiError
 from spark_jobs.core.schema.avro_names import resolve_names
 
 _DEEPEST = 32
@@ -30,11 +31,25 @@ _MAGIC = b"Obj\x01"
 _LONG = fastavro.parse_schema({"type": "long"})
 
 
-def encode_payload(schema: Mapping[str, Any], value: Mapping[str, Any]) -> bytes:
-    """An object container file with the null codec and exactly one record."""
+def encode_payload(
+    schema: Mapping[str, Any], value: Mapping[str, Any], note: Mapping[str, str] = MappingProxyType({})
+) -> bytes:
+    """An object container file with the null codec and exactly one record.
+
+    :param note: goes into the file's header, beside the schema: readers of the record do not see it.
+    """
     sink = io.BytesIO()
-    fastavro.writer(sink, dict(schema), [value], codec="null")
+    fastavro.writer(sink, dict(schema), [value], codec="null", metadata=dict(note))
     return sink.getvalue()
+
+
+def note_of(data: bytes) -> dict[str, str]:
+    """What stands in the header of an object container file beside what Avro puts there; nothing of a torn file."""
+    try:
+        header: Any = fastavro.schemaless_reader(io.BytesIO(data), _HEADER, None)
+        return {name: value.decode() for name, value in header["meta"].items() if not name.startswith("avro.")}
+    except Exception:  # fastavro raises whatever the bytes lead it to
+        return {}
 
 
 def decode_payload(data: bytes, name: str) -> dict[str, Any]:
@@ -57,7 +72,8 @@ def decode_payload(data: bytes, name: str) -> dict[str, Any]:
             raise ValueError(f"its first block has {count} records in {size} bytes")
         return decode_record(source.read(size), schema)
     except Exception as error:  # fastavro raises whatever the bytes lead it to
-        raise CorruptTableError(f"{name} is not an Avro container file with a record ({error})", name=name) from error
+        what = f"{name} is not an Avro container file with a record ({error})"
+        raise CorruptTableError(what, todo=RESTORE_FILE, name=name) from error
 
 
 def encode_record(schema: Mapping[str, Any], value: Mapping[str, Any]) -> bytes:

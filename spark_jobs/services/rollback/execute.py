@@ -5,9 +5,10 @@ Hudi:  BaseRollbackActionExecutor.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_reader import read_blocks
@@ -52,6 +53,7 @@ def roll_back(
     keep_plan: bool = False,
     requests: tuple[RollbackRequest, ...] | None = None,
     engine: Engine | None = None,
+    note: Mapping[str, str] = MappingProxyType({}),
 ) -> Instant:
     """Undo an instant; the caller holds the table lock and saw no live heartbeat of it. A completed one becomes pending
     again before anything of it is deleted, and vanishes whole.
@@ -59,18 +61,19 @@ def roll_back(
     :param keep_plan: a compaction or clustering that is pending goes back to requested instead of vanishing.
     :param requests: what it takes, where the caller planned it; of a completed instant always.
     :param engine: what deletes; this process, where there is none.
+    :param note: goes into the headers of its files.
     :returns: the completed rollback instant.
     """
     plan = RollbackPlan(target, requests_for_pending(settings, target) if requests is None else requests)
     time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
     requested = request(
-        timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan.to_avro(settings.base_path))
+        timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan.to_avro(settings.base_path), note)
     )
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
     if target.is_completed:
         plan = RollbackPlan(reopen(timeline, target), plan.requests)
     keep_plan = keep_plan and not target.is_completed
-    return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan, engine=engine)
+    return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan, engine=engine, note=note)
 
 
 def reopen(timeline: ActiveTimeline, completed: Instant) -> Instant:
@@ -105,6 +108,7 @@ def resume_rollback(
     pending: Instant,
     is_plan: Callable[[Instant], bool],
     engine: Engine | None = None,
+    note: Mapping[str, str] = MappingProxyType({}),
 ) -> Instant:
     """Finish a rollback that a crash left pending; the caller holds the table lock and asked
     :func:`withdraw_from_completed`.
@@ -119,7 +123,8 @@ def resume_rollback(
     if pending.state is State.REQUESTED:
         pending = transition(timeline, pending, State.INFLIGHT, b"")
     was_pending = target.action.value == info["action"]  # a completed compaction is named as the commit that it was
-    return _execute(settings, timeline, pending, plan, keep_plan=was_pending and is_plan(target), engine=engine)
+    keep_plan = was_pending and is_plan(target)
+    return _execute(settings, timeline, pending, plan, keep_plan=keep_plan, engine=engine, note=note)
 
 
 def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimeline, pending: Instant) -> bool:
@@ -191,6 +196,7 @@ def _execute(
     *,
     keep_plan: bool,
     engine: Engine | None,
+    note: Mapping[str, str],
 ) -> Instant:
     started = settings.clock.monotonic()
     outcomes = carry_out(settings, rollback, plan, engine)
@@ -198,7 +204,7 @@ def _execute(
         drop_bootstrap_index(settings.storage, settings.base_path)
     _add_earlier_commands(settings, rollback, outcomes)
     took = int((settings.clock.monotonic() - started) * 1000)
-    data = encode_payload(ROLLBACK_METADATA, metadata_of(rollback, plan, outcomes, took))
+    data = encode_payload(ROLLBACK_METADATA, metadata_of(rollback, plan, outcomes, took), note)
     settings.tell_metadata_table(settings.load_timeline(), rollback, data)
     remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
     done = transition(timeline, rollback, State.COMPLETED, data)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MappingProxyType
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import HudiError
@@ -74,10 +75,13 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
     return done
 
 
-def finish_rollbacks(settings: TransactionSettings, engine: Engine | None = None) -> list[tuple[str, str]]:
+def finish_rollbacks(
+    settings: TransactionSettings, engine: Engine | None = None, note: Mapping[str, str] = MappingProxyType({})
+) -> list[tuple[str, str]]:
     """Carry pending rollbacks to their end; the caller holds the table lock.
 
     :param engine: what deletes; this process, where there is none.
+    :param note: goes into the headers of their completed files.
     :returns: (rolled back instant, rollback instant) of each.
     """
     done = []
@@ -89,7 +93,7 @@ def finish_rollbacks(settings: TransactionSettings, engine: Engine | None = None
             continue
         if withdraw_from_completed(settings, timeline, pending):
             continue
-        finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline), engine)
+        finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline), engine, note)
         done.append((timeline.payload(finished, settings.clock)["commitsRollback"][0], finished.timestamp))
     return done
 

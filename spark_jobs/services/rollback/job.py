@@ -5,7 +5,7 @@ Hudi: SparkRDDWriteClient.rollback, BaseHoodieTableServiceClient.rollbackFailedW
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -15,7 +15,6 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.history_keys import ROLLBACK_BY_MARKERS
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import ConfigError, WriteConflictError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
@@ -24,7 +23,7 @@ from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
-from spark_jobs.options.result import JobResult
+from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import nothing_to_do, planned
@@ -37,7 +36,7 @@ from spark_jobs.services.rollback.failed_writes import (
     is_plan,
     roll_back_failed_writes,
 )
-from spark_jobs.services.rollback.plan import RollbackRequest
+from spark_jobs.services.rollback.pending import Begun, begun_by, note_for, pending_rollbacks, sizes_of
 from spark_jobs.services.rollback.undoing import Undoing
 
 ACTION = "rollback"
@@ -45,22 +44,45 @@ ACTION = "rollback"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackJobPlan:
-    """All writes that are undone, in that order; ``finishes`` are rollbacks that were left pending."""
+    """All writes that are undone, in that order; ``finishes``, rollbacks that were left pending, come first."""
 
     undoings: tuple[Undoing, ...]
-    finishes: tuple[str, ...] = ()
+    finishes: tuple[Undoing, ...] = ()
+
+    @property
+    def all(self) -> tuple[Undoing, ...]:
+        return (*self.finishes, *self.undoings)
+
+    @property
+    def instants(self) -> frozenset[str]:
+        """Times of the writes."""
+        return frozenset(one.target.timestamp for one in self.all)
+
+    def only(self, instants: Collection[str]) -> RollbackJobPlan:
+        """A plan for some of the writes."""
+        return RollbackJobPlan(
+            undoings=tuple(one for one in self.undoings if one.target.timestamp in instants),
+            finishes=tuple(one for one in self.finishes if one.target.timestamp in instants),
+        )
 
     @property
     def facts(self) -> PlanFacts:
+        """Of a pending rollback its instant is hashed: its plan stands on the timeline, and fewer of its files are
+        there each time that it breaks off.
+        """
+        finishes = {"finishes": [one.rollback for one in self.finishes]} if self.finishes else {}
         return PlanFacts(
             service=ACTION,
-            content={"rollbacks": [one.to_json() for one in self.undoings]},
-            files=sum(len(one.deletions) for one in self.undoings),
-            bytes=sum(one.bytes for one in self.undoings),
+            content={"rollbacks": [one.to_json() for one in self.undoings], **finishes},
+            files=sum(len(one.deletions) for one in self.all),
+            bytes=sum(one.bytes for one in self.all),
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {"rollbacks": [one.to_json() for one in self.undoings], "finishes": list(self.finishes)}
+        return {
+            "rollbacks": [one.to_json() for one in self.all],
+            "finishes": [one.rollback for one in self.finishes],
+        }
 
 
 def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
@@ -83,41 +105,63 @@ def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | 
         return plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
     with settings.new_lock():
         refuse_pending_restore(table.refreshed().timeline)
-        finished = finish_rollbacks(settings, engine)
-        for undone, by in finished:
-            progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
         table = table.refreshed()
+        asked = options.plan_hash
+        begun = begun_by(table, asked) if asked is not None else None
         with progress.phase("plan"):
             plan = _plan(settings, table, options.instant_time, by_markers)
-        if options.plan_hash is not None:
-            now = str(plan.reason) if isinstance(plan, JobResult) else plan.facts
-            refuse_other_plan(options.plan_hash, now, table.timeline)
+        note: dict[str, str] = {}
+        if asked is not None:
+            rest = plan.only(begun.instants) if begun is not None and not isinstance(plan, JobResult) else None
+            if begun is not None and begun.done and (rest is None or not rest.all):
+                return _done_before(table, begun, asked)
+            if begun is not None and rest is not None and rest.all:
+                plan = rest  # what came since is of another plan
+                note = note_for(asked, begun.instants)
+            else:
+                refuse_other_plan(
+                    asked, str(plan.reason) if isinstance(plan, JobResult) else plan.facts, table.timeline
+                )
+                note = note_for(asked, plan.instants) if not isinstance(plan, JobResult) else {}
+        finished = finish_rollbacks(settings, engine, note)
+        for undone, by in finished:
+            progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
         if isinstance(plan, JobResult):
-            if not finished or options.instant_time is not None:
-                return plan
-            plan = RollbackJobPlan(undoings=())
-        done = list(finished)
+            return plan
+        done = [*(begun.done.items() if begun is not None else ()), *finished]
         worked = engine.settle(0, plan.facts.files)
         with progress.phase("rollback", len(plan.undoings)) as phase:
             for one in plan.undoings:
                 timeline = settings.load_timeline()
                 rollback = roll_back(
-                    settings, timeline, one.target, keep_plan=one.keep_plan, requests=one.requests, engine=engine
+                    settings,
+                    timeline,
+                    one.target,
+                    keep_plan=one.keep_plan,
+                    requests=one.requests,
+                    engine=engine,
+                    note=note,
                 )
                 done.append((one.target.timestamp, rollback.timestamp))
                 phase.advance()
-    for undone, by in roll_back_failed_writes(settings):  # what came meanwhile, and markers that were left
-        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+    if asked is None and options.instant_time is None:
+        for undone, by in roll_back_failed_writes(settings):  # what came meanwhile, and markers that were left
+            progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
     return _result(table, plan, done, progress, engine=worked)
 
 
 def _plan(
     settings: TransactionSettings, table: HudiTable, asked: str | None, by_markers: bool
 ) -> RollbackJobPlan | JobResult:
-    finishes = tuple(one.timestamp for one in table.timeline.pending({Action.ROLLBACK}))
-    targets = abandoned_writes(settings, table.timeline) if asked is None else [_target(settings, table, asked)]
+    finishes = pending_rollbacks(settings, table)
+    finishing = {one.target.timestamp for one in finishes}
+    table = table.without([one.target for one in finishes if not one.keep_plan])
+    if asked is None:
+        targets: list[Instant | None] = [*abandoned_writes(settings, table.timeline)]
+    else:
+        targets = [_target(settings, table, asked)] if asked not in finishing else []
     found = [target for target in targets if target is not None]
-    if not found and (asked is not None or not finishes):
+    if not found and (asked not in finishing if asked is not None else not finishes):
         return nothing_to_do(ACTION, table, _why_nothing(settings, table, asked))
     undoings = tuple(undoing_of(settings, table, target, by_markers) for target in found)
     return RollbackJobPlan(undoings=undoings, finishes=finishes)
@@ -133,23 +177,13 @@ def undoing_of(settings: TransactionSettings, table: HudiTable, target: Instant,
         target=target,
         keep_plan=not target.is_completed and is_plan(settings, table.timeline, target),
         requests=requests,
-        sizes=_sizes(settings, requests),
+        sizes=sizes_of(settings, requests),
     )
 
 
 def block_instants_of(settings: TransactionSettings, status: FileStatus) -> frozenset[str]:
     """Of the data and delete blocks of a log file."""
     return frozenset(block_instants(settings, status))
-
-
-def _sizes(settings: TransactionSettings, requests: Sequence[RollbackRequest]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for one in requests:
-        for name in one.delete:
-            status = settings.storage.stat(join(settings.base_path, join(one.partition, name)))
-            if status is not None:
-                found[join(one.partition, name)] = status.size
-    return found
 
 
 def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Instant | None:
@@ -215,6 +249,18 @@ def _why_nothing(settings: TransactionSettings, table: HudiTable, asked: str | N
     if plans:
         words.append(f"{len(plans)} is a plan that stays ({', '.join(one.timestamp for one in plans)})")
     return "; ".join(words)
+
+
+def _done_before(table: HudiTable, begun: Begun, plan_hash: str) -> JobResult:
+    return JobResult(
+        action=ACTION,
+        state=JobState.COMPLETED,
+        instant=max(begun.done.values()),
+        reason=f"{ACTION} {', '.join(sorted(begun.done.values()))} carried out this plan before",
+        base_path=table.base_path,
+        table=table.config.name,
+        extra={"plan_hash": plan_hash, "rolled_back": dict(begun.done)},
+    )
 
 
 def _result(

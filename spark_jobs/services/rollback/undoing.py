@@ -13,16 +13,21 @@ from spark_jobs.services.rollback.plan import RollbackRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undoing:
-    """One write and what undoing it takes; ``sizes`` are bytes by relative path of all files that are named."""
+    """One write and what undoing it takes; ``sizes`` are bytes by relative path of all files that are named.
+
+    ``rollback`` is the instant of a rollback that was begun: of its files those count that are there still.
+    """
 
     target: Instant
     keep_plan: bool
     requests: tuple[RollbackRequest, ...]
     sizes: Mapping[str, int]
+    rollback: str = ""
 
     @property
     def deletions(self) -> list[str]:
-        return sorted(join(one.partition, name) for one in self.requests for name in one.delete)
+        named = sorted(join(one.partition, name) for one in self.requests for name in one.delete)
+        return [path for path in named if path in self.sizes] if self.rollback else named
 
     @property
     def bytes(self) -> int:

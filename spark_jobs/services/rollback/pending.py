@@ -1,0 +1,100 @@
+"""Rollbacks that were begun: those that a crash left pending, and what was done by the hash of a plan.
+
+The record of a rollback has no room for a hash: it stands in the header of the Avro file, where no other reader looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from spark_jobs.core.files.names import join
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.avro_codec import note_of
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of
+from spark_jobs.services.rollback.execute import has_plan
+from spark_jobs.services.rollback.failed_writes import is_plan
+from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest
+from spark_jobs.services.rollback.undoing import Undoing
+
+_INSTANTS_KEY = "_pyhudi.plan.instants"
+"""Beside the hash: all writes that its plan undoes, of which each has a rollback of its own."""
+
+
+def pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> tuple[Undoing, ...]:
+    """What finishing the pending rollbacks takes still; of those that are withdrawn instead, nothing."""
+    return tuple(_pending_rollbacks(settings, table))
+
+
+def _pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> Iterator[Undoing]:
+    timeline = table.timeline
+    for pending in timeline.pending({Action.ROLLBACK}):
+        if not has_plan(settings, timeline, pending):
+            continue
+        raw = timeline.payload(pending.at(State.REQUESTED), table.clock)
+        info = raw["instantToRollback"]
+        found = timeline.find(info["commitTime"])
+        if any(one.is_completed and one.action in COMMITS for one in found):
+            continue  # its writer was only thought dead
+        left = [one for one in found if not one.is_completed]
+        target = left[0] if left else Instant(info["commitTime"], Action(info["action"]), State.INFLIGHT)
+        requests = RollbackPlan.requests_from_avro(raw)
+        yield Undoing(
+            target=target,
+            keep_plan=target.action.value == info["action"] and is_plan(settings, timeline, target),
+            requests=requests,
+            sizes=sizes_of(settings, requests),
+            rollback=pending.timestamp,
+        )
+
+
+def sizes_of(settings: TransactionSettings, requests: Collection[RollbackRequest]) -> dict[str, int]:
+    """Bytes by relative path of the files to delete that are there."""
+    found: dict[str, int] = {}
+    for one in requests:
+        for name in one.delete:
+            status = settings.storage.stat(join(settings.base_path, join(one.partition, name)))
+            if status is not None:
+                found[join(one.partition, name)] = status.size
+    return found
+
+
+def note_for(asked: str, instants: Collection[str]) -> dict[str, str]:
+    """What a rollback by a hash notes.
+
+    :param instants: all writes that the plan of the hash undoes.
+    """
+    return {PLAN_HASH_KEY: digest_of(asked), _INSTANTS_KEY: ",".join(sorted(instants))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """What an earlier run by a hash did: ``instants`` are all that its plan undoes, ``done`` maps those that are undone
+    to their rollbacks.
+    """
+
+    instants: frozenset[str]
+    done: Mapping[str, str]
+
+
+def begun_by(table: HudiTable, asked: str) -> Begun | None:
+    """What was begun by this hash; None where nothing was."""
+    digest, timeline = digest_of(asked), table.timeline
+    instants: set[str] = set()
+    done: dict[str, str] = {}
+    for rollback in timeline.instants:
+        if rollback.action is not Action.ROLLBACK:
+            continue
+        # the completed file too: it may be by this hash that a rollback was finished which was begun without one
+        for state in (State.REQUESTED, State.COMPLETED) if rollback.is_completed else (State.REQUESTED,):
+            one = rollback.at(state)
+            note = note_of(timeline.read(one)) if timeline.has_content(one) else {}
+            if note.get(PLAN_HASH_KEY) != digest:
+                continue
+            instants.update(note.get(_INSTANTS_KEY, "").split(","))
+            if rollback.is_completed:
+                undone = timeline.payload(rollback, table.clock)["commitsRollback"]
+                done.update(dict.fromkeys(undone, rollback.timestamp))
+    return Begun(instants=frozenset(instants), done=done) if instants else None
