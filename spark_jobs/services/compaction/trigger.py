@@ -21,8 +21,8 @@ class TriggerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinceCompaction:
-    """``commits`` delta commits, pending ones too, came after ``since``: the last compaction that counts, or, where
-    there is none, from the first delta commit on (which is counted).
+    """``commits`` completed delta commits came after ``since``: the last compaction that counts, or, where there is
+    none, from the first delta commit on (which is counted).
     """
 
     commits: int

@@ -30,6 +30,8 @@ NOW = "20260101100000000"
         (NUM, "01.deltacommit 02.deltacommit", 2, 1, None),
         (NUM, "01.deltacommit 02.deltacommit", 3, 1, "2 delta commit(s) since the last compaction, 3 make it due"),
         (NUM, "01.deltacommit 02.deltacommit.inflight", 2, 1, "1 delta commit(s) since the last compaction"),
+        (NUM, "01.commit 02.deltacommit.inflight 03.deltacommit.requested", 1, 1, "0 delta commit(s) since the last"),
+        (AFTER_REQUEST, "01.commit 02.compaction.requested 03.deltacommit.inflight", 1, 1, "0 delta commit(s) since"),
         (NUM, "01.deltacommit 02.commit 03.deltacommit", 2, 1, "1 delta commit(s) since the last compaction"),
         (NUM, "01.deltacommit 02.compaction.requested 03.deltacommit", 2, 1, None),
         (AFTER_REQUEST, "01.deltacommit 02.compaction.requested 03.deltacommit", 2, 1, "1 delta commit(s) since"),
