@@ -81,6 +81,10 @@ class CorruptTableError(StorageError):
     """A file of the table contradicts the format."""
 
 
+RESTORE_FILE = "restore it from a copy of the table; validate.py names every file that is damaged"
+"""What to do where a file of the timeline is unreadable."""
+
+
 class InstantStateError(CorruptTableError):
     """An instant that was asked to take a step which its state on the timeline does not allow."""
 

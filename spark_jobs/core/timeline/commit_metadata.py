@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 SCHEMA_KEY = "schema"
@@ -98,7 +98,8 @@ class CommitMetadata:
                 replaced_file_ids=_replaced(raw.get("partitionToReplaceFileIds")),
             )
         except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
-            raise CorruptTableError(f"{name} is not commit metadata ({error})", name=name) from error
+            what = f"{name} is not commit metadata ({error})"
+            raise CorruptTableError(what, todo=RESTORE_FILE, name=name) from error
 
 
 def _stats(by_partition: Mapping[str, list[Mapping[str, Any]]]) -> Iterable[WriteStat]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.instant import Action, Instant, State
@@ -70,7 +70,9 @@ def shaped(raw: dict[str, Any], instant: Instant) -> dict[str, Any]:
         found: dict[str, Any] = _shape_for(instant.action, instant.state)(raw)
     except _UnfitError as error:
         raise CorruptTableError(
-            f"{instant.file_name} is no {schema['name']} ({str(error).lstrip('.: ')})", name=instant.file_name
+            f"{instant.file_name} is no {schema['name']} ({str(error).lstrip('.: ')})",
+            todo=RESTORE_FILE,
+            name=instant.file_name,
         ) from error
     return found
 

@@ -11,8 +11,6 @@ from spark_jobs.services.health.facts import Health, PendingInstant, readable
 _HEAVY_LOGS = 0.5
 """Log bytes by base bytes from which on reading pays for what compaction would save."""
 _SKEWED = 10.0
-_PLANS = {"compaction": "compact.py", "logcompaction": "compact.py", "replacecommit": "cluster.py"}
-_OPERATORS = {"compact.py": "HudiCompactionOperator", "cluster.py": "HudiClusteringOperator"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +36,7 @@ class Advice:
 def advise(health: Health) -> tuple[Advice, ...]:
     """What to do, the urgent first."""
     found = [
+        *_faults(health),
         *_compaction(health),
         *_pending(health),
         *_leftovers(health),
@@ -73,18 +72,19 @@ def _pending(health: Health) -> Iterator[Advice]:
     for one in health.pending:
         if not one.overdue:
             continue
-        job = _PLANS.get(one.action, "clean.py" if one.action == "clean" else "rollback.py")
-        operator = _OPERATORS.get(job, "HudiCleanOperator" if job == "clean.py" else "")
-        yield Advice(service=_service(one), job=job, operator=operator, why=_overdue(one), urgent=True)
+        yield Advice(service=one.service, job=one.job, operator=one.operator, why=_overdue(one), urgent=True)
 
 
-def _service(one: PendingInstant) -> str:
-    names = {"compaction": "compaction", "logcompaction": "log compaction", "replacecommit": "clustering"}
-    return names.get(one.action, "cleaning" if one.action == "clean" else "rollback")
+def _faults(health: Health) -> Iterator[Advice]:
+    for one in health.faults:
+        why = f"{one}: what depends on it was not measured"
+        yield Advice(service="validation", job="validate.py", operator="HudiValidateOperator", why=why, urgent=True)
 
 
 def _overdue(one: PendingInstant) -> str:
     blocks = "cleaning and archival stop before it"
+    if one.action == "restore":
+        blocks = "the table is half undone, and no write or service starts"
     return f"{one.action} {one.instant} has been {one.state} for {one.hours:.0f} h and nobody is at work: {blocks}"
 
 
@@ -133,10 +133,11 @@ def _archival(health: Health) -> Iterator[Advice]:
         return
     why = (
         f"{health.active_commits} commits on the active timeline, {health.limits.keep_commits} are the most to keep "
-        f"(hoodie.keep.max.commits); every reader and writer lists its {health.timeline_files} files"
+        f"(hoodie.keep.max.commits, or what cleaning retains); {health.archivable} instant(s) can go; every reader and "
+        f"writer lists its {health.timeline_files} files"
     )
     urgent = health.active_commits > 3 * health.limits.keep_commits
-    yield Advice(service="archival", job="archive.py", operator="", why=why, urgent=urgent)
+    yield Advice(service="archival", job="archive.py", operator="HudiArchiveOperator", why=why, urgent=urgent)
 
 
 def _metadata(health: Health) -> Iterator[Advice]:

@@ -19,7 +19,9 @@ def size_bounds(small_file: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """From when on something is due, by the ``hoodie.*`` keys of the same meaning; sizes in bytes."""
+    """From when on something is due, by the ``hoodie.*`` keys of the same meaning; sizes in bytes. ``keep_commits`` is
+    what archival goes by: more than configured where cleaning retains more.
+    """
 
     small_file: int
     max_file: int
@@ -68,7 +70,9 @@ class PartitionLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingInstant:
-    """``hours`` since it reached its state; ``alive``: its writer's heart beats."""
+    """``hours`` since it reached its state; ``alive``: its writer's heart beats. ``job`` and ``operator`` end it by
+    ``service``.
+    """
 
     instant: str
     action: str
@@ -76,6 +80,9 @@ class PendingInstant:
     hours: float
     alive: bool
     overdue: bool
+    service: str
+    job: str
+    operator: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +114,8 @@ class Health:
 
     ``history_*`` are older slices and replaced groups, ``cleanable_*`` what cleaning now would take of them. ``rows``
     is None unless footers were read. ``log_share`` is log bytes by base bytes. ``commits_kept`` are those whose slices
-    no clean looked at, and ``clean_due`` is how many of them make one due.
+    no clean looked at, and ``clean_due`` is how many of them make one due. ``archivable`` instants would be archived
+    now. ``faults`` are files that could not be read: what depends on them is left out.
     """
 
     base_path: str
@@ -146,6 +154,7 @@ class Health:
     leftovers: Leftovers
     metadata: MetadataDepth | None
     limits: Limits
+    faults: tuple[str, ...] = ()
 
     @property
     def log_share(self) -> float:

@@ -9,25 +9,25 @@ from concurrent.futures import ThreadPoolExecutor
 
 from spark_jobs.core.config import file_keys, history_keys, write_keys
 from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
-from spark_jobs.core.errors import HudiError
+from spark_jobs.core.errors import CorruptTableError, HudiError
 from spark_jobs.core.files.base_file import open_base_file
-from spark_jobs.core.files.names import MARKER_FOLDER, join, parse_base_file_name
+from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
+from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.engine.progress import Progress
 from spark_jobs.services.archival.bounds import last_retained
-from spark_jobs.services.cleaning.job import plan_clean
+from spark_jobs.services.archival.job import plan_of
+from spark_jobs.services.archival.plan import Keep
+from spark_jobs.services.cleaning.job import plan_clean, retained_from
 from spark_jobs.services.due import commits_since, delta_commits_since_compaction
 from spark_jobs.services.health.facts import (
     GroupLoad,
     Health,
-    Leftovers,
     Limits,
     MetadataDepth,
     PartitionLoad,
@@ -35,6 +35,9 @@ from spark_jobs.services.health.facts import (
     SizeClass,
     size_bounds,
 )
+from spark_jobs.services.health.leftovers import leftovers_of, lists_storage
+from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.way_out import way_out
 
 _TOP = 10
 _FOOTERS_AT_ONCE = 16
@@ -47,14 +50,17 @@ def measure(
     :param table: opened with ``lists_storage`` where leftovers are to be looked for among the data files.
     :param properties: ``hoodie.*`` values that say when services are due.
     :param footers: read the footer of every live base file, for the number of rows.
+    :raises ConfigError: values that the services refuse too.
     """
-    limits = limits_of(properties, overdue_hours)
+    faults: list[str] = []
     with progress.phase("listing"):
-        view = table.view()
+        view = _view(table, faults)
         latest = view.latest_slices()
     bases = [one.base_file for one in latest if one.base_file is not None]
     with progress.phase("history"):
-        plan = plan_clean(table, properties)
+        cleanable_files, cleanable_bytes = _cleanable(table, properties, faults)
+        archivable, keep_commits = _archivable(table, properties, faults)
+    limits = limits_of(properties, overdue_hours, keep_commits)
     line = table.timeline
     loads = _partitions(latest, limits.small_file)
     all_bytes = sum(one.size for group in view.all_groups() for one in group.slices)
@@ -70,7 +76,7 @@ def measure(
         table=table.config.name,
         table_type=table.config.table_type.value,
         version=table.config.capabilities.version,
-        listed_by="storage" if _lists_storage(table) else "metadata table",
+        listed_by="storage" if lists_storage(table) else "metadata table",
         partitions=len(loads),
         groups=len(latest),
         base_files=len(bases),
@@ -80,8 +86,8 @@ def measure(
         rows=_rows(table, bases, progress) if footers else None,
         history_files=all_files - sum(len(one.paths) for one in latest),
         history_bytes=all_bytes - sum(one.size for one in latest),
-        cleanable_files=plan.files,
-        cleanable_bytes=plan.bytes,
+        cleanable_files=cleanable_files,
+        cleanable_bytes=cleanable_bytes,
         sizes=_classes(bases, limits.small_file),
         small_files=len(small),
         small_bytes=sum(one.size for one in small),
@@ -96,16 +102,17 @@ def measure(
         clean_due=clean_due,
         last_clean=last_clean,
         active_commits=len(line.completed_commits()),
-        archivable=max(0, len(line.completed_commits()) - limits.keep_commits),
+        archivable=archivable,
         timeline_files=len(table.storage.list(line.folder)),
         pending=_pending(table, overdue_hours),
-        leftovers=_leftovers(table, view),
+        leftovers=leftovers_of(table, view, faults),
         metadata=_metadata(table),
         limits=limits,
+        faults=tuple(dict.fromkeys(faults)),
     )
 
 
-def limits_of(properties: Mapping[str, str], overdue_hours: int) -> Limits:
+def limits_of(properties: Mapping[str, str], overdue_hours: int, keep_commits: int) -> Limits:
     policy = write_keys.CLEAN_POLICY.of(properties)
     retained = {
         "KEEP_LATEST_FILE_VERSIONS": write_keys.CLEAN_FILE_VERSIONS_RETAINED,
@@ -117,10 +124,49 @@ def limits_of(properties: Mapping[str, str], overdue_hours: int) -> Limits:
         compact_after=write_keys.COMPACT_MAX_DELTA_COMMITS.of(properties),
         clean_after=write_keys.CLEAN_MAX_COMMITS.of(properties),
         retained=f"{policy.value} {retained.of(properties)}",
-        keep_commits=history_keys.KEEP_MAX_COMMITS.of(properties),
+        keep_commits=keep_commits,
         metadata_compact_after=write_keys.METADATA_COMPACT_AFTER.of(properties),
         overdue_hours=overdue_hours,
     )
+
+
+def _view(table: HudiTable, faults: list[str]) -> FileSystemView:
+    """The table's; without the plans and replacements that can't be read, where there are such.
+
+    :raises CorruptTableError: files contradict each other, so that no reader sees the table.
+    """
+    try:
+        return table.view()
+    except CorruptTableError as failure:
+        view = Evidence(table, reads_archive=False).view
+        if view is None:
+            raise
+        faults.append(failure.what)
+        return view
+
+
+def _cleanable(table: HudiTable, properties: Mapping[str, str], faults: list[str]) -> tuple[int, int]:
+    """Files and bytes that cleaning would take."""
+    try:
+        plan = plan_clean(table, properties)
+    except CorruptTableError as failure:
+        faults.append(failure.what)
+        return 0, 0
+    return plan.files, plan.bytes
+
+
+def _archivable(table: HudiTable, properties: Mapping[str, str], faults: list[str]) -> tuple[int, int]:
+    """Instants that archival would take now, and the number of commits from which on it takes any."""
+    try:
+        plan = plan_of(table, properties)
+        if not isinstance(plan, str):
+            return len(plan.instants), plan.keep.most
+        retain = retained_from(table, properties, at_last_commit=True)
+    except CorruptTableError as failure:
+        faults.append(failure.what)
+        return 0, history_keys.KEEP_MAX_COMMITS.of(properties)
+    commits = [one.timestamp for one in table.timeline.completed_commits()]
+    return 0, Keep.of(properties, commits, retain.timestamp if retain else None).most
 
 
 def _clean_lag(table: HudiTable, properties: Mapping[str, str], last_clean: str) -> tuple[int, int]:
@@ -133,11 +179,6 @@ def _clean_lag(table: HudiTable, properties: Mapping[str, str], last_clean: str)
     retained, _ = last_retained(table)
     kept = sum(one.timestamp >= retained for one in table.timeline.completed_commits())
     return kept, write_keys.CLEAN_COMMITS_RETAINED.of(properties) + after
-
-
-def _lists_storage(table: HudiTable) -> bool:
-    listed = MetadataPartition.FILES.path in table.config.metadata_partitions
-    return table.lists_storage or not listed or not table.config.capabilities.trusts_metadata_table
 
 
 def _partitions(latest: Sequence[FileSlice], small_file: int) -> list[PartitionLoad]:
@@ -205,6 +246,7 @@ def _pending(table: HudiTable, overdue_hours: int) -> tuple[PendingInstant, ...]
     found = []
     for one in table.timeline.filter(lambda one: not one.is_completed and one.action is not Action.SAVEPOINT):
         alive = read_pulse(table.storage, table.base_path, one.timestamp, settings, table.clock).alive
+        ends = way_out(table.timeline, one, table.clock)
         hours = max(0.0, (now_ms - table.timeline.moved_ms[one]) / 3_600_000)
         found.append(
             PendingInstant(
@@ -214,46 +256,12 @@ def _pending(table: HudiTable, overdue_hours: int) -> tuple[PendingInstant, ...]
                 hours=round(hours, 2),
                 alive=alive,
                 overdue=not alive and hours >= overdue_hours,
+                service=ends.service,
+                job=ends.job,
+                operator=ends.operator,
             )
         )
     return tuple(found)
-
-
-def _leftovers(table: HudiTable, view: FileSystemView) -> Leftovers:
-    known = {one.timestamp for one in table.timeline.instants}
-    debris = {
-        folder: [
-            f"{folder}/{one.name}"
-            for one in table.storage.list(f"{table.base_path}/{folder}")
-            if one.name.isdigit() and one.name not in _pending_times(table)
-        ]
-        for folder in (MARKER_FOLDER, HEARTBEAT_FOLDER)
-    }
-    files: list[tuple[str, FileStatus]] = []
-    if _lists_storage(table):
-        files = [
-            (join(partition, status.name), status)
-            for partition, status in table.listing.files(table.partitions())
-            if _is_of_nobody(status.name, known, view)
-        ]
-    paths = [path for path, _ in files] + debris[MARKER_FOLDER] + debris[HEARTBEAT_FOLDER]
-    return Leftovers(
-        files=len(files) if _lists_storage(table) else None,
-        bytes=sum(status.size for _, status in files),
-        marker_folders=len(debris[MARKER_FOLDER]),
-        heartbeats=len(debris[HEARTBEAT_FOLDER]),
-        paths=tuple(sorted(paths)[:_TOP]),
-    )
-
-
-def _pending_times(table: HudiTable) -> frozenset[str]:
-    return frozenset(one.timestamp for one in table.timeline.instants if not one.is_completed)
-
-
-def _is_of_nobody(name: str, known: set[str], view: FileSystemView) -> bool:
-    """A base file of an instant that the timeline does not have, unless it may be an archived one's."""
-    base = parse_base_file_name(name)
-    return base is not None and base.instant not in known and not view.visibility.is_completed(base.instant)
 
 
 def _metadata(table: HudiTable) -> MetadataDepth | None:

@@ -36,11 +36,16 @@ _NEXT_WRITE = "the next write or clean.py removes it"
 
 def check_leftovers(evidence: Evidence) -> Iterator[Finding]:
     yield from _outside_partitions(evidence)
-    yield from _base_files(evidence)
-    yield from _log_files(evidence)
+    yield from files_of_nobody(evidence)
     yield from _strangers(evidence)
     yield from _debris(evidence)
     yield from _temporary(evidence)
+
+
+def files_of_nobody(evidence: Evidence) -> Iterator[Finding]:
+    """Base and log files in partitions that belong to no completed or pending instant."""
+    yield from _base_files(evidence)
+    yield from _log_files(evidence)
 
 
 def _outside_partitions(evidence: Evidence) -> Iterator[Finding]:

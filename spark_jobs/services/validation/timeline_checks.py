@@ -12,6 +12,7 @@ from spark_jobs.core.transaction.heartbeat import heartbeat_path, read_pulse
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.way_out import way_out
 
 _FIRST_MOMENT = "1"
 """Instants of a bootstrap, and those of a metadata table that was made with its table, begin with zeros: no moments."""
@@ -238,14 +239,4 @@ def check_deadlines(evidence: Evidence, overdue_hours: int) -> Iterator[Finding]
             what = f"it has been {instant.state.value} for {hours:.1f} h, with nobody at work"
         else:
             continue
-        yield warning(12, evidence.instant_path(instant), what, _way_out(instant))
-
-
-def _way_out(instant: Instant) -> str:
-    if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
-        return f"execute it: compact.py --mode execute --instant-time {instant.timestamp}"
-    if instant.action is Action.REPLACE_COMMIT:
-        return f"execute it if it is a clustering: cluster.py --mode execute --instant-time {instant.timestamp}"
-    if instant.action is Action.CLEAN:
-        return "the next clean.py finishes it"
-    return "the next write or clean.py rolls it back"
+        yield warning(12, evidence.instant_path(instant), what, way_out(line, instant, table.clock).todo)

@@ -36,7 +36,15 @@ def partition(name: str, size: int, small: int = 0) -> PartitionLoad:
 
 def pending(**changes: Any) -> PendingInstant:
     one = PendingInstant(
-        instant="20240101000000000", action="compaction", state="requested", hours=1, alive=False, overdue=False
+        instant="20240101000000000",
+        action="compaction",
+        state="requested",
+        hours=1,
+        alive=False,
+        overdue=False,
+        service="compaction",
+        job="compact.py",
+        operator="HudiCompactionOperator",
     )
     return replace(one, **changes)
 

@@ -61,7 +61,7 @@ def test_a_healthy_table_needs_nothing() -> None:
             {"active_commits": 31, "archivable": 1},
             "archival",
             "archive.py",
-            "",
+            "HudiArchiveOperator",
             "31 commits on the active timeline, 30 are the most to keep",
         ),
         (
@@ -107,19 +107,23 @@ def test_a_service_that_would_help(
     assert found.why.startswith(words)
 
 
-@pytest.mark.parametrize(
-    ("action", "service", "job"),
-    [
-        ("replacecommit", "clustering", "cluster.py"),
-        ("clean", "cleaning", "clean.py"),
-        ("deltacommit", "rollback", "rollback.py"),
-        ("commit", "rollback", "rollback.py"),
-        ("logcompaction", "log compaction", "compact.py"),
-    ],
-)
-def test_who_ends_a_pending_instant(action: str, service: str, job: str) -> None:
-    (found,) = advise(health(pending=(pending(action=action, overdue=True, hours=25),)))
-    assert (found.service, found.job, found.urgent) == (service, job, True)
+def test_who_ends_a_pending_instant() -> None:
+    one = pending(overdue=True, hours=25, service="indexing", job="index.py", operator="HudiIndexingOperator")
+    (found,) = advise(health(pending=(one,)))
+    assert (found.service, found.job, found.operator) == ("indexing", "index.py", "HudiIndexingOperator")
+    assert found.urgent
+    assert "cleaning and archival stop before it" in found.why
+
+
+def test_nothing_starts_beside_a_pending_restore() -> None:
+    (found,) = advise(health(pending=(pending(overdue=True, action="restore"),)))
+    assert found.why.endswith("the table is half undone, and no write or service starts")
+
+
+def test_what_could_not_be_read_is_urgent() -> None:
+    (found,) = advise(health(faults=("x.compaction.requested is not an Avro container file",)))
+    assert (found.job, found.operator, found.urgent) == ("validate.py", "HudiValidateOperator", True)
+    assert found.why.startswith("x.compaction.requested is not an Avro container file: what depends on it")
 
 
 def test_the_urgent_come_first() -> None:

@@ -90,11 +90,12 @@ def test_limits_come_from_the_properties(unpack: Unpack) -> None:
         parquet_small_file_limit="1000",
         cleaner_commits_retained="1",
         keep_max_commits="3",
+        keep_min_commits="2",
         cleaner_policy="KEEP_LATEST_FILE_VERSIONS",
         cleaner_fileversions_retained="2",
     )
     assert limits.small_files == 0
-    assert (limits.limits.retained, limits.archivable) == ("KEEP_LATEST_FILE_VERSIONS 2", 1)
+    assert (limits.limits.retained, limits.limits.keep_commits) == ("KEEP_LATEST_FILE_VERSIONS 2", 3)
     assert look(base, cleaner_commits_retained="1").cleanable_files > 0
 
 

@@ -81,7 +81,7 @@ def test_what_a_busy_table_adds() -> None:
         "OVERDUE",
         "its writer is alive",
         "! compaction (compact.py, HudiCompactionOperator)",
-        "- archival (archive.py)",
+        "- archival (archive.py, HudiArchiveOperator)",
         "2 small",
     ):
         assert words in text

@@ -1,0 +1,71 @@
+"""What nobody owns: data files of no instant, markers and heartbeats of instants that are over."""
+
+from __future__ import annotations
+
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.files.names import MARKER_FOLDER, join, parse_base_file_name
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER
+from spark_jobs.core.view.file_system_view import FileSystemView
+from spark_jobs.services.health.facts import Leftovers
+from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.leftovers import files_of_nobody
+
+_EXAMPLES = 10
+
+
+def lists_storage(table: HudiTable) -> bool:
+    """Whether files are listed from the storage, not from the metadata table."""
+    listed = MetadataPartition.FILES.path in table.config.metadata_partitions
+    return table.lists_storage or not listed or not table.config.capabilities.trusts_metadata_table
+
+
+def leftovers_of(table: HudiTable, view: FileSystemView, faults: list[str]) -> Leftovers:
+    """:param faults: gets what could not be read."""
+    debris = {
+        folder: [
+            f"{folder}/{one.name}"
+            for one in table.storage.list(f"{table.base_path}/{folder}")
+            if one.name.isdigit() and one.name not in _pending_times(table)
+        ]
+        for folder in (MARKER_FOLDER, HEARTBEAT_FOLDER)
+    }
+    files = _of_nobody(table, view, faults)
+    paths = [path for path, _ in files] + debris[MARKER_FOLDER] + debris[HEARTBEAT_FOLDER]
+    return Leftovers(
+        files=len(files) if lists_storage(table) else None,
+        bytes=sum(status.size for _, status in files),
+        marker_folders=len(debris[MARKER_FOLDER]),
+        heartbeats=len(debris[HEARTBEAT_FOLDER]),
+        paths=tuple(sorted(paths)[:_EXAMPLES]),
+    )
+
+
+def _of_nobody(table: HudiTable, view: FileSystemView, faults: list[str]) -> list[tuple[str, FileStatus]]:
+    """Data files of no instant, by path. Base files tell by their names, in a listing of the storage; logs by their
+    blocks, which are read where the caller asked for the storage.
+    """
+    if table.lists_storage:
+        evidence = Evidence(table, reads_archive=False)
+        try:
+            return [(one.path, evidence.on_storage[one.path]) for one in files_of_nobody(evidence)]
+        except CorruptTableError as failure:
+            faults.append(failure.what)
+    known = {one.timestamp for one in table.timeline.instants}
+    return [
+        (join(partition, status.name), status)
+        for partition, status in (table.listing.files(table.partitions()) if lists_storage(table) else ())
+        if _is_of_nobody(status.name, known, view)
+    ]
+
+
+def _pending_times(table: HudiTable) -> frozenset[str]:
+    return frozenset(one.timestamp for one in table.timeline.instants if not one.is_completed)
+
+
+def _is_of_nobody(name: str, known: set[str], view: FileSystemView) -> bool:
+    """A base file of an instant that the timeline does not have, unless it may be an archived one's."""
+    base = parse_base_file_name(name)
+    return base is not None and base.instant not in known and not view.visibility.is_completed(base.instant)
