@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
@@ -71,22 +71,22 @@ def cancel_plan(
     )
 
 
-def take_back_expired(
-    service: RewriteService[P], table: HudiTable, settings: TransactionSettings, tell: Callable[[str], None]
-) -> bool:
-    """Roll back the plans that are too old and that nobody works at; the caller holds the table lock."""
+def expired_plans(service: RewriteService[P], table: HudiTable, settings: TransactionSettings) -> list[Instant]:
+    """Plans that are too old and that nobody works at."""
     minutes = service.expires_after()
     if minutes is None:
-        return False
+        return []
     limit = format_instant(settings.clock.now() - timedelta(minutes=minutes), settings.config.timezone)
-    expired = [one for one in service.pending(table) if one.timestamp < limit and not is_alive(settings, one)]
-    for one in expired:
-        _take_back(settings, one, f"is older than {minutes} minutes", service.name, tell)
-    return bool(expired)
+    return [one for one in service.pending(table) if one.timestamp < limit and not is_alive(settings, one)]
 
 
-def _take_back(
-    settings: TransactionSettings, instant: Instant, why: str, name: str, tell: Callable[[str], None]
+def take_back_expired(
+    service: RewriteService[P], expired: Sequence[Instant], settings: TransactionSettings, tell: Callable[[str], None]
 ) -> None:
-    undone = roll_back(settings, settings.load_timeline(), instant)
-    tell(f"{name} {instant.timestamp} {why} and was taken back (rollback {undone.timestamp})")
+    """Roll them back; the caller holds the table lock."""
+    for one in expired:
+        undone = roll_back(settings, settings.load_timeline(), one)
+        tell(
+            f"{service.name} {one.timestamp} is older than {service.expires_after()} minutes and was taken back "
+            f"(rollback {undone.timestamp})"
+        )

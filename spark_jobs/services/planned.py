@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Generic
@@ -17,7 +18,7 @@ from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
 from spark_jobs.services.budget import Budget, that_fit
-from spark_jobs.services.cancel import cancel_plan, take_back_expired
+from spark_jobs.services.cancel import cancel_plan, expired_plans, take_back_expired
 from spark_jobs.services.estimate import estimate
 from spark_jobs.services.execution import Execution
 from spark_jobs.services.metadata import maintain_metadata_table
@@ -26,6 +27,7 @@ from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other
 from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService, facts_of
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.rollback.job import undoing_of
 from spark_jobs.services.upkeep import maintain_table
 
 
@@ -79,25 +81,27 @@ class _Job(Generic[P]):
         service, asked = self.service, self.options.plan_hash
         with nullcontext() if self.options.dry_run else self.settings.new_lock():
             table = table.refreshed()
-            if not self.options.dry_run and take_back_expired(service, table, self.settings, self.progress.note):
-                table = table.refreshed()
             done = self._done_before(table) if asked else None
             if done is not None:
                 return done
-            waiting = service.pending(table)
-            if waiting:
-                chosen = self._meant(table, waiting) if asked else waiting[0]
-                result = self._planned(table, service.read(table, chosen), chosen.timestamp)
-                return replace(
-                    result, reason=f"{service.name} {chosen.timestamp} is planned already and was not completed yet"
-                )
-            plan = self._new_plan(table)
-            if asked:
+            expired = expired_plans(service, table, self.settings)
+            after = table.without(expired)
+            waiting = service.pending(after)
+            chosen = (self._meant(after, waiting) if asked else waiting[0]) if waiting else None
+            plan = service.read(after, chosen) if chosen is not None else self._new_plan(after)
+            if asked and chosen is None:
                 refuse_other_plan(asked, plan if isinstance(plan, str) else facts_of(service, plan), table.timeline)
+            if expired and not self.options.dry_run:
+                take_back_expired(service, expired, self.settings, self.progress.note)
+                table = table.refreshed()
             if isinstance(plan, str):
-                return nothing_to_do(service.name, table, plan)
+                return self._with_expired(table, nothing_to_do(service.name, table, plan), expired)
+            if chosen is not None:
+                result = self._planned(table, plan, chosen.timestamp)
+                reason = f"{service.name} {chosen.timestamp} is planned already and was not completed yet"
+                return self._with_expired(table, replace(result, reason=reason), expired)
             if self.options.dry_run:
-                return self._planned(table, plan, None)
+                return self._with_expired(table, self._planned(table, plan, None), expired)
             note = {PLAN_HASH_KEY: digest_of(asked)} if asked else {}
             data = service.encode(table, plan, note)
             instant = schedule(self.settings, service.action, table.timeline, data)
@@ -187,6 +191,14 @@ class _Job(Generic[P]):
                     extra={"plan_hash": self.options.plan_hash},
                 )
         return None
+
+    def _with_expired(self, table: HudiTable, result: JobResult, expired: Sequence[Instant]) -> JobResult:
+        """The result of a dry run with the plans that are taken back first, and the files that go with them."""
+        if not expired or not self.options.dry_run:
+            return result
+        undone = [undoing_of(self.settings, table, one).to_json() for one in expired]
+        plan = {**result.plan, "rolls_back": undone} if result.plan is not None else None
+        return replace(result, plan=plan, extra={**result.extra, "rolls_back": [one.timestamp for one in expired]})
 
     def _planned(self, table: HudiTable, plan: P, instant: str | None) -> JobResult:
         dry_run = self.options.dry_run

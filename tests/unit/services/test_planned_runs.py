@@ -253,8 +253,16 @@ def test_an_expired_clustering_plan_gives_way_to_a_new_one(table: HudiTable) -> 
     for name in Path(table.base_path, ".hoodie").glob(f"{old}.*"):
         name.rename(name.with_name(name.name.replace(old, new)))
     assert cluster(table, mode="schedule").instant == new
-    again = cluster(table, mode="schedule", conf={"hoodie.clustering.enable.expirations": "true"})
+    update(table, "a", 3)
+    expires = {"hoodie.clustering.enable.expirations": "true"}
+    look = cluster(table, dry_run=True, conf=expires)
+    assert look.extra["rolls_back"] == [new]
+    with pytest.raises(WriteConflictError, match="the plan is not 0"):
+        cluster(table, plan_hash=f"{'0' * 24}-1-1-1", conf=expires)
+    assert actions(table) == [(Action.REPLACE_COMMIT, State.REQUESTED)]
+    again = cluster(table, mode="schedule", conf=expires, plan_hash=look.extra["plan_hash"])
     assert again.instant != new
+    assert (again.files_in, again.bytes_in) == (look.files_in, look.bytes_in)
     assert actions(table) == [(Action.ROLLBACK, State.COMPLETED), (Action.REPLACE_COMMIT, State.REQUESTED)]
 
 
