@@ -60,6 +60,15 @@ def _identity(value: str) -> str:
     return value
 
 
+def _stays(value: str) -> bool:
+    if boolean(value):
+        raise ValueError(
+            "leave it out: cleaning never deletes files of the source; delete them yourself when every file group has "
+            "a base file with whole rows and the slices before were cleaned"
+        )
+    return False
+
+
 MODE_SELECTOR = Key(
     name="hoodie.bootstrap.mode.selector",
     parse=_selector,
@@ -102,4 +111,10 @@ INPUT_PROVIDER = Key(
     parse=text,
     default="",
     doc="Hudi's reader of the source for FULL_RECORD; taken and passed over, sources are Parquet.",
+)
+CLEAN_SOURCE = Key(
+    name="hoodie.cleaner.delete.bootstrap.base.file",
+    parse=_stays,
+    default=False,
+    doc="Whether cleaning deletes the source file along with its file of keys; it never does, true is refused.",
 )

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from spark_jobs.core.config import history_keys
+from spark_jobs.core.config import bootstrap_keys, history_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
@@ -55,6 +55,7 @@ def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | Non
     budget = Budget.start(options.max_bytes, options.max_seconds, table.clock)
     rolls_back = history_keys.FAILED_WRITES_POLICY.of(properties) is not history_keys.FailedWrites.NEVER
     refuse_pending_restore(table.timeline)
+    clean_settings(table, properties)  # values that are none are refused before anything is rolled back
     if options.dry_run:
         return _dry_run(settings, table, properties, progress, rolls_back=rolls_back)
     if options.plan_hash is not None:
@@ -223,6 +224,7 @@ def clean_settings(table: HudiTable, properties: Mapping[str, str], *, at_last_c
     :param at_last_commit: hours count back from the last commit, as archival counts them, not from now.
     """
     history_keys.CLEAN_TRIGGER.of(properties)  # the one that there is; another word is refused
+    bootstrap_keys.CLEAN_SOURCE.of(properties)
     policy = keys.CLEAN_POLICY.of(properties)
     if policy is keys.CleaningPolicy.KEEP_LATEST_FILE_VERSIONS:
         return CleanSettings(policy=policy, retained=keys.CLEAN_FILE_VERSIONS_RETAINED.of(properties))

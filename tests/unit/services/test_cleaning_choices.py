@@ -180,3 +180,12 @@ def test_the_logs_of_a_pending_log_compaction_stay(tmp_path: Path) -> None:
     logs = {log.relative_path.rsplit("/", 1)[-1] for one in table.file_slices() for log in one.log_files}
     assert logs
     assert logs <= _protected(table, ())
+
+
+def test_the_source_of_a_bootstrap_is_not_cleaned(path: Path) -> None:
+    key = "hoodie.cleaner.delete.bootstrap.base.file"
+    stood = HudiTable.open(str(path)).timeline.instants
+    with pytest.raises(ConfigError, match=f"{key}=true is not valid: leave it out: cleaning never deletes files"):
+        clean(path, {**ONE, key: "true"})
+    assert HudiTable.open(str(path)).timeline.instants == stood
+    assert clean(path, {**ONE, key: "false"}).state is JobState.COMPLETED
