@@ -21,7 +21,8 @@ def check_stats(evidence: Evidence) -> Iterator[Finding]:
             path = (stat.path or "").lstrip("/")
             if not path:
                 continue
-            yield from _place(where, stat, path)
+            if path in evidence.on_storage:  # cleaned files need no place, and some old writers gave whole paths
+                yield from _place(where, stat, path)
             base = parse_base_file_name(stat.file_name)
             if base is None:
                 continue  # Hudi may name a log once for each time it appended to it
@@ -34,7 +35,9 @@ def check_stats(evidence: Evidence) -> Iterator[Finding]:
 def _place(where: str, stat: WriteStat, path: str) -> Iterator[Finding]:
     """Conflicts, plans and rollbacks go by the file id and partition of a stat, readers by the path."""
     name = parse_base_file_name(stat.file_name) or parse_log_file_name(stat.file_name)
-    if name is not None and stat.file_id != name.file_id:
+    if name is None:
+        return
+    if stat.file_id != name.file_id:
         yield error(5, where, f"the write stat of {path} has the file id {stat.file_id!r}", _RESTORE)
     folder = path.rpartition("/")[0]
     if _plain(stat.partition_path) != _plain(folder):
