@@ -5,6 +5,8 @@ Hudi: SparkRDDWriteClient.restoreToSavepoint, restoreToInstant.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, partial
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
@@ -16,7 +18,7 @@ from spark_jobs.core.metadata_table.initialize import has_reserved_partition, in
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
-from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_codec import encode_payload, note_of
 from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -25,10 +27,10 @@ from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
-from spark_jobs.options.result import JobResult
+from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import nothing_to_do, planned
-from spark_jobs.services.plan_hash import refuse_other_plan
+from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.restore.execute import execute_restore, still_there
 from spark_jobs.services.restore.plan import (
     RestorePlan,
@@ -40,7 +42,13 @@ from spark_jobs.services.restore.plan import (
 )
 from spark_jobs.services.restore.verify import moment_of, refuse_changed
 from spark_jobs.services.rollback.completed import FilesOfTable
-from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive, is_plan, roll_back_failed_writes
+from spark_jobs.services.rollback.failed_writes import (
+    abandoned_writes,
+    finish_rollbacks,
+    is_alive,
+    is_plan,
+    roll_back_failed_writes,
+)
 from spark_jobs.services.rollback.job import block_instants_of
 
 ACTION = "restore"
@@ -61,20 +69,31 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     goal = options.savepoint or options.instant_time or ""
-    if options.dry_run:
-        plan = _plan(settings, table, goal, options)
-        return plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
+    asked = options.plan_hash
+    begun = _begun_by(table, asked) if asked is not None else None
+    if begun is not None and begun.is_completed and not _ends_in_restore(table):
+        return _done_before(table, begun, str(asked))
+    if options.dry_run or (asked is not None and begun is None):
+        dead = [] if table.timeline.pending({Action.RESTORE}) else abandoned_writes(settings, table.timeline)
+        plan = _plan(settings, table.without(dead), goal, options)
+        if options.dry_run:
+            found = plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
+            rolls_back = {"rolls_back": [one.timestamp for one in dead]} if dead else {}
+            return replace(found, extra={**found.extra, **rolls_back})
+        _refuse_other(str(asked), plan, table)  # before anything is rolled back
     for undone, by in roll_back_failed_writes(settings):
         progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
     with settings.new_lock():
         finish_rollbacks(settings, engine)
         _finish(settings, table.refreshed(), progress, engine)
         table = table.refreshed()
-        with progress.phase("plan"):
-            plan = _plan(settings, table, goal, options)
-        if options.plan_hash is not None:
-            now = str(plan.reason) if isinstance(plan, JobResult) else plan.facts
-            refuse_other_plan(options.plan_hash, now, table.timeline)
+        if begun is not None:
+            plan = _done_before(table, begun, str(asked))
+        else:
+            with progress.phase("plan"):
+                plan = _plan(settings, table, goal, options)
+            if asked is not None:
+                _refuse_other(asked, plan, table)
         if isinstance(plan, JobResult):
             if METADATA_ENABLED.of(properties) and _ends_in_restore(table):
                 _make_metadata_table(settings, table)
@@ -83,7 +102,8 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
         with progress.phase("look"):
             before = moment_of(table, goal, plan.deletions, with_rows=with_rows)
         worked = engine.settle(0, plan.facts.files)
-        done = _restore(settings, table, plan, progress, engine)
+        note = {PLAN_HASH_KEY: digest_of(asked)} if asked is not None else {}
+        done = _restore(settings, table, plan, progress, engine, note)
         table = table.refreshed()
         if METADATA_ENABLED.of(properties):
             _make_metadata_table(settings, table)
@@ -107,17 +127,48 @@ def _plan(
     return plan_restore(table, goal, targets, _files(table), cache(partial(block_instants_of, settings)))
 
 
+def _refuse_other(asked: str, plan: RestorePlan | JobResult, table: HudiTable) -> None:
+    refuse_other_plan(asked, str(plan.reason) if isinstance(plan, JobResult) else plan.facts, table.timeline)
+
+
+def _begun_by(table: HudiTable, asked: str) -> Instant | None:
+    """The restore that was begun by this hash, pending or completed; the header of its plan's file has the hash."""
+    timeline, digest = table.timeline, digest_of(asked)
+    for one in timeline.filter(lambda one: one.action is Action.RESTORE):
+        requested = one.at(State.REQUESTED)
+        if timeline.has_content(requested) and note_of(timeline.read(requested)).get(PLAN_HASH_KEY) == digest:
+            return one
+    return None
+
+
+def _done_before(table: HudiTable, begun: Instant, asked: str) -> JobResult:
+    return JobResult(
+        action=ACTION,
+        state=JobState.COMPLETED,
+        instant=begun.timestamp,
+        reason=f"{ACTION} {begun.timestamp} carried out this plan",
+        base_path=table.base_path,
+        table=table.config.name,
+        extra={"plan_hash": asked},
+    )
+
+
 def _files(table: HudiTable) -> FilesOfTable:
     listing = StorageListing(table.storage, table.base_path)
     return FilesOfTable.of(listing.files(listing.partitions()))
 
 
 def _restore(
-    settings: TransactionSettings, table: HudiTable, plan: RestorePlan, progress: Progress, engine: Engine
+    settings: TransactionSettings,
+    table: HudiTable,
+    plan: RestorePlan,
+    progress: Progress,
+    engine: Engine,
+    note: Mapping[str, str],
 ) -> Instant:
     timeline = table.timeline
     time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
-    requested = request(timeline, time, Action.RESTORE, encode_payload(RESTORE_PLAN, plan.to_avro()))
+    requested = request(timeline, time, Action.RESTORE, encode_payload(RESTORE_PLAN, plan.to_avro(), note))
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
     return execute_restore(settings, inflight, plan, [one.target for one in plan.undoings], progress, engine)
 
