@@ -103,14 +103,24 @@ KEYS: dict[str, dict[str, Any]] = {
         "partition_fields": ["s.x:SIMPLE"],
         "key_generator_class": "org.apache.hudi.keygen.CustomKeyGenerator",
     },
-    "ordering": {"precombine_field": "s.x"},
     "other letters": {"record_key_fields": ["S.X"]},
 }
 
 
 @pytest.mark.parametrize("fields", KEYS.values(), ids=KEYS)
 def test_columns_of_keys_inside_structs_stay_as_they_are(tmp_path: Path, fields: dict[str, Any]) -> None:
-    table = keyed(tmp_path, **fields)
+    refuses_what_touches_the_column(keyed(tmp_path, **fields))
+
+
+def test_so_does_the_column_of_an_order_inside_a_struct(tmp_path: Path) -> None:
+    """Of a table that Hudi made; this project makes none."""
+    base_path = keyed(tmp_path).base_path
+    with open(f"{base_path}/.hoodie/hoodie.properties", "a") as properties:
+        properties.write("hoodie.table.precombine.field=s.x\n")
+    refuses_what_touches_the_column(HudiTable.open(base_path))
+
+
+def refuses_what_touches_the_column(table: HudiTable) -> None:
     changes: list[Change] = [
         lambda schema: drop_column(schema, "s"),
         lambda schema: drop_column(schema, "s.x"),
