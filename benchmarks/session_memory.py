@@ -3,8 +3,9 @@
     python benchmarks/session_memory.py                                  # 2 million rows, 10% updated
     python benchmarks/session_memory.py --driver-memory 512m --rows 4000000
 
-A bulk insert, an upsert over all its file groups, and an insert into another table, each a ``spark-submit`` on two cores
-of this machine. The most resident memory of each of its processes is watched, the driver's Python process among them.
+A bulk insert, an upsert over all its file groups, and an insert into another table, each a ``spark-submit`` on two
+cores of this machine. The most resident memory of each of its processes is watched, the driver's Python process among
+them.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def facts_of(table: HudiTable, changes_after: SyncedUntil | None = None) -> Tabl
     timeline, config = table.timeline, table.config
     commits = timeline.completed_commits()
     moved = max((timeline.moved_ms[instant] for instant in commits), default=None)
-    since = changes_after if changes_after and commits and changes_after.instant >= timeline.start else None
+    since = changes_after if changes_after and commits and changes_after.instant >= timeline.unbroken_from else None
     return TableFacts(
         name=config.name,
         base_path=table.base_path,

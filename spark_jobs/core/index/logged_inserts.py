@@ -33,8 +33,9 @@ def slices_with_logged_inserts(
     if not left:
         return sure
     told, inserted = _appended(timeline, clock, min(one.base_instant for one in left.values()))
+    unbroken_from = timeline.unbroken_from
     for number, one in left.items():
-        is_old = one.base_instant < timeline.start and any(log.relative_path not in told for log in one.log_files)
+        is_old = one.base_instant < unbroken_from and any(log.relative_path not in told for log in one.log_files)
         if is_old or (one.partition, one.file_id) in inserted:
             sure[number] = one
     return sure

@@ -110,6 +110,17 @@ class ActiveTimeline:
             return ""
         return min((one.timestamp for one in self.instants if one.action in WRITES), default="")
 
+    @property
+    def unbroken_from(self) -> str:
+        """The first write that no savepoint keeps: archival beyond savepoints leaves holes before it, none after it.
+        Empty while nothing was archived (Hudi: HoodieDefaultTimeline.findFirstNonSavepointCommit).
+        """
+        if not self.start:
+            return ""
+        saved = {one.timestamp for one in self.instants if one.action is Action.SAVEPOINT}
+        unsaved = (one.timestamp for one in self.instants if one.action in WRITES and one.timestamp not in saved)
+        return min(unsaved, default=self.start)
+
     def find(self, timestamp: str) -> tuple[Instant, ...]:
         return self.filter(lambda one: one.timestamp == timestamp)
 

@@ -10,8 +10,8 @@ from spark_jobs.core.timeline.instant import COMMITS
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """``completed`` holds the completed write instants, ``start`` the first instant not archived, ``until`` the newest
-    that the reader may see (inclusive; None: all).
+    """``completed`` holds the completed write instants, ``start`` the first write behind which none was archived,
+    ``until`` the newest that the reader may see (inclusive; None: all).
     """
 
     completed: frozenset[str]
@@ -21,7 +21,7 @@ class Visibility:
     @staticmethod
     def of(timeline: ActiveTimeline, until: str | None = None) -> Visibility:
         done = frozenset(one.timestamp for one in timeline.instants if one.is_completed and one.action in COMMITS)
-        return Visibility(done, timeline.start, until)
+        return Visibility(done, timeline.unbroken_from, until)
 
     def is_completed(self, instant: str) -> bool:
         """Completed, or so old that it was archived."""

@@ -135,7 +135,7 @@ def _kept_files(timeline: ActiveTimeline, time: str, clock: Clock) -> frozenset[
     """
     found = [one for one in timeline.find(time) if one.is_completed]
     written = [timeline.commit_metadata(one, clock) for one in found if one.action in COMMITS]
-    if not found and timeline.start and time < timeline.start:
+    if not found and timeline.unbroken_from and time < timeline.unbroken_from:
         archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, time, time)
         found = [one for one in archived.instants if one.is_completed]
         written = [archived.commit_metadata(one) for one in found if one.action in COMMITS]

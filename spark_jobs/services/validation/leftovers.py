@@ -91,7 +91,7 @@ def _base_files(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _of_nobody(evidence: Evidence, path: str, instant: str) -> Finding:
-    start = evidence.timeline.start
+    start = evidence.timeline.unbroken_from
     if start and instant < start:
         return error(
             7,
@@ -164,7 +164,7 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         strange = instants - known - undone[(partition, name.file_id)]
         if strange and strange == instants:
             what = f"its blocks are of instant {min(strange)}, which is on neither timeline and was not rolled back"
-            if evidence.timeline.start and min(strange) < evidence.timeline.start:
+            if evidence.timeline.unbroken_from and min(strange) < evidence.timeline.unbroken_from:
                 yield error(7, path, f"{what}: readers take them for the table's", _DELETE)
             else:
                 yield warning(7, path, what, _DELETE)

@@ -11,7 +11,7 @@ from spark_jobs.services.validation.finding import Finding, error
 
 def check_slices(evidence: Evidence) -> Iterator[Finding]:
     """Logs on the slice of a compaction plan that was taken back, or of a write that was undone."""
-    start = evidence.timeline.start
+    start = evidence.timeline.unbroken_from
     known = evidence.done | evidence.pending
     for path, one in evidence.written.items():
         if not one.is_log or path not in evidence.on_storage or one.instant in evidence.undone:

@@ -134,6 +134,23 @@ def test_the_last_clean_and_a_savepoint_hold(tmp_path: Path) -> None:
     assert validate(str(path), deep=True) == []
 
 
+def test_rows_that_were_archived_behind_a_savepoint_are_seen(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    times = [local.write(path, local.batch(8 * number, 8, "v", 1), str(number)) for number in range(6)]
+    compact_metadata(path)
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=times[1]), QUIET)
+    archive(path, {"hoodie.archive.beyond.savepoint": "true"})
+    assert active(path)[0] == times[1]
+    assert times[2] not in active(path)
+    assert len(local.rows_of(path)) == 48
+    by_storage = HudiTable.open(str(path), lists_storage=True)
+    assert by_storage.scan().to_arrow().num_rows == 48
+    assert validate(str(path), deep=True) == []
+    local.write(path, local.batch(0, 48, "again", 2), "again")
+    assert len(local.rows_of(path)) == 48
+
+
 def test_a_pending_write_holds(tmp_path: Path) -> None:
     path = tmp_path / "t"
     times = written(path, 3)
