@@ -21,8 +21,8 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services all-faults \
-	faults bench benches wheel clean
+.PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services \
+	operations-in-turn all-faults faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -95,6 +95,13 @@ fixtures-services: ## Run every table that Hudi made through each service, by us
 	python scripts/real_hudi_env.py >/dev/null
 	export PYHUDI_ALL_FIXTURES=1
 	exec python -m pytest -m interop tests/interop/test_fixture_services.py $(ARGS)
+
+operations-in-turn: ## Every operation x table type x index, by us and by Hudi on one table (a quarter of an hour)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	python scripts/real_hudi_env.py >/dev/null
+	export PYHUDI_ALL_INDEXES=1
+	exec python -m pytest -m interop tests/interop/test_operations_in_turn.py $(ARGS)
 
 all-faults: ## Break every storage call of every service in every way, reads too (hours)
 	@$(call ENTER,dev)

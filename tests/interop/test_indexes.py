@@ -47,16 +47,19 @@ class InTurn:
         self._expect(op, batch, f"after our {op}")
 
     def hudis(self, op: str, batch: list[Row]) -> None:
+        self.by_hudi(op, batch, self.conf)
+        self._expect(op, batch, f"after Hudi's {op}")
+
+    def by_hudi(self, op: str, batch: list[Row], conf: Mapping[str, str]) -> None:
         options = {
             "hoodie.table.name": "t",
             "hoodie.datasource.write.table.type": self.jobs.table_type,
             "hoodie.datasource.write.recordkey.field": "id",
             "hoodie.datasource.write.partitionpath.field": "p",
             "hoodie.datasource.write.precombine.field": "ts",
-            **self.conf,
+            **conf,
         }
         self.hudi.write(self.jobs.path, pa.Table.from_pylist(batch, schema=SCHEMA), op, options)
-        self._expect(op, batch, f"after Hudi's {op}")
 
     def _expect(self, op: str, batch: list[Row], when: str) -> None:
         for one in batch:
