@@ -154,14 +154,18 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
     with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
         found = pool.map(lambda path: _block_instants(evidence, path), unexplained.values())
         blocks = dict(zip(unexplained, found, strict=True))
-    undone: dict[tuple[str, str], set[str]] = {}
+    undone: dict[tuple[str, str], dict[str, int]] = {}  # instant -> version of the last log that undoes its blocks
     for (partition, name), (_, targets) in blocks.items():
-        undone.setdefault((partition, name.file_id), set()).update(targets)
+        versions = undone.setdefault((partition, name.file_id), {})
+        versions.update({target: max(name.version, versions.get(target, 0)) for target in targets})
     known = evidence.done | evidence.pending | evidence.undone
     for (partition, name), (instants, _) in blocks.items():
         path = unexplained[(partition, name)]
-        yield from named.left_out(path, partition, name, instants)
-        strange = instants - known - undone[(partition, name.file_id)]
+        versions = undone[(partition, name.file_id)]
+        # a log compaction that is carried out again after a rollback has the instant of what was undone
+        holding = {instant for instant in instants if versions.get(instant, 0) < name.version}
+        yield from named.left_out(path, partition, name, holding)
+        strange = instants - known - versions.keys()
         if strange and strange == instants:
             what = f"its blocks are of instant {min(strange)}, which is on neither timeline and was not rolled back"
             if evidence.timeline.unbroken_from and min(strange) < evidence.timeline.unbroken_from:
