@@ -59,6 +59,11 @@ class Operations(InTurn):
 
     def batch(self, op: str, ts: int) -> list[Row]:
         """Keys of the table, some in other partitions, and a new one; new ones alone for what looks no keys up."""
+        if op == "insert_overwrite":  # which looks no key up: one of a partition that stays would be there twice
+            places = self.chance.sample(PARTITIONS, 2)
+            keys = sorted({key for (_, key), (at, _) in self.model.items() if at in places})[:6]
+            at = {key: self.chance.choice(places) for key in keys} | {next(self.new_keys): one for one in places}
+            return [row(key, partition, f"{op} {ts}", ts) for key, partition in at.items()]
         if op in ("bulk_insert", "insert"):
             keys = [next(self.new_keys) for _ in range(self.chance.randint(3, 8))]
         else:
