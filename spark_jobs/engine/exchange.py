@@ -5,7 +5,6 @@ Spark carries each block as one value: no row of it is taken apart in the JVM.
 
 from __future__ import annotations
 
-import base64
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.handles.context import TaskScope
-from spark_jobs.engine.spark import session_settings, task_scope
+from spark_jobs.engine.spark import from_text, session_settings, task_scope, to_text
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -56,13 +55,13 @@ def exchange(
         if blocks:
             blocks.sort(key=lambda block: block[:2])
             outcome = work([rows for _, _, rows in blocks], task_scope())
-            yield pa.RecordBatch.from_pydict({"outcome": [base64.b64encode(pickle.dumps(outcome)).decode()]})
+            yield pa.RecordBatch.from_pydict({"outcome": [to_text(outcome)]})
 
     pieces = pa.table({"number": range(len(items)), "piece": [pickle.dumps(item) for item in items]})
     with session_settings(spark, {"spark.sql.execution.arrow.maxRecordsPerBatch": str(_BLOCKS_AT_ONCE)}):
         sent = spark.createDataFrame(pieces).mapInArrow(send, _BLOCK)
         received = sent.repartitionById(tasks, "target").mapInArrow(receive, "outcome string")
-        return [pickle.loads(base64.b64decode(row.outcome)) for row in received.collect()]
+        return [from_text(row.outcome) for row in received.collect()]
 
 
 def _encoded(rows: pa.RecordBatch) -> bytes:

@@ -56,15 +56,25 @@ class SparkEngine:
                 for share in batch.column(0).to_pylist():
                     scope = task_scope()
                     for number in shares[share]:
-                        outcome = base64.b64encode(pickle.dumps(work(held[number], scope))).decode()
+                        outcome = to_text(work(held[number], scope))
                         yield pa.RecordBatch.from_pydict({"number": [number], "outcome": [outcome]})
 
         tasks = self.spark.range(0, len(shares), 1, len(shares)).mapInArrow(run, "number bigint, outcome string")
         found: dict[int, Outcome] = {}
         with told_of_tasks(self.spark.sparkContext, len(shares), len(held), advance):
             for row in tasks.toLocalIterator() if len(shares) > 1000 else tasks.collect():
-                found[row.number] = pickle.loads(base64.b64decode(row.outcome))
+                found[row.number] = from_text(row.outcome)
         return [found[number] for number in range(len(held))]
+
+
+def to_text(outcome: Any) -> str:
+    """What a task gives back, as a value of a text column."""
+    return base64.b64encode(pickle.dumps(outcome)).decode()
+
+
+def from_text(text: str) -> Any:
+    """What :func:`to_text` was given."""
+    return pickle.loads(base64.b64decode(text))
 
 
 def task_scope() -> TaskScope:

@@ -24,6 +24,21 @@ def nothing_to_do(action: str, table: HudiTable, reason: str, **extra: Any) -> J
     )
 
 
+def done_by_hash(
+    action: str, table: HudiTable, plan_hash: str, *, instant: str, reason: str, **extra: Any
+) -> JobResult:
+    """What a retry by the hash of a plan is told that was carried out already."""
+    return JobResult(
+        action=action,
+        state=JobState.COMPLETED,
+        instant=instant,
+        reason=reason,
+        base_path=table.base_path,
+        table=table.config.name,
+        extra={"plan_hash": plan_hash, **extra},
+    )
+
+
 def written(action: str, table: HudiTable, instant: str, stats: Sequence[WriteStat], **counts: Any) -> JobResult:
     """What a rewrite left, from its write stats."""
     return JobResult(

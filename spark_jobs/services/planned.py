@@ -22,7 +22,7 @@ from spark_jobs.services.cancel import cancel_plan, expired_plans, take_back_exp
 from spark_jobs.services.estimate import estimate
 from spark_jobs.services.execution import Execution
 from spark_jobs.services.metadata import maintain_metadata_table
-from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.outcome import done_by_hash, nothing_to_do
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService, facts_of
@@ -181,15 +181,9 @@ class _Job(Generic[P]):
             if not timeline.has_content(requested):
                 continue
             if self.service.note(timeline.payload(requested, table.clock)).get(PLAN_HASH_KEY) == digest:
-                return JobResult(
-                    action=self.service.name,
-                    state=JobState.COMPLETED,
-                    instant=instant.timestamp,
-                    reason=f"{self.service.name} {instant.timestamp} carried out this plan before",
-                    base_path=table.base_path,
-                    table=table.config.name,
-                    extra={"plan_hash": self.options.plan_hash},
-                )
+                name, asked = self.service.name, self.options.plan_hash or ""
+                reason = f"{name} {instant.timestamp} carried out this plan before"
+                return done_by_hash(name, table, asked, instant=instant.timestamp, reason=reason)
         return None
 
     def _with_expired(self, table: HudiTable, result: JobResult, expired: Sequence[Instant]) -> JobResult:

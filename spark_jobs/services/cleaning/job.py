@@ -30,7 +30,7 @@ from spark_jobs.services.cleaning.pending import done_before, pending_clean, rea
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan, CleanSettings, plan_cleaning, retained_by
 from spark_jobs.services.cleaning.reasons import held_back_by, why_not
 from spark_jobs.services.estimate import seconds_to_delete
-from spark_jobs.services.outcome import nothing_to_do, planned
+from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes
 from spark_jobs.services.rollback.job import undoing_of
@@ -182,15 +182,8 @@ def _done_before(table: HudiTable, plan_hash: str) -> JobResult | None:
     done = done_before(table, plan_hash)
     if done is None:
         return None
-    return JobResult(
-        action=ACTION,
-        state=JobState.COMPLETED,
-        instant=done.timestamp,
-        reason=f"{ACTION} {done.timestamp} carried out this plan before",
-        base_path=table.base_path,
-        table=table.config.name,
-        extra={"plan_hash": plan_hash},
-    )
+    reason = f"{ACTION} {done.timestamp} carried out this plan before"
+    return done_by_hash(ACTION, table, plan_hash, instant=done.timestamp, reason=reason)
 
 
 def _too_large(sizes: Collection[int], budget: Budget) -> str | None:

@@ -27,9 +27,9 @@ from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
-from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.result import JobResult
 from spark_jobs.services.estimate import seconds_to_delete
-from spark_jobs.services.outcome import nothing_to_do, planned
+from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.restore.execute import execute_restore, still_there
 from spark_jobs.services.restore.plan import (
@@ -142,15 +142,8 @@ def _begun_by(table: HudiTable, asked: str) -> Instant | None:
 
 
 def _done_before(table: HudiTable, begun: Instant, asked: str) -> JobResult:
-    return JobResult(
-        action=ACTION,
-        state=JobState.COMPLETED,
-        instant=begun.timestamp,
-        reason=f"{ACTION} {begun.timestamp} carried out this plan",
-        base_path=table.base_path,
-        table=table.config.name,
-        extra={"plan_hash": asked},
-    )
+    reason = f"{ACTION} {begun.timestamp} carried out this plan"
+    return done_by_hash(ACTION, table, asked, instant=begun.timestamp, reason=reason)
 
 
 def _files(table: HudiTable) -> FilesOfTable:

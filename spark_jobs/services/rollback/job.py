@@ -23,10 +23,10 @@ from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
-from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.options.result import JobResult
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.estimate import seconds_to_delete
-from spark_jobs.services.outcome import nothing_to_do, planned
+from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
 from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
 from spark_jobs.services.rollback.execute import block_instants, requests_for_pending, roll_back
@@ -252,15 +252,10 @@ def _why_nothing(settings: TransactionSettings, table: HudiTable, asked: str | N
 
 
 def _done_before(table: HudiTable, begun: Begun, plan_hash: str) -> JobResult:
-    return JobResult(
-        action=ACTION,
-        state=JobState.COMPLETED,
-        instant=max(begun.done.values()),
-        reason=f"{ACTION} {', '.join(sorted(begun.done.values()))} carried out this plan before",
-        base_path=table.base_path,
-        table=table.config.name,
-        extra={"plan_hash": plan_hash, "rolled_back": dict(begun.done)},
-    )
+    rollbacks = sorted(begun.done.values())
+    reason = f"{ACTION} {', '.join(rollbacks)} carried out this plan before"
+    undone = dict(begun.done)
+    return done_by_hash(ACTION, table, plan_hash, instant=rollbacks[-1], reason=reason, rolled_back=undone)
 
 
 def _result(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -44,19 +44,24 @@ def by_partition(keys: pa.Table) -> dict[str, PartitionKeys]:
     if not keys.num_rows:
         return {}
     encoded = keys.column(PARTITION_PATH).combine_chunks()
-    codes = np.asarray(encoded.indices)
-    order = np.argsort(codes, kind="stable")
-    in_order = keys.column(RECORD_KEY).combine_chunks().take(pa.array(order))
-    names = encoded.dictionary.to_pylist()
-    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    texts = keys.column(RECORD_KEY).combine_chunks()
     found = {}
-    for number, name in enumerate(names):
-        start, stop = int(bounds[number]), int(bounds[number + 1])
-        distinct = in_order.slice(start, stop - start).dictionary_encode()
+    for name, rows in rows_by_name(np.asarray(encoded.indices), encoded.dictionary.to_pylist()):
+        distinct = texts.take(pa.array(rows)).dictionary_encode()
         found[name] = PartitionKeys(
-            rows=order[start:stop], places=np.asarray(distinct.indices).astype(np.int64), keys=distinct.dictionary
+            rows=rows, places=np.asarray(distinct.indices).astype(np.int64), keys=distinct.dictionary
         )
     return found
+
+
+def rows_by_name(codes: npt.NDArray[np.int32], names: Sequence[str]) -> Iterator[tuple[str, Numbers]]:
+    """
+    :param codes: of each row the place of its name.
+    :returns: each name with the numbers of its rows, ascending.
+    """
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    return ((name, order[begin:end]) for name, (begin, end) in zip(names, pairwise(bounds.tolist()), strict=True))
 
 
 def place(keys: PartitionKeys, found: Iterable[tuple[int, Numbers]]) -> PlacedRows:

@@ -5,8 +5,6 @@ Of a row only its partition and a hash of its key come to the driver, found by t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import numpy.typing as npt
 
@@ -16,7 +14,7 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import RowRange
-from spark_jobs.write.direct.tagged import NEW, Numbers, PlacedRows
+from spark_jobs.write.direct.tagged import NEW, Numbers, PlacedRows, rows_by_name
 
 Codes = npt.NDArray[np.int32]
 Hashes = npt.NDArray[np.uint32]
@@ -37,14 +35,7 @@ def place_unseen(engine: Engine, keyed: KeyedSource, tasks: int) -> dict[str, Pl
         [np.zeros(0, np.int32), *(np.array([names[name] for name in some], np.int32)[own] for some, own, _ in found)]
     )
     hashes = np.concatenate([np.zeros(0, np.uint32), *(some for _, _, some in found)])
-    return {path: _new(rows, hashes) for path, rows in rows_by_code(codes, names).items()}
-
-
-def rows_by_code(codes: Codes, names: Mapping[str, int]) -> dict[str, Numbers]:
-    """The numbers of the rows that have each code, ascending."""
-    order = np.argsort(codes, kind="stable")
-    bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
-    return {name: order[bounds[number] : bounds[number + 1]] for name, number in names.items()}
+    return {path: _new(rows, hashes) for path, rows in rows_by_name(codes, list(names))}
 
 
 def _new(rows: Numbers, hashes: Hashes) -> PlacedRows:
