@@ -21,6 +21,7 @@ from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult
+from spark_jobs.services.cleaning.removed import removed_meanwhile
 from spark_jobs.services.inline import run_inline_services
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
@@ -191,10 +192,13 @@ def _write_once(
         errors = _write_errors(spark, config, ready, transaction.time, progress)
         with progress.phase("publish"):
             result = publish(config, table, rows, transaction, written, progress)
-    except BaseException:
+    except BaseException as error:
         transaction.abandon()
         undo(settings, transaction.time, progress.note)
-        raise
+        conflict = removed_meanwhile(error, table.timeline, settings) if isinstance(error, Exception) else None
+        if conflict is None:
+            raise
+        raise conflict from error
     maintain_metadata_table(settings, config.properties, progress.note)
     maintain_table(settings, config.properties, progress.note)
     run_inline_services(SparkEngine(spark), table, config.properties, progress)
