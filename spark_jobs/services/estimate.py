@@ -72,3 +72,8 @@ def seconds_to_delete(table: HudiTable, action: Action, files: int) -> float:
             if deleted and took:
                 return round(took / deleted * files / 1000, 3)
     return round(files / _FILES_A_SECOND, 3)
+
+
+def seconds_to_write(size: int) -> float:
+    """Of so many bytes, by the rough number."""
+    return round(size / _BYTES_A_SECOND, 3)

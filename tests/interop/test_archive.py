@@ -20,7 +20,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_files import list_archive
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
-from spark_jobs.core.timeline.archive_writer import archive, merge_small_files
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.engine.marker_server import MarkerServer
@@ -89,7 +89,17 @@ def test_hudi_loads_our_archive_and_goes_on(tmp_path: Path, real_hudi: RealHudi)
     assert any("HoodieWriteStat" in one["details"] or "partitionToWriteStats" in one["details"] for one in details)
 
     timeline = HudiTable.open(str(path)).timeline
-    assert merge_small_files(timeline.storage, timeline.archive_folder, at_least=3) is not None
+    only_merge = {
+        "hoodie.keep.max.commits": "1000",
+        "hoodie.archive.merge.enable": "true",
+        "hoodie.archive.merge.files.batch.size": "3",
+    }
+    asked = ArchiveOptions(base_path=str(path), hoodie_conf=only_merge, dry_run=True)
+    look = run_archival(asked, Progress.silent("test"))
+    assert len(list_archive(timeline.storage, timeline.archive_folder)) == 3
+    by_hash = ArchiveOptions(base_path=str(path), hoodie_conf=only_merge, plan_hash=look.extra["plan_hash"])
+    assert run_archival(by_hash, Progress.silent("test")).extra["merged_files"] == 3
+    assert len(list_archive(timeline.storage, timeline.archive_folder)) == 1
     assert states_by_hudi(real_hudi, path) == states_by_us(path)
 
     # Hudi archives on behind ours, and merges its files with ours

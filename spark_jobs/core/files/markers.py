@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.names import MARKER_FOLDER, Marker, MarkerType, join, parse_marker
@@ -93,3 +93,10 @@ def _delete(storage: Storage, base_path: str, marked: list[str], kept: frozenset
 
 def delete_markers(storage: Storage, base_path: str, instant: str) -> None:
     storage.delete_tree(marker_folder(base_path, instant))
+
+
+def marker_sizes(storage: Storage, base_path: str, instants: Collection[str]) -> dict[str, dict[str, int]]:
+    """What :func:`delete_markers` would delete of those instants that have a folder of markers: bytes by whole path."""
+    there = {status.name for status in storage.list(f"{base_path}/{MARKER_FOLDER}")}.intersection(instants)
+    found = {one: storage.walk(marker_folder(base_path, one)) for one in sorted(there)}
+    return {one: {status.path: status.size for status in files} for one, files in found.items()}

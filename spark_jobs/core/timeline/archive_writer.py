@@ -1,37 +1,24 @@
-"""Moving instants to the archive, and making few files of many (Hudi: HoodieTimelineArchiver, archive format 1).
+"""Moving instants to the archive (Hudi: HoodieTimelineArchiver, archive format 1).
 
 When to archive, and what, is the caller's; so is the table lock, which it holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import takewhile
 
 from spark_jobs.core.config.table_keys import TimelineZone
 from spark_jobs.core.errors import InstantStateError
-from spark_jobs.core.files.log_block import parse_blocks
-from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.files.markers import delete_markers, marker_sizes
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_entries import entry_of
-from spark_jobs.core.timeline.archive_files import (
-    MERGE_PLAN_NAME,
-    archive_name,
-    archive_version,
-    encode_entries,
-    list_archive,
-    read_merge_plan,
-)
-from spark_jobs.core.timeline.archive_schemas import MERGE_PLAN
+from spark_jobs.core.timeline.archive_files import encode_entries, list_archive
+from spark_jobs.core.timeline.archive_merge import next_archive_path, settle_merge
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.instant import Instant, format_instant, parse_instant
-
-_MOST_BYTES = 256 << 20
-"""What one merge holds in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +32,51 @@ class ArchiveResult:
     instants: tuple[Instant, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedArchival:
+    """An archival to the byte, before anything is changed.
+
+    ``data`` goes to ``path`` (None: all entries stand in the archive already) and holds ``entries``; then ``markers``,
+    files that are left of instants, and the files of all ``states`` go, in Hudi's order.
+    """
+
+    path: str | None
+    data: bytes
+    entries: int
+    states: tuple[tuple[Instant, FileStatus], ...]
+    markers: Mapping[str, Mapping[str, int]]
+    """Of an instant: bytes by path."""
+
+    @property
+    def leaving(self) -> list[tuple[Instant, FileStatus]]:
+        """What goes of the active timeline: pending states, then completed ones, oldest first; so no plan looks pending
+        again after a crash.
+        """
+        done = [one for one in self.states if one[0].is_completed]
+        pending = [one for one in self.states if not one[0].is_completed]
+        return [*pending, *sorted(done, key=lambda one: one[0].timestamp)]
+
+
 def archive(
     timeline: ActiveTimeline, base_path: str, instants: Sequence[Instant], *, batch_size: int = 10
 ) -> ArchiveResult:
     """Write all states of completed instants to a new archive file, then take them off the active timeline.
 
-    Hudi's order: first the entries, then pending states, then completed ones, oldest first; so a crash loses nothing
-    and no plan looks pending again. A rerun writes no entry twice. Marker folders that are left go too.
-
     :param instants: completed ones, in the order in which their entries are to stand.
     :param batch_size: entries of a block (``hoodie.commits.archival.batch``).
     :raises InstantStateError: an instant that is not completed.
     :raises UnsupportedTableError: an action that has no form in the archive.
+    """
+    prepared = prepare_archival(timeline, base_path, instants, batch_size=batch_size)
+    settle_merge(timeline.storage, timeline.archive_folder)
+    return carry_out_archival(timeline.storage, base_path, prepared)
+
+
+def prepare_archival(
+    timeline: ActiveTimeline, base_path: str, instants: Sequence[Instant], *, batch_size: int = 10
+) -> PreparedArchival:
+    """What :func:`archive` does, with nothing changed; a merge of archive files that broke off is settled before it is
+    carried out. Entries that stand in the archive already, after a crash, are not written again.
     """
     for instant in instants:
         if not instant.is_completed:
@@ -64,20 +84,29 @@ def archive(
                 f"{instant} can't be archived before it is completed", instant=instant.timestamp, state=instant.state
             )
     storage, folder = timeline.storage, timeline.archive_folder
-    finish_merge(storage, folder)
-    states = _states(timeline, instants)
-    if not states:
-        return ArchiveResult(path=None, entries=0, instants=())
-    before = ArchivedTimeline.load(storage, folder, min(state.timestamp for state, _ in states)).states
+    states = _states(timeline, instants) if instants else []
+    before = ArchivedTimeline.load(storage, folder, min(one.timestamp for one, _ in states)).states if states else {}
     fresh = [(state, status) for state, status in states if state not in before]
-    path = _write(timeline, fresh, batch_size) if fresh else None
-    for instant in instants:
-        delete_markers(storage, base_path, instant.timestamp)
-    pending = [state for state, _ in states if not state.is_completed]
-    done = sorted((state for state, _ in states if state.is_completed), key=lambda one: one.timestamp)
-    for state in (*pending, *done):
-        storage.delete(timeline.path(state))
-    return ArchiveResult(path=path, entries=len(fresh), instants=tuple(done))
+    archives = [status.path for status in list_archive(storage, folder)] if fresh else []
+    return PreparedArchival(
+        path=next_archive_path(folder, archives) if fresh else None,
+        data=_encoded(storage, fresh, batch_size),
+        entries=len(fresh),
+        states=tuple(states),
+        markers=marker_sizes(storage, base_path, {instant.timestamp for instant in instants}) if instants else {},
+    )
+
+
+def carry_out_archival(storage: Storage, base_path: str, prepared: PreparedArchival) -> ArchiveResult:
+    """Hudi's order: first the entries, then what they are of; so a crash loses nothing."""
+    if prepared.path is not None:
+        storage.create(prepared.path, prepared.data)
+    for instant in prepared.markers:
+        delete_markers(storage, base_path, instant)
+    for _, status in prepared.leaving:
+        storage.delete(status.path)
+    gone = tuple(state for state, _ in prepared.leaving if state.is_completed)
+    return ArchiveResult(path=prepared.path, entries=prepared.entries, instants=gone)
 
 
 def _states(timeline: ActiveTimeline, instants: Iterable[Instant]) -> list[tuple[Instant, FileStatus]]:
@@ -91,80 +120,11 @@ def _states(timeline: ActiveTimeline, instants: Iterable[Instant]) -> list[tuple
     return sorted(found, key=lambda one: (wanted[one[0].timestamp, one[0].comparable_action], one[0].rank))
 
 
-def _write(timeline: ActiveTimeline, states: Sequence[tuple[Instant, FileStatus]], batch_size: int) -> str:
-    entries = [entry_of(state, timeline.storage.read(status.path), _moved(status)) for state, status in states]
-    blocks = [encode_entries(entries[at : at + batch_size]) for at in range(0, len(entries), batch_size)]
-    path = f"{timeline.archive_folder}/{archive_name(_next_version(timeline.storage, timeline.archive_folder))}"
-    timeline.storage.create(path, b"".join(blocks))
-    return path
+def _encoded(storage: Storage, states: Sequence[tuple[Instant, FileStatus]], batch_size: int) -> bytes:
+    entries = [entry_of(state, storage.read(status.path), _moved(status)) for state, status in states]
+    return b"".join(encode_entries(entries[at : at + batch_size]) for at in range(0, len(entries), batch_size))
 
 
 def _moved(status: FileStatus) -> str:
     """When a state was reached, as Hudi writes it: the file's time as an instant in local time, on any table."""
     return format_instant(datetime.fromtimestamp(status.modified_ms / 1000, UTC), TimelineZone.LOCAL)
-
-
-def _next_version(storage: Storage, folder: str) -> int:
-    return max((archive_version(status.name) or 0 for status in list_archive(storage, folder)), default=0) + 1
-
-
-def merge_small_files(storage: Storage, folder: str, *, at_least: int = 10, small_bytes: int = 20 << 20) -> str | None:
-    """Make one file of the newest small ones, for storages that can't append; the table lock is held.
-
-    Those before the newest that is not small stay, because the order of the files is that of time. A plan stands beside
-    them meanwhile, so that :func:`finish_merge` can end or undo what broke off.
-
-    :param at_least: files that make it worth while (``hoodie.archive.merge.files.batch.size``).
-    :param small_bytes: ``hoodie.archive.merge.small.file.limit.bytes``.
-    :returns: the new file's path; None where too few are small.
-    """
-    finish_merge(storage, folder)
-    small = list(takewhile(lambda status: status.size <= small_bytes, list_archive(storage, folder)))
-    small = _at_most(small, _MOST_BYTES)
-    if len(small) < max(at_least, 2):
-        return None
-    name = archive_name(_next_version(storage, folder))
-    plan = {"candidate": [status.path for status in small], "mergedArchiveFileName": name}
-    storage.create(f"{folder}/{MERGE_PLAN_NAME}", encode_payload(MERGE_PLAN, plan))
-    merged = f"{folder}/{name}"
-    storage.create(merged, b"".join(_content(storage, status) for status in small))
-    for status in small:
-        storage.delete(status.path)
-    storage.delete(f"{folder}/{MERGE_PLAN_NAME}")
-    return merged
-
-
-def finish_merge(storage: Storage, folder: str) -> None:
-    """End or undo a merge of small files that broke off, ours or Hudi's: with all its files there still, the new one
-    may be cut and goes; with one of them gone, it is whole, and the others go. Of a damaged plan only itself goes.
-    """
-    path = f"{folder}/{MERGE_PLAN_NAME}"
-    if storage.stat(path) is None:
-        return
-    plan = read_merge_plan(storage, folder)
-    if plan is not None:
-        merged = f"{folder}/{plan['mergedArchiveFileName']}"
-        candidates = [f"{folder}/{name}" for name in plan["candidate"]]
-        if all(storage.stat(each) is not None for each in candidates):
-            storage.delete(merged)
-        elif storage.stat(merged) is not None:
-            for each in candidates:
-                storage.delete(each)
-    storage.delete(path)
-
-
-def _at_most(files: Sequence[FileStatus], limit: int) -> list[FileStatus]:
-    kept, size = [], 0
-    for status in files:
-        size += status.size
-        if size > limit:
-            break
-        kept.append(status)
-    return kept
-
-
-def _content(storage: Storage, status: FileStatus) -> bytes:
-    """An archive file byte for byte, but for the part of a magic that a dying writer may leave at its end."""
-    with storage.open_input(status.path) as file:
-        end = max((block.end for block in parse_blocks(file)), default=0)
-    return storage.read(status.path, 0, end)

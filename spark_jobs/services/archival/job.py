@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from spark_jobs.core.config import history_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.errors import InstantGoneError, StorageError
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.archive_writer import archive, merge_small_files
-from spark_jobs.core.timeline.instant import Action, parse_instant
+from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.archival.bounds import bounds_of
 from spark_jobs.services.archival.plan import ArchivalPlan, Keep, TimelineFacts, plan_archival, why_nothing
+from spark_jobs.services.archival.work import ArchivalWork, work_of
 from spark_jobs.services.cleaning.job import retained_from
-from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.estimate import seconds_to_delete, seconds_to_write
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 
 ACTION = "archive"
+_LOOKS = 3
 
 
 def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
@@ -36,8 +39,7 @@ def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)
     if options.dry_run:
-        plan = plan_of(table, properties)
-        return nothing_to_do(ACTION, table, plan) if isinstance(plan, str) else _result(table, plan, None, progress)
+        return _look(table, properties, progress)
     with table.transaction_settings(properties).new_lock():
         return archive_table(table.refreshed(), properties, progress, plan_hash=options.plan_hash)
 
@@ -45,27 +47,36 @@ def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
 def archive_table(
     table: HudiTable, properties: Mapping[str, str], progress: Progress, *, plan_hash: str | None = None
 ) -> JobResult:
-    """Archive what may go now; the caller holds the table lock."""
+    """Archive what may go now, and merge archive files where that is asked for; the caller holds the table lock."""
     refuse_pending_restore(table.timeline)
     with progress.phase("plan"):
-        plan = plan_of(table, properties)
+        work, why = work_of(table, properties, plan_of(table, properties))
     if plan_hash is not None:
-        refuse_other_plan(plan_hash, plan if isinstance(plan, str) else plan.facts, table.timeline)
-    merged = None
-    if not isinstance(plan, str):
-        with progress.phase("archive"):
-            done = archive(table.timeline, table.base_path, plan.instants, batch_size=keys.ARCHIVE_BATCH.of(properties))
-    if keys.ARCHIVE_MERGE.of(properties):
-        with progress.phase("merge"):
-            merged = merge_small_files(
-                table.storage,
-                table.timeline.archive_folder,
-                at_least=keys.ARCHIVE_MERGE_FILES.of(properties),
-                small_bytes=keys.ARCHIVE_MERGE_BYTES.of(properties),
-            )
-    if isinstance(plan, str):
-        return nothing_to_do(ACTION, table, plan, **({"merged_into": merged} if merged else {}))
-    return _result(table, plan, {"archive_file": done.path, "entries": done.entries, "merged_into": merged}, progress)
+        refuse_other_plan(plan_hash, work.facts if work else why, table.timeline)
+    if work is None:
+        return nothing_to_do(ACTION, table, why)
+    work.carry_out(table, progress)
+    return _result(table, work, why, progress, dry_run=False)
+
+
+def _look(table: HudiTable, properties: Mapping[str, str], progress: Progress) -> JobResult:
+    """A dry run, which holds no lock: it looks again where an archival took files away meanwhile."""
+    for _ in range(_LOOKS):
+        try:
+            return _seen(table, properties, progress)
+        except InstantGoneError:
+            table = table.refreshed()
+        except StorageError as failure:
+            path = failure.details.get("path")
+            if not isinstance(path, str) or table.storage.stat(path) is not None:
+                raise
+            table = table.refreshed()
+    return _seen(table, properties, progress)
+
+
+def _seen(table: HudiTable, properties: Mapping[str, str], progress: Progress) -> JobResult:
+    work, why = work_of(table, properties, plan_of(table, properties))
+    return _result(table, work, why, progress, dry_run=True) if work else nothing_to_do(ACTION, table, why)
 
 
 def plan_of(table: HudiTable, properties: Mapping[str, str]) -> ArchivalPlan | str:
@@ -82,25 +93,28 @@ def plan_of(table: HudiTable, properties: Mapping[str, str]) -> ArchivalPlan | s
     chosen, held_by = plan_archival(facts, keep)
     if not chosen:
         return why_nothing(facts, keep, held_by)
-    going = {(one.timestamp, one.comparable_action) for one in chosen}
-    sizes = {}
-    for status in table.storage.list(timeline.folder):
-        state = parse_instant(status.name)
-        if state is not None and (state.timestamp, state.comparable_action) in going:
-            sizes[status.name] = status.size
-    return ArchivalPlan(instants=chosen, sizes=sizes, keep=keep, held_by=held_by)
+    return ArchivalPlan(instants=chosen, keep=keep, held_by=held_by)
 
 
-def _result(table: HudiTable, plan: ArchivalPlan, done: Mapping[str, Any] | None, progress: Progress) -> JobResult:
-    """:param done: what an archival wrote; None for a dry run."""
-    return planned(
-        ACTION,
-        table,
-        plan.facts,
-        progress,
-        shown=plan.to_json() if done is None else None,
-        archived=len(plan.instants),
-        newest=max(one.timestamp for one in plan.instants),
-        held_by=plan.held_by.why if plan.held_by else None,
-        **(done or {"estimated_seconds": seconds_to_delete(table, Action.CLEAN, len(plan.sizes))}),
-    )
+def _result(table: HudiTable, work: ArchivalWork, why: str, progress: Progress, *, dry_run: bool) -> JobResult:
+    """:param why: no instant goes, where none does."""
+    instants = work.archival.instants if work.archival else ()
+    held_by = work.archival.held_by if work.archival else None
+    prepared, facts = work.prepared, work.facts
+    told: dict[str, Any] = {
+        "archived": len(instants),
+        "newest": max((one.timestamp for one in instants), default=None),
+        "held_by": held_by.why if held_by else None,
+    }
+    if dry_run:
+        seconds = seconds_to_delete(table, Action.CLEAN, facts.files) + seconds_to_write(work.bytes_out)
+        told |= {"estimated_seconds": round(seconds, 3), "estimated_bytes": work.bytes_out}
+    else:
+        told |= {
+            "archive_file": prepared.path if prepared else None,
+            "entries": prepared.entries if prepared else 0,
+            "merged_files": len(work.merge.inputs) if work.merge else 0,
+            "merged_into": work.merge.path if work.merge else None,
+        }
+    result = planned(ACTION, table, facts, progress, shown=work.to_json() if dry_run else None, **told)
+    return result if instants else replace(result, reason=why)

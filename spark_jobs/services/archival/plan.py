@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from spark_jobs.core.config import history_keys as keys
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant
-from spark_jobs.services.plan_hash import PlanFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,29 +55,12 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalPlan:
-    """``instants`` go, in the order in which Hudi archives them; ``sizes`` are bytes by name of their files."""
+    """``instants`` go, in the order in which Hudi archives them."""
 
     instants: tuple[Instant, ...]
-    sizes: Mapping[str, int]
     keep: Keep
     held_by: Bound | None = None
     """What kept more commits from going, if anything."""
-
-    @property
-    def facts(self) -> PlanFacts:
-        content = {
-            "instants": [f"{one.timestamp}.{one.action.value}" for one in self.instants],
-            "files": dict(self.sizes),
-        }
-        return PlanFacts(service="archive", content=content, files=len(self.sizes), bytes=sum(self.sizes.values()))
-
-    def to_json(self) -> dict[str, Any]:
-        """For a person: the instants, and the exact files that leave the active timeline."""
-        return {
-            "instants": [{"instant": one.timestamp, "action": one.action.value} for one in self.instants],
-            "deletions": dict(self.sizes),
-            "held_by": self.held_by.why if self.held_by else None,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,6 +126,12 @@ def compaction_plan(path: Path) -> object:
     return run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).state
 
 
+def archival_plan(path: Path) -> object:
+    conf = {**local.AT_ONCE, "hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2"}
+    state = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), QUIET).state
+    return state in (JobState.DRY_RUN, JobState.NOTHING_TO_DO)  # the other one may have done it all
+
+
 def sync_facts(path: Path) -> object:
     table = HudiTable.open(str(path))
     since = SyncedUntil(instant=table.timeline.completed_commits()[0].timestamp)
@@ -155,6 +161,7 @@ WORK: dict[str, Callable[[Path], object]] = {
     "health": health,
     "plan of a clean": cleaning_plan,
     "plan of a compaction": compaction_plan,
+    "plan of an archival": archival_plan,
     "facts of a sync": sync_facts,
     "savepoint": savepoint,
     "clean": clean,

@@ -10,6 +10,13 @@ from typing import Any
 from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archive_merge import (
+    MergeRule,
+    archive_sizes,
+    carry_out_merge,
+    choose_merge,
+    settle_merge,
+)
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
@@ -59,6 +66,17 @@ def commit(number: int, key: str | None = None, **more: Any) -> CommitMetadata:
     extra = {"schema": '{"type":"record"}', **({IDEMPOTENCY_KEY: key} if key else {})}
     values: dict[str, Any] = {"operation_type": OperationType.UPSERT, "extra_metadata": extra, **more}
     return CommitMetadata(write_stats=(stat,), **values)
+
+
+def merge_small(storage: Storage, folder: str, at_least: int = 2, small_bytes: int = 20 << 20) -> str | None:
+    """Make one archive file of small ones where they are enough; the path of the new one."""
+    settle_merge(storage, folder)
+    rule = MergeRule(at_least=at_least, small_bytes=small_bytes)
+    chosen = choose_merge(folder, archive_sizes(storage, folder), rule)
+    if isinstance(chosen, str):
+        return None
+    carry_out_merge(storage, folder, chosen)
+    return chosen.path
 
 
 class Line:

@@ -15,14 +15,15 @@ from spark_jobs.core.errors import CorruptTableError, HudiError, InstantStateErr
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, parse_blocks
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.archive_files import MERGE_PLAN_NAME, encode_entries, list_archive
+from spark_jobs.core.timeline.archive_merge import settle_merge
 from spark_jobs.core.timeline.archive_schemas import MERGE_PLAN
-from spark_jobs.core.timeline.archive_writer import archive, finish_merge, merge_small_files
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline, commits_that_say
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from tests.unit.core.support import Died, MortalStorage
-from tests.unit.core.timeline.lines import MOMENT, Line, commit, time
+from tests.unit.core.timeline.lines import MOMENT, Line, commit, merge_small, time
 
 pytestmark = pytest.mark.unit
 
@@ -227,8 +228,8 @@ def test_small_files_become_one(tmp_path: Path) -> None:
     large = line.archive / ".commits_.archive.2_1-0-1"
     put_archive(line, 2, *range(100, 200))
     before = load(line).instants
-    assert merge_small_files(STORAGE, str(line.archive), at_least=3, small_bytes=large.stat().st_size - 1) is None
-    merged = merge_small_files(STORAGE, str(line.archive), at_least=2, small_bytes=large.stat().st_size - 1)
+    assert merge_small(STORAGE, str(line.archive), at_least=3, small_bytes=large.stat().st_size - 1) is None
+    merged = merge_small(STORAGE, str(line.archive), at_least=2, small_bytes=large.stat().st_size - 1)
     assert merged == str(line.archive / ".commits_.archive.5_1-0-1")
     # what is older than the newest large file keeps its place, so that files stay in the order of time
     assert line.archives() == [f".commits_.archive.{version}_1-0-1" for version in (1, 2, 5)]
@@ -242,9 +243,9 @@ def test_a_merge_that_dies_is_ended_or_undone(tmp_path: Path, dies_at: int) -> N
         put_archive(line, version, version)
     before = load(line).instants
     with suppress(Died):
-        merge_small_files(MortalStorage(dies_at), str(line.archive), at_least=2)
+        merge_small(MortalStorage(dies_at), str(line.archive), at_least=2)
     assert load(line).instants == before
-    finish_merge(STORAGE, str(line.archive))
+    settle_merge(STORAGE, str(line.archive))
     assert load(line).instants == before
     assert MERGE_PLAN_NAME not in line.archives()
     assert len(line.archives()) in (1, 4)
@@ -268,7 +269,7 @@ def test_a_cut_plan_of_a_merge_is_thrown_away(tmp_path: Path) -> None:
     line = Line(tmp_path)
     put_archive(line, 1, 1)
     (line.archive / MERGE_PLAN_NAME).write_bytes(b"Obj\x01")
-    finish_merge(STORAGE, str(line.archive))
+    settle_merge(STORAGE, str(line.archive))
     assert line.archives() == [".commits_.archive.1_1-0-1"]
 
 
@@ -299,7 +300,7 @@ def test_by_a_plan_of_other_names_nothing_goes(tmp_path: Path, candidates: list[
         other.write_text("mine")
     plan = {"candidate": candidates, "mergedArchiveFileName": merged}
     (line.archive / MERGE_PLAN_NAME).write_bytes(encode_payload(MERGE_PLAN, plan))
-    finish_merge(STORAGE, str(line.archive))
+    settle_merge(STORAGE, str(line.archive))
     assert [other.read_text() for other in others] == ["mine", "mine"]
     assert [name for name in line.archives() if name != "notes"] == [FIRST, SECOND, NEW]
 
@@ -309,7 +310,7 @@ def test_a_file_taken_away_by_a_merge_while_it_is_read(tmp_path: Path) -> None:
     archive(line.load(), str(tmp_path), [line.commit(1)])
     archive(line.load(), str(tmp_path), [line.commit(2)])
     found = load(line)
-    merge_small_files(STORAGE, str(line.archive), at_least=2)
+    merge_small(STORAGE, str(line.archive), at_least=2)
     assert found.commit_metadata(found.instants[0]) == commit(1)
 
 
@@ -322,7 +323,7 @@ def test_the_torn_end_of_a_file_is_passed_over(tmp_path: Path) -> None:
     assert [one.timestamp for one in load(line).instants] == [time(1)]
     file.write_bytes(whole + whole[:3])
     put_archive(line, 2, 2)
-    merge_small_files(STORAGE, str(line.archive), at_least=2)
+    merge_small(STORAGE, str(line.archive), at_least=2)
     assert [one.timestamp for one in load(line).instants] == [time(1), time(2)]
 
 

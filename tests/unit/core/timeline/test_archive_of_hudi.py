@@ -24,9 +24,10 @@ from spark_jobs.core.timeline.archive_files import (
 )
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_schemas import ARCHIVED_ENTRY
-from spark_jobs.core.timeline.archive_writer import archive, merge_small_files
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from tests.unit.core.timeline.lines import merge_small
 
 pytestmark = pytest.mark.unit
 
@@ -142,7 +143,7 @@ def test_hudis_files_merge(tmp_path: Path) -> None:
     meta = unpack("archived.zip", tmp_path)
     before = load(meta)
     assert len(list_archive(STORAGE, str(meta / "archived"))) > 1
-    merged = merge_small_files(STORAGE, str(meta / "archived"), at_least=2)
+    merged = merge_small(STORAGE, str(meta / "archived"), at_least=2)
     assert [status.path for status in list_archive(STORAGE, str(meta / "archived"))] == [merged]
     after = load(meta)
     assert set(after.states) == set(before.states)

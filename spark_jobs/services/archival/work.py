@@ -1,0 +1,147 @@
+"""All that one run of an archival does, to the file and the byte, before it does anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.core.config import history_keys as keys
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.archive_merge import (
+    ArchiveMerge,
+    MergeRule,
+    archive_sizes,
+    carry_out_merge,
+    choose_merge,
+    settle_merge,
+    unsettled_merge,
+)
+from spark_jobs.core.timeline.archive_writer import PreparedArchival, carry_out_archival, prepare_archival
+from spark_jobs.engine.progress import Progress
+from spark_jobs.services.archival.plan import ArchivalPlan
+from spark_jobs.services.plan_hash import PlanFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivalWork:
+    """In this order: ``unsettled`` goes, bytes by path of what a merge left that broke off; ``archival`` is carried out
+    as it is ``prepared``; and ``merge`` is, whose inputs may name the file that the archival writes. Paths are whole.
+    """
+
+    folder: str
+    archive_folder: str
+    archival: ArchivalPlan | None
+    prepared: PreparedArchival | None
+    unsettled: Mapping[str, int]
+    merge: ArchiveMerge | None
+
+    @property
+    def leaving(self) -> dict[str, int]:
+        """Files of the active timeline: bytes by name."""
+        found = self.prepared.leaving if self.prepared else ()
+        return {status.name: status.size for _, status in found}
+
+    @property
+    def deletions(self) -> dict[str, int]:
+        """Bytes of all that goes, by paths from ``.hoodie`` on."""
+        markers = self.prepared.markers.values() if self.prepared else ()
+        left = {self._short(path): size for one in markers for path, size in one.items()}
+        settled = {self._short(path): size for path, size in self.unsettled.items()}
+        return {**settled, **left, **self.leaving, **self._merged}
+
+    @property
+    def bytes_out(self) -> int:
+        """What is written: the new archive file, and the merged one, which is no larger than what it is made of."""
+        new = len(self.prepared.data) if self.prepared else 0
+        return new + (self.merge.bytes if self.merge else 0)
+
+    @property
+    def facts(self) -> PlanFacts:
+        going = self.archival.instants if self.archival else ()
+        others = {name: size for name, size in self.deletions.items() if name not in self.leaving | self._merged}
+        content: dict[str, Any] = {
+            "instants": [f"{one.timestamp}.{one.action.value}" for one in going],
+            "files": self.leaving,
+            **({"left_over": others} if others else {}),
+            **({"merge": self._merge_shown()} if self.merge else {}),
+        }
+        gone = self.deletions
+        return PlanFacts(service="archive", content=content, files=len(gone), bytes=sum(gone.values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """For a person: the instants, what is written, and the exact files that go."""
+        going = self.archival.instants if self.archival else ()
+        held_by = self.archival.held_by if self.archival else None
+        new = self.prepared if self.prepared and self.prepared.path else None
+        return {
+            "instants": [{"instant": one.timestamp, "action": one.action.value} for one in going],
+            "writes": {self._short(str(new.path)): len(new.data)} if new else {},
+            "merge": self._merge_shown(),
+            "deletions": self.deletions,
+            "held_by": held_by.why if held_by else None,
+        }
+
+    def carry_out(self, table: HudiTable, progress: Progress) -> None:
+        """The caller holds the table lock, and has since this was planned."""
+        storage = table.storage
+        settle_merge(storage, self.archive_folder)
+        if self.prepared is not None:
+            with progress.phase("archive"):
+                carry_out_archival(storage, table.base_path, self.prepared)
+        if self.merge is not None:
+            with progress.phase("merge"):
+                carry_out_merge(storage, self.archive_folder, self.merge)
+
+    @property
+    def _merged(self) -> dict[str, int]:
+        inputs = self.merge.inputs if self.merge else {}
+        return {self._short(path): size for path, size in inputs.items()}
+
+    def _merge_shown(self) -> dict[str, Any] | None:
+        if self.merge is None:
+            return None
+        return {"inputs": self._merged, "bytes": self.merge.bytes, "writes": self._short(self.merge.path)}
+
+    def _short(self, path: str) -> str:
+        return path.removeprefix(f"{self.folder}/")
+
+
+def work_of(
+    table: HudiTable, properties: Mapping[str, str], archival: ArchivalPlan | str
+) -> tuple[ArchivalWork | None, str]:
+    """What there is to do (None: nothing), and why no more than that.
+
+    :param archival: the instants that go, or why none does.
+    """
+    timeline, storage = table.timeline, table.storage
+    folder = timeline.archive_folder
+    plan, why = (None, archival) if isinstance(archival, str) else (archival, "")
+    prepared = None
+    if plan is not None:
+        batch_size = keys.ARCHIVE_BATCH.of(properties)
+        prepared = prepare_archival(timeline, table.base_path, plan.instants, batch_size=batch_size)
+    merges = keys.ARCHIVE_MERGE.of(properties)
+    unsettled = unsettled_merge(storage, folder) if merges or plan is not None else {}
+    merge: ArchiveMerge | None = None
+    if merges:
+        files = archive_sizes(storage, folder)
+        if prepared is not None and prepared.path is not None:
+            files = {prepared.path: len(prepared.data), **files}
+        at_least, small = keys.ARCHIVE_MERGE_FILES.of(properties), keys.ARCHIVE_MERGE_BYTES.of(properties)
+        chosen = choose_merge(folder, files, MergeRule(at_least=at_least, small_bytes=small), unsettled)
+        if isinstance(chosen, str):
+            why = "; ".join(one for one in (why, chosen) if one)
+        else:
+            merge = chosen
+    if plan is None and merge is None and not unsettled:
+        return None, why
+    work = ArchivalWork(
+        folder=timeline.folder,
+        archive_folder=folder,
+        archival=plan,
+        prepared=prepared,
+        unsettled=unsettled,
+        merge=merge,
+    )
+    return work, why
