@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import pyarrow as pa
+
 from spark_jobs.core.config import file_keys, service_keys, strategy_keys
 from spark_jobs.core.config import write_keys as keys
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
@@ -30,6 +33,7 @@ from spark_jobs.services.clustering.plan import (
     layout_by,
     plan_clustering,
 )
+from spark_jobs.services.clustering.sortable import refuse_unsortable
 from spark_jobs.services.due import commits_since, kinds_of, pending_plans, what_blocks
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
@@ -80,18 +84,17 @@ class ClusteringService:
                 f"({keys.CLUSTER_MAX_COMMITS.name})"
             )
         columns = keys.CLUSTER_SORT_COLUMNS.of(self.properties)
-        unknown = [name for name in columns if name not in table.schema.names]
-        if unknown:
-            raise ConfigError(
-                f"sort column {unknown[0]} is not in table {table.config.name}",
-                todo="its columns are " + ", ".join(table.schema.names),
-            )
+        layout = layout_by(self.properties, columns)
+        refuse_unsortable(table.schema, columns, layout, f"table {table.config.name}")
         busy = {**busy_with_writes(table, self.properties), **table.pending.compaction, **table.pending.clustering}
         slices, limits = table.file_slices(), self._limits()
         partitions = PartitionFilter.of(self.properties, table.clock.now().astimezone().hour)
-        plan = plan_clustering(slices, busy, limits, columns, partitions, layout_by(self.properties, columns))
+        plan = plan_clustering(slices, busy, limits, columns, partitions, layout)
         if plan.groups:
             return replace(plan, sources=source_files(table, plan.slices))
+        names = {one.partition for one in slices}
+        if names and not partitions.apply(names):
+            return f"none of {len(names)} partition(s) is chosen by {partitions.told()}"
         blocked = what_blocks(slices, busy, kinds_of(table.timeline, busy.values()))
         among = f" in the partitions of {partitions.told()}" if partitions.told() else ""
         return f"none of {len(slices)} file slices is below {limits.small_file_limit} bytes and free{among}" + (
@@ -114,6 +117,7 @@ class ClusteringService:
         self, table: HudiTable, instant: str, plan: ClusteringPlan
     ) -> tuple[Sequence[tuple[int, ClusteringGroup]], Clusterer]:
         context = rewrite_context(table, self.properties, instant, max_file_size=plan.target_file, action=self.action)
+        _refuse_doomed(table, instant, plan, context.file_format.schema)
         clusterer = Clusterer(
             context=context,
             reader=slice_reader(table, context, self.properties),
@@ -159,3 +163,22 @@ def _last_clustering(table: HudiTable) -> str:
         if table.timeline.commit_metadata(instant, table.clock).operation_type is OperationType.CLUSTER:
             return instant.timestamp
     return ""
+
+
+def _refuse_doomed(table: HudiTable, instant: str, plan: ClusteringPlan, schema: pa.Schema) -> None:
+    """Plans are also made by others, and before the schema was changed.
+
+    :raises ConfigError: rows of the schema can't be sorted as the plan says.
+    :raises CorruptTableError: the plan has a file group twice.
+    """
+    way_back = f"take the plan back by --mode cancel --instant-time {instant}"
+    name = f"table {table.config.name}"
+    refuse_unsortable(schema, plan.sort_columns, plan.layout, name, f"{way_back}, and sort by other columns")
+    seen = Counter((one.partition, one.file_id) for one in plan.slices)
+    for (partition, file_id), count in seen.items():
+        if count > 1:
+            raise CorruptTableError(
+                f"clustering plan {instant} has file group {file_id} of partition {partition!r} more than once, which "
+                f"would double its rows",
+                todo=way_back,
+            )

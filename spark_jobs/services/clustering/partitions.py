@@ -61,7 +61,7 @@ class PartitionFilter:
         found = sorted(names)
         if self.selected:
             there = set(found)
-            found = [name for name in self.selected if name in there]
+            found = [name for name in dict.fromkeys(self.selected) if name in there]
         elif self.regex:
             found = [name for name in found if re.fullmatch(self.regex, name)]
         if self.mode is PartitionFilterMode.RECENT_DAYS:
