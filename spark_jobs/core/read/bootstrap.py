@@ -52,7 +52,7 @@ class BootstrapReader:
         """The rows of a skeleton in the columns of ``schema``, meta columns or others.
 
         :param origins: where columns are in files of the bootstrap, as for :func:`conform`.
-        :raises CorruptTableError: skeleton and source have not the same number of rows.
+        :raises CorruptTableError: skeleton and source have not the same number of rows, or no index tells the source.
         :raises UnsupportedTableError: a source that is not Parquet.
         """
         metas = pa.schema([field for field in schema if field.name in META_FIELDS])

@@ -1,7 +1,8 @@
-"""Where the rows of bootstrapped base files are (Hudi: HFileBootstrapIndex).
+"""Where the rows of bootstrapped base files are (Hudi: HFileBootstrapIndex, NoOpBootstrapIndex).
 
 A table bootstrapped with METADATA_ONLY has base files of instant ``00000000000001`` with the meta columns alone; its
-index tells for each the file that it was made from, which has the rows in the same order.
+index tells for each the file that it was made from, which has the rows in the same order. One bootstrapped with
+FULL_RECORD has whole files, and may have no index: Hudi's class for that is NoOpBootstrapIndex.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.bootstrap_keys import INDEX_ENABLED
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
@@ -30,6 +32,8 @@ BY_PARTITION = f"{INDEX_FOLDER}/.partitions/{_INDEX_NAME}"
 BY_FILE_ID = f"{INDEX_FOLDER}/.fileids/{_INDEX_NAME}"
 
 INDEX_INFO = b"INDEX_INFO"
+_HFILE = "HFileBootstrapIndex"
+_NONE = "NoOpBootstrapIndex"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
 
 
@@ -47,35 +51,39 @@ class BootstrapIndex:
     """The index of one table. Pickles by value; each question reads what it needs of the index's files.
 
     ``source_path`` is ``hoodie.bootstrap.base.path``: the index names whole paths, of which the part behind the base
-    path that it was written with counts, so that source files may move if the property says where.
+    path that it was written with counts, so that source files may move if the property says where. Where the table
+    has none (not ``is_there``), it is an error to ask for a skeleton, and no error before: whole files need no index.
     """
 
     storage: Storage
     base_path: str
     source_path: str
+    is_there: bool = True
 
     @staticmethod
     def of(storage: Storage, base_path: str, config: TableConfig) -> BootstrapIndex | None:
         """None for a table that was not bootstrapped.
 
-        :raises UnsupportedTableError: a bootstrapped table without an index, or with another kind of index.
+        :raises UnsupportedTableError: a bootstrapped table with another kind of index.
         """
         source_path = keys.BOOTSTRAP_BASE_PATH.of(config.properties)
         if not source_path:
             return None
-        kind = keys.BOOTSTRAP_INDEX_CLASS.of(config.properties).rpartition(".")[2]
-        if kind != "HFileBootstrapIndex":
+        kind = _kind_of(config)
+        if kind not in (_HFILE, _NONE):
             raise UnsupportedTableError(
-                f"table {config.name} has the bootstrap index {kind}, which does not tell where its rows are",
-                todo="bootstrap it again with hoodie.bootstrap.index.enable=true",
+                f"table {config.name} has the bootstrap index {kind}, which this release does not know",
+                todo="bootstrap it again with Hudi's HFileBootstrapIndex",
                 table=config.name,
             )
-        return BootstrapIndex(storage=storage, base_path=base_path, source_path=source_path.rstrip("/"))
+        return BootstrapIndex(
+            storage=storage, base_path=base_path, source_path=source_path.rstrip("/"), is_there=kind == _HFILE
+        )
 
     def source_of(self, partition: str, file_id: str) -> SourceFile:
         """What a base file of :data:`BOOTSTRAP_INSTANT` was made from.
 
-        :raises CorruptTableError: the index does not know it.
+        :raises CorruptTableError: the index does not know it, or the table has none.
         """
         key = f"part={partition};fileid={file_id}".encode()
         with self._open(BY_FILE_ID) as reader:
@@ -90,7 +98,10 @@ class BootstrapIndex:
             return self._source(entry, entry.get("bootstrapFileStatus"), _base_path_of(reader))
 
     def sources(self, partition: str) -> dict[str, SourceFile]:
-        """By file id, what all base files of a partition were made from; none where it was not bootstrapped so."""
+        """By file id, what all base files of a partition were made from; none where it was not bootstrapped so.
+
+        :raises CorruptTableError: the table has no index.
+        """
         key = f"part={partition}".encode()
         with self._open(BY_PARTITION) as reader:
             value = reader.get([key]).get(key)
@@ -108,6 +119,13 @@ class BootstrapIndex:
 
     @contextmanager
     def _open(self, name: str) -> Iterator[HFileReader]:
+        if not self.is_there:
+            raise CorruptTableError(
+                f"table {self.base_path} has files of {BOOTSTRAP_INSTANT}, whose rows are elsewhere, and by "
+                f"{keys.BOOTSTRAP_INDEX_CLASS.name} no index that tells where",
+                todo=f"set {keys.BOOTSTRAP_INDEX_CLASS.name} as it was if the index is there, else bootstrap it again",
+                table=self.base_path,
+            )
         path = f"{self.base_path}/{name}"
         with self.storage.open_input(path) as file:
             yield HFileReader(file, path)
@@ -124,6 +142,13 @@ class BootstrapIndex:
                 todo="read the table with Hudi",
             )
         return SourceFile(partition=partition, path=path[len(base) + 1 :], size=size)
+
+
+def _kind_of(config: TableConfig) -> str:
+    """Where the table names no class, the key that turns the index off decides, as in Hudi (HoodieTableConfig)."""
+    if keys.BOOTSTRAP_INDEX_CLASS.name not in config.properties and not INDEX_ENABLED.of(config.properties):
+        return _NONE
+    return keys.BOOTSTRAP_INDEX_CLASS.of(config.properties).rpartition(".")[2]
 
 
 def without_scheme(url: str) -> str:

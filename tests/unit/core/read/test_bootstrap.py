@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,12 +25,17 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, BY_FILE_ID, BY_PARTITION, BootstrapIndex, without_scheme
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.unit.services.bootstrap.sources import bootstrap
 
 pytestmark = pytest.mark.unit
 
 TABLES = Path(__file__).resolve().parents[3] / "fixtures" / "tables"
 NAMES = ("bootstrap_cow", "bootstrap_mor")
+WHOLE = "bootstrap_whole"
+"""Without an index: all of it was copied."""
 BASE_PATH = "hoodie.bootstrap.base.path"
+FULL = {"hoodie.bootstrap.mode.selector": "FullRecordBootstrapModeSelector"}
+NO_INDEX = "org.apache.hudi.common.bootstrap.index.NoOpBootstrapIndex"
 
 
 def unpack(name: str, folder: Path) -> HudiTable:
@@ -43,6 +50,12 @@ def point(table: HudiTable, key: str, value: str) -> HudiTable:
     return table.refreshed()
 
 
+def keyed_rows(table: HudiTable) -> list[dict[str, object]]:
+    """As they are now, by their keys; files may change."""
+    found = table.refreshed().scan().to_arrow().drop_columns(["_hoodie_file_name"])
+    return found.sort_by("_hoodie_record_key").to_pylist()
+
+
 @pytest.fixture(params=NAMES)
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> HudiTable:
     return unpack(request.param, tmp_path)
@@ -53,13 +66,45 @@ def cow(tmp_path: Path) -> HudiTable:
     return unpack("bootstrap_cow", tmp_path)
 
 
+@pytest.mark.parametrize("name", [*NAMES, WHOLE])
 @pytest.mark.parametrize("query", ["snapshot", "read_optimized"])
-def test_a_query_gives_what_hudi_gave(table: HudiTable, query: str) -> None:
-    wanted = pq.read_table(TABLES / f"{Path(table.base_path).name}.{query}.parquet")
+def test_a_query_gives_what_hudi_gave(name: str, query: str, tmp_path: Path) -> None:
+    table = unpack(name, tmp_path)
+    wanted = pq.read_table(TABLES / f"{name}.{query}.parquet")
     found = table.scan(query=query).to_arrow()
     assert {field.name: field.type for field in found.schema} == {field.name: field.type for field in wanted.schema}
     ordered = found.sort_by("_hoodie_record_key").select(wanted.column_names)
     assert ordered.to_pylist() == wanted.to_pylist()
+
+
+def test_a_copied_table_needs_neither_index_nor_source(tmp_path: Path) -> None:
+    table = unpack(WHOLE, tmp_path)
+    assert table.config.properties["hoodie.bootstrap.index.class"] == NO_INDEX
+    assert not list(Path(table.base_path, ".hoodie", ".aux").rglob("*.hfile"))
+    shutil.rmtree(f"{table.base_path}_source")
+    path = Path(table.base_path)
+    before = keyed_rows(table)
+    assert [str(one) for one in validate(str(path), deep=True)] == []
+    for service in (local.compact, local.cluster, local.clean):
+        service(path)
+        assert keyed_rows(table) == before
+        assert [str(one) for one in validate(str(path), deep=True)] == []
+
+
+def test_a_copied_table_without_an_index_is_written_to(tmp_path: Path) -> None:
+    for name in local.PARTITIONS:
+        (tmp_path / "source" / name).mkdir(parents=True)
+        stored = local.batch(0, 4, "one", 1)
+        pq.write_table(stored.filter(pc.field("p") == name), tmp_path / "source" / name / "1.parquet")
+    fields = {"record_key_fields": ("id",), "partition_path_fields": ("p",), "precombine_field": "ts"}
+    bootstrap(tmp_path / "t", tmp_path / "source", FULL, table_type="COPY_ON_WRITE", **fields)
+    point(HudiTable.open(str(tmp_path / "t")), "hoodie.bootstrap.index.class", NO_INDEX)
+    shutil.rmtree(tmp_path / "source")
+    local.write(tmp_path / "t", local.batch(0, 2, "two", 2), "k1")
+    local.write(tmp_path / "t", local.batch(10, 2, "new", 2), "k2")
+    updated = (local.batch(0, 2, "two", 2), local.batch(10, 2, "new", 2))
+    assert local.rows_of(tmp_path / "t") == local.expected_rows(local.batch(0, 4, "one", 1), *updated)
+    assert [str(one) for one in validate(str(tmp_path / "t"), deep=True)] == []
 
 
 def test_some_columns(table: HudiTable) -> None:
@@ -124,24 +169,45 @@ def test_a_source_that_changed(cow: HudiTable) -> None:
         cow.scan().to_arrow()
 
 
-def test_an_index_that_does_not_help(cow: HudiTable) -> None:
-    other = point(cow, "hoodie.bootstrap.index.class", "org.apache.hudi.common.bootstrap.index.NoOpBootstrapIndex")
-    with pytest.raises(UnsupportedTableError, match="has the bootstrap index NoOpBootstrapIndex, which does not tell"):
+def test_without_an_index_only_skeletons_are_refused(cow: HudiTable) -> None:
+    whole = cow.scan().to_arrow()
+    other = point(cow, "hoodie.bootstrap.index.class", NO_INDEX)
+    with pytest.raises(CorruptTableError, match=r"hoodie\.bootstrap\.index\.class no index that tells where") as raised:
         other.scan().to_arrow()
+    assert "\n" not in str(raised.value)
+    reader, slices = other.scan().reader(), other.scan().slices()
+    (updated,) = [one for one in slices if one.base_instant != BOOTSTRAP_INSTANT]  # an update made its rows whole
+    rows = pa.Table.from_batches(reader.read(updated)).to_pylist()
+    assert rows == [row for row in whole.to_pylist() if row["_hoodie_file_name"] == rows[0]["_hoodie_file_name"]]
+    keys = other.scan(columns=["_hoodie_record_key"]).to_arrow()  # which are in the skeletons themselves
+    assert keys.sort_by("_hoodie_record_key").equals(whole.select(["_hoodie_record_key"]).sort_by("_hoodie_record_key"))
+    with pytest.raises(CorruptTableError, match="no index that tells where"):
+        local.cluster(Path(other.base_path))
+
+
+def test_a_table_that_turns_the_index_off_and_names_no_class(cow: HudiTable) -> None:
+    """As Hudi: the class decides, and where it is missing the key that turns the index off."""
+    off = {**cow.config.properties, "hoodie.bootstrap.index.enable": "false"}
+    for removed, is_there in ((False, True), (True, False)):
+        given = {key: value for key, value in off.items() if not (removed and key == "hoodie.bootstrap.index.class")}
+        index = BootstrapIndex.of(cow.storage, cow.base_path, replace(cow.config, properties=given))
+        assert index is not None
+        assert index.is_there is is_there
+
+
+def test_another_index_is_refused(cow: HudiTable) -> None:
+    with pytest.raises(UnsupportedTableError, match="has the bootstrap index Own, which this release does not know"):
+        point(cow, "hoodie.bootstrap.index.class", "a.b.Own").scan().to_arrow()
 
 
 def test_our_services_keep_the_rows_of_hudis_tables(table: HudiTable) -> None:
     """Skeletons, and those with logs on top, become whole files."""
 
-    def rows() -> list[dict[str, object]]:
-        found = table.refreshed().scan().to_arrow().drop_columns(["_hoodie_file_name"])
-        return found.sort_by("_hoodie_record_key").to_pylist()
-
-    before, path = rows(), Path(table.base_path)
+    before, path = keyed_rows(table), Path(table.base_path)
     (local.compact if table.config.is_merge_on_read else local.cluster)(path)
-    assert rows() == before
+    assert keyed_rows(table) == before
     local.cluster(path)
-    assert rows() == before
+    assert keyed_rows(table) == before
     assert BOOTSTRAP_INSTANT not in {one.base_instant for one in table.refreshed().file_slices()}
     assert [str(one) for one in validate(str(path), deep=True)] == []
 

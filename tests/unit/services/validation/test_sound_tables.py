@@ -34,12 +34,25 @@ def test_a_source_file_of_a_bootstrapped_table_is_gone(unpack: Callable[[str], P
 
 def test_rows_that_this_release_does_not_read_are_told(unpack: Callable[[str], Path]) -> None:
     base = with_source(unpack("tables/bootstrap_cow"))
-    with (base / ".hoodie" / "hoodie.properties").open("a") as file:
-        file.write("hoodie.bootstrap.index.class=org.apache.hudi.common.bootstrap.index.NoOpBootstrapIndex\n")
+    set_index_class(base, "a.OwnBootstrapIndex")
     assert validate(str(base)) == []
     (found,) = validate(str(base), deep=True)
     assert (found.invariant, found.severity) == (1, "WARNING")
     assert found.what.startswith("its rows are not validated: ")
+
+
+def test_rows_of_a_bootstrap_that_no_index_tells(unpack: Callable[[str], Path]) -> None:
+    base = with_source(unpack("tables/bootstrap_cow"))
+    set_index_class(base, "org.apache.hudi.common.bootstrap.index.NoOpBootstrapIndex")
+    found = validate(str(base), deep=True)
+    assert {(one.invariant, one.severity) for one in found} == {(1, "ERROR")}
+    assert len(found) == 5  # the sixth was updated, and is a whole file
+    assert all("_00000000000001.parquet" in one.path and "no index that tells where" in one.what for one in found)
+
+
+def set_index_class(base: Path, name: str) -> None:
+    with (base / ".hoodie" / "hoodie.properties").open("a") as file:
+        file.write(f"hoodie.bootstrap.index.class={name}\n")
 
 
 def test_a_metadata_table_is_a_table_too(unpack: Callable[[str], Path]) -> None:
