@@ -24,6 +24,8 @@ ROWS_PER_BATCH = 64 * 1024
 LARGE_ROW_GROUP = 64 << 20
 COLUMN_BUFFER = 2 << 20
 """Of each column of a large row group, which Arrow otherwise holds whole, as it is stored."""
+INT96_UNIT = "us"
+"""As in all other timestamps; in nanoseconds, Arrow's choice, those before 1677 and after 2262 would be others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,15 @@ def open_base_file(storage: Storage, path: str, *, whole: bool = False) -> pq.Pa
     """
     try:
         source = storage.open_input(path, may_change=whole)
-        file = pq.ParquetFile(source, pre_buffer=False)
+        file = pq.ParquetFile(source, pre_buffer=False, coerce_int96_timestamp_unit=INT96_UNIT)
         if whole and _largest_row_group(file.metadata) > LARGE_ROW_GROUP:
-            file = pq.ParquetFile(source, metadata=file.metadata, pre_buffer=False, buffer_size=COLUMN_BUFFER)
+            file = pq.ParquetFile(
+                source,
+                metadata=file.metadata,
+                pre_buffer=False,
+                buffer_size=COLUMN_BUFFER,
+                coerce_int96_timestamp_unit=INT96_UNIT,
+            )
         refuse_giants(file.metadata, file.schema_arrow, source.size())
         return file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a column's name

@@ -14,6 +14,7 @@ from spark_jobs.core.read.bootstrap import folder_values
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.storage import Storage
+from spark_jobs.services.bootstrap.moments import schema_with_moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ def table_schema(source: Source, partition_fields: tuple[str, ...], table: str) 
 def stored_schema(source: Source, file: SourceFile, table: str) -> pa.Schema:
     """The columns of one file in the types that a table has."""
     path = source.whole_path(file)
-    schema = open_base_file(source.storage, path).schema_arrow.remove_metadata()
+    schema = schema_with_moments(open_base_file(source.storage, path)).remove_metadata()
     for name in META_FIELDS:
         if name in schema.names:
             raise ConfigError(
