@@ -6,10 +6,11 @@ import statistics
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from spark_jobs.core.config import file_keys, history_keys, write_keys
 from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
-from spark_jobs.core.errors import CorruptTableError, HudiError
+from spark_jobs.core.errors import CorruptTableError, HudiError, UnsupportedTableError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -36,6 +37,7 @@ from spark_jobs.services.health.facts import (
     size_bounds,
 )
 from spark_jobs.services.health.leftovers import leftovers_of, lists_storage
+from spark_jobs.services.source_files import source_files
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.way_out import way_out
 
@@ -55,7 +57,8 @@ def measure(
     faults: list[str] = []
     with progress.phase("listing"):
         view = _view(table, faults)
-        latest = view.latest_slices()
+        stored = view.latest_slices()
+        latest = _with_sources(table, stored, faults)
     bases = [one.base_file for one in latest if one.base_file is not None]
     with progress.phase("history"):
         cleanable_files, cleanable_bytes = _cleanable(table, properties, faults)
@@ -85,7 +88,7 @@ def measure(
         log_bytes=sum(one.log_size for one in latest),
         rows=_rows(table, bases, progress) if footers else None,
         history_files=all_files - sum(len(one.paths) for one in latest),
-        history_bytes=all_bytes - sum(one.size for one in latest),
+        history_bytes=all_bytes - sum(one.size for one in stored),
         cleanable_files=cleanable_files,
         cleanable_bytes=cleanable_bytes,
         sizes=_classes(bases, limits.small_file),
@@ -143,6 +146,22 @@ def _view(table: HudiTable, faults: list[str]) -> FileSystemView:
             raise
         faults.append(failure.what)
         return view
+
+
+def _with_sources(table: HudiTable, slices: Sequence[FileSlice], faults: list[str]) -> Sequence[FileSlice]:
+    """The base file of a bootstrapped slice counts with the file that has its rows."""
+    try:
+        sources = source_files(table, slices)
+    except (CorruptTableError, UnsupportedTableError) as failure:
+        faults.append(failure.what)
+        return slices
+    found = []
+    for one in slices:
+        source = sources.of(one)
+        if one.base_file is not None and source is not None:
+            one = replace(one, base_file=one.base_file._replace(size=one.base_file.size + source.size))
+        found.append(one)
+    return found
 
 
 def _cleanable(table: HudiTable, properties: Mapping[str, str], faults: list[str]) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from spark_jobs.options.health import HealthOptions
 from spark_jobs.services.health.facts import Health
 from spark_jobs.services.health.job import run_health
 from spark_jobs.services.health.measure import measure
+from tests.unit.services.bootstrap.sources import bootstrap, make_source
 
 pytestmark = pytest.mark.unit
 
@@ -63,6 +64,18 @@ def test_counts_are_those_of_the_storage(name: str, unpack: Unpack) -> None:
     assert found.history_files == len(data) - len(bases) - len(logs)
     assert found.history_bytes == sum(one.stat().st_size for one in data) - found.base_bytes - found.log_bytes
     assert look(base, lists_storage=True).base_bytes == found.base_bytes
+
+
+def test_rows_that_stay_in_their_source_count_with_their_skeletons(tmp_path: Path) -> None:
+    source = make_source(tmp_path / "source", hive=False)
+    bootstrap(tmp_path / "t", source)
+    sources = sum(one.stat().st_size for one in source.glob("*/*.parquet"))
+    skeletons = sum(one.stat().st_size for one in (tmp_path / "t").glob("*/*.parquet"))
+    found = look(tmp_path / "t")
+    assert (found.base_files, found.base_bytes, found.history_bytes) == (4, sources + skeletons, 0)
+    assert (
+        sum(one.bytes for one in found.sizes) == sum(one.bytes for one in found.largest_partitions) == found.base_bytes
+    )
 
 
 def test_rows_are_counted_when_footers_are_asked_for(unpack: Unpack) -> None:
