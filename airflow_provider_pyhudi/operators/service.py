@@ -21,9 +21,11 @@ class HudiServiceOperator(HudiPlannedOperator):
     :param max_bytes: bytes of input that the task may take on; the rest stays planned.
     :param max_seconds: begin no work that would take longer.
     :param engine: ``auto``, ``local`` or ``spark``.
+    :param idempotency_key: name of the plan that ``schedule`` makes; ``<dag_id>/<task_id>/<run_id>/<map_index>``
+        without it, so that a retry finds the plan of the first try. An empty text turns it off.
     """
 
-    template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "mode", "instant_time")
+    template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "mode", "instant_time", "idempotency_key")
 
     def __init__(
         self,
@@ -33,6 +35,7 @@ class HudiServiceOperator(HudiPlannedOperator):
         max_bytes: int | None = None,
         max_seconds: int | None = None,
         engine: str = EngineKind.AUTO.value,
+        idempotency_key: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -41,6 +44,14 @@ class HudiServiceOperator(HudiPlannedOperator):
         self.max_bytes = max_bytes
         self.max_seconds = max_seconds
         self.engine = engine
+        self.idempotency_key = idempotency_key
 
     def job_values(self, context: Context) -> dict[str, Any]:
-        return {**super().job_values(context), "instant_time": given_instant(self.instant_time)}
+        key = self.idempotency_key
+        if self.mode != ServiceMode.SCHEDULE.value:
+            key = None
+        elif key is None:
+            ti = context["ti"]
+            key = f"{ti.dag_id}/{ti.task_id}/{ti.run_id}/{ti.map_index}"
+        values = super().job_values(context)
+        return {**values, "instant_time": given_instant(self.instant_time), "idempotency_key": key or None}

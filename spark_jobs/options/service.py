@@ -27,6 +27,10 @@ class ServiceOptions(PlannedOptions):
     ] = None
     max_seconds: MaxSeconds = None
     engine: EngineChoice = EngineKind.AUTO
+    idempotency_key: Annotated[
+        str | None,
+        flag("--idempotency-key", help="Name of this run; `schedule` makes one plan of the name, a retry finds it."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

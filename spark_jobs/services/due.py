@@ -9,6 +9,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.pending import compaction_groups
 
 GroupKey = tuple[str, str]
 
@@ -27,6 +28,14 @@ def commits_since(timeline: ActiveTimeline, after: str) -> list[Instant]:
 def pending_plans(timeline: ActiveTimeline, action: Action) -> list[Instant]:
     """Plans on the timeline that nobody carried out, oldest first."""
     return [one for one in timeline.instants if one.action is action and one.state is not State.COMPLETED]
+
+
+def log_compacted(timeline: ActiveTimeline, clock: Clock) -> dict[GroupKey, str]:
+    """(partition, file id) -> instant, of the file groups of pending log compactions."""
+    found: dict[GroupKey, str] = {}
+    for instant in pending_plans(timeline, Action.LOG_COMPACTION):
+        found.update(dict.fromkeys(compaction_groups(timeline, instant, clock), instant.timestamp))
+    return found
 
 
 def under_way(timeline: ActiveTimeline, clock: Clock, is_alive: Callable[[Instant], bool]) -> dict[GroupKey, str]:

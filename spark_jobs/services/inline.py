@@ -9,14 +9,17 @@ from functools import partial
 
 from spark_jobs.core.config import service_keys as keys
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
-from spark_jobs.services.clustering.job import run_clustering
-from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.clustering.job import ClusteringService, run_clustering
+from spark_jobs.services.compaction.job import CompactionService, run_compaction
+
+_COMPACTION = "compaction"
 
 
 def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[str, str], progress: Progress) -> None:
@@ -24,8 +27,12 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
 
     The commit before it stands already: what fails here is told, and left to the next one.
     """
-    for name, run in _wanted(engine, table, properties, progress):
+    for name, mode, run in _wanted(engine, table, properties, progress):
         try:
+            if mode is ServiceMode.SCHEDULE and (waiting := _waiting(name, table.refreshed(), properties)):
+                # with another plan after each write, plans would pile up until somebody executes them
+                progress.note(f"no {name} after the commit: {name} {waiting[0].timestamp} is planned already")
+                continue
             result = run()
         except Exception as error:  # whatever ends it, the commit before it stands
             progress.note(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
@@ -38,22 +45,28 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
 
 def _wanted(
     engine: Engine, table: HudiTable, properties: Mapping[str, str], progress: Progress
-) -> list[tuple[str, Callable[[], JobResult]]]:
+) -> list[tuple[str, ServiceMode, Callable[[], JobResult]]]:
     conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet."))}
-    found: list[tuple[str, Callable[[], JobResult]]] = []
+    found: list[tuple[str, ServiceMode, Callable[[], JobResult]]] = []
     if table.config.is_merge_on_read:
         mode = _mode(runs=keys.COMPACT_INLINE.of(properties), plans=keys.COMPACT_SCHEDULE_INLINE.of(properties))
         if mode is not None:
             compaction = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, mode=mode)
-            found.append(("compaction", partial(run_compaction, engine, compaction, progress)))
+            found.append((_COMPACTION, mode, partial(run_compaction, engine, compaction, progress)))
         if keys.LOG_COMPACT_INLINE.of(properties):
             logs = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, log_compaction=True)
-            found.append(("log compaction", partial(run_compaction, engine, logs, progress)))
+            found.append(("log compaction", logs.mode, partial(run_compaction, engine, logs, progress)))
     mode = _mode(runs=keys.CLUSTER_INLINE.of(properties), plans=keys.CLUSTER_SCHEDULE_INLINE.of(properties))
     if mode is not None:
         clustering = ClusteringOptions(base_path=table.base_path, hoodie_conf=conf, mode=mode)
-        found.append(("clustering", partial(run_clustering, engine, clustering, progress)))
+        found.append(("clustering", mode, partial(run_clustering, engine, clustering, progress)))
     return found
+
+
+def _waiting(name: str, table: HudiTable, properties: Mapping[str, str]) -> list[Instant]:
+    """Pending plans: a write that is only to plan makes none beside them (Hudi: the same)."""
+    service = CompactionService(properties) if name == _COMPACTION else ClusteringService(properties)
+    return service.pending(table)
 
 
 def _mode(*, runs: bool, plans: bool) -> ServiceMode | None:

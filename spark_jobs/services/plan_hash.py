@@ -17,6 +17,8 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 
 PLAN_HASH_KEY = "_pyhudi.plan.hash"
 """In the extra metadata of a plan on the timeline that was scheduled by its hash."""
+PLAN_KEY = "_pyhudi.plan.key"
+"""Beside it: the idempotency key of the run that made the plan."""
 _DIGEST_LENGTH = 24
 _EXAMPLES = 3
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Generic
@@ -23,7 +23,7 @@ from spark_jobs.services.estimate import estimate
 from spark_jobs.services.execution import Execution
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.outcome import done_by_hash, nothing_to_do
-from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
+from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService, facts_of
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
@@ -77,33 +77,37 @@ class _Job(Generic[P]):
     budget: Budget
 
     def schedule(self, table: HudiTable) -> JobResult:
-        """Put a plan on the timeline, unless one waits there."""
+        """Put a plan on the timeline for what no pending plan has. Where that is nothing, or a pending plan is what is
+        meant, the result is that plan.
+        """
         service, asked = self.service, self.options.plan_hash
         with nullcontext() if self.options.dry_run else self.settings.new_lock():
             table = table.refreshed()
-            done = self._done_before(table) if asked else None
+            done = self._done_before(table)
             if done is not None:
                 return done
             expired = expired_plans(service, table, self.settings)
             after = table.without(expired)
             waiting = service.pending(after)
-            chosen = (self._meant(after, waiting) if asked else waiting[0]) if waiting else None
+            chosen, why_no_other = self._meant_before(after, waiting), ""
             plan = service.read(after, chosen) if chosen is not None else self._new_plan(after)
             if asked and chosen is None:
                 refuse_other_plan(asked, plan if isinstance(plan, str) else facts_of(service, plan), table.timeline)
+            elif isinstance(plan, str) and waiting:
+                chosen, why_no_other = waiting[0], plan
+                plan = service.read(after, chosen)
             if expired and not self.options.dry_run:
                 take_back_expired(service, expired, self.settings, self.progress.note)
                 table = table.refreshed()
             if isinstance(plan, str):
                 return self._with_expired(table, nothing_to_do(service.name, table, plan), expired)
             if chosen is not None:
-                result = self._planned(table, plan, chosen.timestamp)
-                reason = f"{service.name} {chosen.timestamp} is planned already and was not completed yet"
-                return self._with_expired(table, replace(result, reason=reason), expired)
+                reason = self._planned_already(chosen, waiting, why_no_other)
+                result = replace(self._planned(table, plan, chosen.timestamp), reason=reason)
+                return self._with_expired(table, result, expired)
             if self.options.dry_run:
                 return self._with_expired(table, self._planned(table, plan, None), expired)
-            note = {PLAN_HASH_KEY: digest_of(asked)} if asked else {}
-            data = service.encode(table, plan, note)
+            data = service.encode(table, plan, self._note())
             instant = schedule(self.settings, service.action, table.timeline, data)
             return self._planned(table, plan, instant.timestamp)
 
@@ -119,9 +123,14 @@ class _Job(Generic[P]):
             done = self._done_before(table)
             if done is not None:
                 return done
-            if not pending:
-                refuse_other_plan(self.options.plan_hash, f"no {service.name} is planned", table.timeline)
-            pending = [self._meant(table, pending)]
+            meant = self._by_hash(table, pending)
+            if meant is None:
+                others = (
+                    facts_of(service, service.read(table, pending[0])) if pending else f"no {service.name} is planned"
+                )
+                refuse_other_plan(self.options.plan_hash, others, table.timeline)
+            else:
+                pending = [meant]
         wanted = choose_plan(table.timeline, pending, named, f"pending {service.name}")
         if wanted is None:
             reason = f"{service.name} {named} is completed already" if named else f"no {service.name} is planned"
@@ -155,36 +164,82 @@ class _Job(Generic[P]):
         self.progress.note(f"{left} {self.service.piece}(s) are left for a later plan ({self.budget.told()})")
         return plan.only(fitting or [plan.piece_bytes.index(min(plan.piece_bytes))])
 
-    def _meant(self, table: HudiTable, pending: list[Instant]) -> Instant:
-        """The pending plan of the hash that was given.
-
-        :raises WriteConflictError: there is none.
+    def _meant_before(self, table: HudiTable, pending: list[Instant]) -> Instant | None:
+        """The pending plan that this run is about: that of its hash; when it is to execute too, the oldest; that of an
+        earlier attempt by its key.
         """
+        if self.options.plan_hash:
+            return self._by_hash(table, pending)
+        if self.options.mode is not ServiceMode.SCHEDULE:
+            return pending[0] if pending else None
+        key = self._key()
+        return next((one for one in pending if key and self._note_of(table, one).get(PLAN_KEY) == key), None)
+
+    def _by_hash(self, table: HudiTable, pending: list[Instant]) -> Instant | None:
+        """The pending plan of the hash that was given."""
         asked = self.options.plan_hash or ""
         for instant in pending:
-            raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
-            if self.service.note(raw).get(PLAN_HASH_KEY) == digest_of(asked):
+            if self._note_of(table, instant).get(PLAN_HASH_KEY) == digest_of(asked):
                 return instant
             if facts_of(self.service, self.service.read(table, instant)).is_meant_by(asked):
                 return instant
-        refuse_other_plan(asked, facts_of(self.service, self.service.read(table, pending[0])), table.timeline)
-        raise AssertionError("unreachable")
+        return None
+
+    def _refused(self, table: HudiTable, pending: list[Instant]) -> list[Instant]:
+        """
+        :raises WriteConflictError: always, these are other plans than that of the hash.
+        """
+        service = self.service
+        now = facts_of(service, service.read(table, pending[0])) if pending else f"no {service.name} is planned"
+        refuse_other_plan(self.options.plan_hash or "", now, table.timeline)
+        return []
 
     def _done_before(self, table: HudiTable) -> JobResult | None:
-        """A plan that was scheduled by this hash, and is completed: a retry finds it done."""
-        digest = digest_of(self.options.plan_hash or "")
+        """A plan that was scheduled by this hash, or by an earlier attempt of this run, and is completed: a retry finds
+        it done.
+        """
+        asked, key = self.options.plan_hash, self._key()
+        if not asked and not key:
+            return None
+        name, wanted = (PLAN_HASH_KEY, digest_of(asked)) if asked else (PLAN_KEY, key)
         timeline = table.timeline
         for instant in reversed(timeline.completed_commits()):
             requested = Instant(instant.timestamp, self.service.action, State.REQUESTED)
-            if instant.action is not requested.at(State.COMPLETED).action:
+            if instant.action is not requested.at(State.COMPLETED).action or not timeline.has_content(requested):
                 continue
-            if not timeline.has_content(requested):
+            if self._note_of(table, requested).get(name) != wanted:
                 continue
-            if self.service.note(timeline.payload(requested, table.clock)).get(PLAN_HASH_KEY) == digest:
-                name, asked = self.service.name, self.options.plan_hash or ""
-                reason = f"{name} {instant.timestamp} carried out this plan before"
-                return done_by_hash(name, table, asked, instant=instant.timestamp, reason=reason)
+            service, time = self.service.name, instant.timestamp
+            if asked:
+                reason = f"{service} {time} carried out this plan before"
+                return done_by_hash(service, table, asked, instant=time, reason=reason)
+            return JobResult(
+                action=service,
+                state=JobState.COMPLETED,
+                instant=time,
+                reason=f"{service} {time} was planned under idempotency key {key} before, and is completed",
+                base_path=table.base_path,
+                table=table.config.name,
+            )
         return None
+
+    def _key(self) -> str:
+        """Empty where a second run may make a second plan."""
+        return self.options.idempotency_key or "" if self.options.mode is ServiceMode.SCHEDULE else ""
+
+    def _note(self) -> dict[str, str]:
+        """What a new plan says of the run that made it."""
+        asked, key = self.options.plan_hash, self._key()
+        return {**({PLAN_HASH_KEY: digest_of(asked)} if asked else {}), **({PLAN_KEY: key} if key else {})}
+
+    def _note_of(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
+        return self.service.note(table.timeline.payload(plan.at(State.REQUESTED), table.clock))
+
+    def _planned_already(self, chosen: Instant, waiting: Sequence[Instant], why_no_other: str) -> str:
+        name = self.service.name
+        others = f" (one of {len(waiting)} pending plans)" if len(waiting) > 1 else ""
+        why = f"; no other is made: {why_no_other}" if why_no_other else ""
+        return f"{name} {chosen.timestamp} is planned already and was not completed yet{others}{why}"
 
     def _with_expired(self, table: HudiTable, result: JobResult, expired: Sequence[Instant]) -> JobResult:
         """The result of a dry run with the plans that are taken back first, and the files that go with them."""

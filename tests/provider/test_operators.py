@@ -88,6 +88,8 @@ def test_the_idempotency_key_names_the_task_instance(outcome: Outcome) -> None:
     ]
     assert [result["extra"]["source"] for result in outcome.xcom["mapped"]] == [["a"], ["b", "c"]]
     assert outcome.xcom["count"]["extra"]["idempotency_key"].endswith("/-1")
+    assert outcome.xcom["plan"]["extra"]["idempotency_key"].startswith("finished/plan/")
+    assert outcome.xcom["execute"]["extra"]["idempotency_key"] is None
 
 
 def test_an_error_in_a_python_worker_keeps_its_exit_code_and_its_line(outcome: Outcome) -> None:

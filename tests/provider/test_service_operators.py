@@ -26,7 +26,12 @@ GIVEN: dict[str, dict[str, Any]] = {
     },
     "HudiCleanOperator": {"plan_hash": "abc", "max_bytes": 5, "max_seconds": 6, "engine": "spark"},
     "HudiClusteringOperator": {"mode": "execute", "instant_time": "20260101000000000", "max_bytes": 5},
-    "HudiCompactionOperator": {"mode": "schedule", "plan_hash": "abc", "log_compaction": True},
+    "HudiCompactionOperator": {
+        "mode": "schedule",
+        "plan_hash": "abc",
+        "log_compaction": True,
+        "idempotency_key": "nightly",
+    },
     "HudiHealthOperator": {"picture": "/tmp/h.svg", "footers": True, "list_storage": True, "overdue_hours": 2},
     "HudiIndexingOperator": {"mode": "dropindex", "index_types": ["COLUMN_STATS"], "instant_time": None},
     "HudiRestoreOperator": {

@@ -34,7 +34,7 @@ from spark_jobs.services.clustering.plan import (
     plan_clustering,
 )
 from spark_jobs.services.clustering.sortable import refuse_unsortable
-from spark_jobs.services.due import commits_since, kinds_of, pending_plans, what_blocks
+from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans, what_blocks
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
 from spark_jobs.services.source_files import source_files
@@ -76,17 +76,18 @@ class ClusteringService:
         return service_keys.CLUSTER_EXPIRES_AFTER.of(self.properties)
 
     def plan(self, table: HudiTable) -> ClusteringPlan | str:
-        due = commits_since(table.timeline, _last_clustering(table))
+        due = commits_since(table.timeline, self._last_clustering(table))
         needed = keys.CLUSTER_MAX_COMMITS.of(self.properties)
         if len(due) < needed:
             return (
-                f"{len(due)} commit(s) since the last clustering, {needed} make it due "
+                f"{len(due)} commit(s) since the last clustering, planned or done, {needed} make it due "
                 f"({keys.CLUSTER_MAX_COMMITS.name})"
             )
         columns = keys.CLUSTER_SORT_COLUMNS.of(self.properties)
         layout = layout_by(self.properties, columns)
         refuse_unsortable(table.schema, columns, layout, f"table {table.config.name}")
-        busy = {**busy_with_writes(table, self.properties), **table.pending.compaction, **table.pending.clustering}
+        busy = {**busy_with_writes(table, self.properties), **log_compacted(table.timeline, table.clock)}
+        busy = {**busy, **table.pending.compaction, **table.pending.clustering}
         slices, limits = table.file_slices(), self._limits()
         partitions = PartitionFilter.of(self.properties, table.clock.now().astimezone().hour)
         plan = plan_clustering(slices, busy, limits, columns, partitions, layout)
@@ -147,6 +148,14 @@ class ClusteringService:
         """Nothing: no file of the table is of the plan before it is completed."""
         return None
 
+    def _last_clustering(self, table: HudiTable) -> str:
+        """Instant of the newest clustering, completed or not, as Hudi counts; empty where there is none."""
+        pending = [one.timestamp for one in self.pending(table)]
+        for instant in reversed(table.timeline.completed(Action.REPLACE_COMMIT)):
+            if table.timeline.commit_metadata(instant, table.clock).operation_type is OperationType.CLUSTER:
+                return max([*pending, instant.timestamp])
+        return max(pending, default="")
+
     def _limits(self) -> ClusteringLimits:
         return ClusteringLimits(
             small_file_limit=keys.CLUSTER_SMALL_FILE_LIMIT.of(self.properties),
@@ -156,13 +165,6 @@ class ClusteringService:
             single_groups=keys.CLUSTER_SINGLE_GROUP.of(self.properties),
             max_file_size=file_keys.MAX_FILE_SIZE.of(self.properties),
         )
-
-
-def _last_clustering(table: HudiTable) -> str:
-    for instant in reversed(table.timeline.completed(Action.REPLACE_COMMIT)):
-        if table.timeline.commit_metadata(instant, table.clock).operation_type is OperationType.CLUSTER:
-            return instant.timestamp
-    return ""
 
 
 def _refuse_doomed(table: HudiTable, instant: str, plan: ClusteringPlan, schema: pa.Schema) -> None:

@@ -17,10 +17,9 @@ from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.core.view.pending import compaction_groups
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from spark_jobs.services.compaction.read_plan import read_plan
-from spark_jobs.services.due import kinds_of, pending_plans, what_blocks
+from spark_jobs.services.due import kinds_of, log_compacted, pending_plans, what_blocks
 from spark_jobs.services.log_compaction.execute import LogCompactor, log_reader
 from spark_jobs.services.rewrite import (
     busy_with_writes,
@@ -55,7 +54,8 @@ class LogCompactionService:
     def plan(self, table: HudiTable) -> CompactionPlan | str:
         """All slices with enough blocks that count; each log file of a slice is in the plan."""
         needed = service_keys.LOG_COMPACT_BLOCKS.of(self.properties)
-        busy = {**self._pending_groups(table), **table.pending.compaction, **table.pending.clustering}
+        waiting = log_compacted(table.timeline, table.clock)
+        busy = {**waiting, **table.pending.compaction, **table.pending.clustering}
         busy = {**busy_with_writes(table, self.properties), **busy}
         slices = [one for one in table.file_slices() if one.log_files]
         free = [one for one in slices if (one.partition, one.file_id) not in busy]
@@ -122,12 +122,6 @@ class LogCompactionService:
     def why_not_cancelled(self, table: HudiTable, instant: Instant, plan: CompactionPlan) -> str | None:
         """Nothing: writers pay no heed to it."""
         return None
-
-    def _pending_groups(self, table: HudiTable) -> dict[FileGroupKey, str]:
-        found: dict[FileGroupKey, str] = {}
-        for instant in self.pending(table):
-            found.update(dict.fromkeys(compaction_groups(table.timeline, instant, table.clock), instant.timestamp))
-        return found
 
     def _limits(self) -> CompactionLimits:
         return CompactionLimits(

@@ -54,8 +54,9 @@ def wait_for_a_worker(marker: str) -> int:
 def body(options: JobOptions, progress: Progress) -> JobResult:
     what = options.hoodie_properties().get("hoodie.probe")
     extra: dict[str, Any] = {"python": sys.executable, "home": os.environ.get("SPARK_HOME")}
-    if isinstance(options, IngestOptions):
+    if isinstance(options, IngestOptions | CompactionOptions):
         extra["idempotency_key"] = options.idempotency_key
+    if isinstance(options, IngestOptions):
         extra["source"] = list(options.source)
     with progress.phase("probe"):
         if what == "count":
