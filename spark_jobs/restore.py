@@ -1,5 +1,5 @@
-"""Entry point: restore to a savepoint or a commit. Spark starts when there is much to delete; else plain Python does as
-well as spark-submit.
+"""Entry point: restore to a savepoint or a commit. Spark starts when there is much to delete or to read; else plain
+Python does as well as spark-submit.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.estimate import seconds_to_delete
@@ -40,7 +41,7 @@ from spark_jobs.services.restore.plan import (
     refuse_goal,
     refuse_living,
 )
-from spark_jobs.services.restore.verify import moment_of, refuse_changed
+from spark_jobs.services.restore.verify import bytes_to_read, moment_of, refuse_changed
 from spark_jobs.services.rollback.completed import FilesOfTable
 from spark_jobs.services.rollback.failed_writes import (
     abandoned_writes,
@@ -50,13 +51,14 @@ from spark_jobs.services.rollback.failed_writes import (
     roll_back_failed_writes,
 )
 from spark_jobs.services.rollback.job import block_instants_of
+from spark_jobs.services.validation.looks import Looks
 
 ACTION = "restore"
 
 
 def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
     """
-    :param engine: what deletes; this process, where there is none.
+    :param engine: what deletes, and reads rows; this process, where there is none.
     :raises ConfigError: a goal that the table can't be taken back to.
     :raises WriteConflictError: a writer is at work, or the plan is not that of ``plan_hash`` any more.
     :raises CorruptTableError: afterwards the table is not what it was at the goal.
@@ -99,16 +101,17 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
                 _make_metadata_table(settings, table)
             return plan
         with_rows = options.verify is RestoreCheck.ROWS
-        with progress.phase("look"):
-            before = moment_of(table, goal, plan.deletions, with_rows=with_rows)
-        worked = engine.settle(0, plan.facts.files)
+        size = bytes_to_read(table, goal, plan.deletions) if with_rows else 0
+        worked = engine.settle(2 * size, plan.facts.files)
+        looks = Looks(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
+        before = moment_of(table, goal, plan.deletions, looks, phase="look", with_rows=with_rows)
         note = {PLAN_HASH_KEY: digest_of(asked)} if asked is not None else {}
         done = _restore(settings, table, plan, progress, engine, note)
         table = table.refreshed()
         if METADATA_ENABLED.of(properties):
             _make_metadata_table(settings, table)
-        with progress.phase("verify"):
-            refuse_changed(before, moment_of(table, goal, plan.deletions, with_rows=with_rows), goal)
+        after = moment_of(table, goal, plan.deletions, looks, phase="verify", with_rows=with_rows)
+        refuse_changed(before, after, goal)
     return _result(table, plan, done, progress, engine=worked)
 
 
@@ -183,7 +186,9 @@ def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress,
             pending = transition(table.timeline, pending, State.INFLIGHT, b"")
         engine.settle(0, plan.facts.files)
         execute_restore(settings, pending, plan, planned, progress, engine)
-        moment_of(table.refreshed(), goal, frozenset(), with_rows=False)  # says so where files of a savepoint are gone
+        looks = Looks(engine=engine, progress=progress, on_spark=False)
+        # says so where files of a savepoint are gone
+        moment_of(table.refreshed(), goal, frozenset(), looks, phase="verify", with_rows=False)
 
 
 def _ends_in_restore(table: HudiTable) -> bool:

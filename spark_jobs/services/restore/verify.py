@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.names import join
+from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import FILE_NAME
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.savepoint.job import savepoints_of
+from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.row_hash import Fingerprint, hash_rows
 
 
@@ -23,23 +26,48 @@ class Moment:
     rows: Fingerprint | None
 
 
-def moment_of(table: HudiTable, goal: str, doomed: frozenset[str], *, with_rows: bool) -> Moment:
+def moment_of(
+    table: HudiTable, goal: str, doomed: frozenset[str], looks: Looks, *, phase: str, with_rows: bool
+) -> Moment:
     """
     :param doomed: relative paths of files of later writes, which stand in slices of the moment too.
+    :param looks: how rows are looked at.
+    :param phase: what this is called, for those who wait for it.
     :raises CorruptTableError: a file of the savepoint of this moment is gone.
     """
-    slices = table.view(until=goal).latest_slices()
-    sizes = {path: size for one in slices for path, size in one.sizes if path not in doomed}
-    if any(one.timestamp == goal for one in table.timeline.completed(Action.SAVEPOINT)):
-        _refuse_missing(table, goal)
-    if not with_rows:
-        return Moment(sizes=sizes, rows=None)
-    scan = table.scan(as_of=goal)
-    found = Fingerprint()
-    names = [name for name in scan.schema.names if name != FILE_NAME]
-    for batch in table.scan(columns=names, as_of=goal).batches():
-        found = found.with_rows(hash_rows(batch))
-    return Moment(sizes=sizes, rows=found)
+    scan = table.scan(as_of=goal) if with_rows else None
+    read = scan.slices() if scan is not None else []
+    with looks.progress.phase(phase, len(read) if with_rows else None) as told:
+        slices = table.view(until=goal).latest_slices()
+        sizes = {path: size for one in slices for path, size in one.sizes if path not in doomed}
+        if any(one.timestamp == goal for one in table.timeline.completed(Action.SAVEPOINT)):
+            _refuse_missing(table, goal)
+        if scan is None:
+            return Moment(sizes=sizes, rows=None)
+        columns = tuple(name for name in scan.schema.names if name != FILE_NAME)
+        look = _RowsOf(reader=scan.reader(), columns=columns)
+        parts = looks.each(read, look, [one.size for one in read], told.advance)
+        return Moment(sizes=sizes, rows=sum(parts, start=Fingerprint()))
+
+
+def bytes_to_read(table: HudiTable, goal: str, doomed: frozenset[str]) -> int:
+    """Of all rows of a moment; ``doomed`` as above."""
+    slices = table.scan(as_of=goal).slices()
+    return sum(size for one in slices for path, size in one.sizes if path not in doomed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowsOf:
+    """A sign of the rows of a slice; pickles."""
+
+    reader: SliceReader
+    columns: tuple[str, ...]
+
+    def __call__(self, one: FileSlice) -> Fingerprint:
+        found = Fingerprint()
+        for batch in self.reader.read(one, self.columns):
+            found = found.with_rows(hash_rows(batch))
+        return found
 
 
 def _refuse_missing(table: HudiTable, goal: str) -> None:

@@ -14,13 +14,16 @@ from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.clean import CleanOptions
+from spark_jobs.options.restore import RestoreOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.options.validate import ValidateOptions
 from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.job import run_validation
 from tests import hudi_tables
+from tests.faults import local_table as local
 from tests.unit.core.support import new_table
 from tests.unit.services.test_cleaning_job import overwrite
 
@@ -80,6 +83,17 @@ def test_a_deep_validation(spark: SparkSession, tmp_path: Path) -> None:
     found, here = validated(str(base), SparkEngine(spark)), validated(str(base), None)
     assert (found.extra["engine"], here.extra["engine"]) == ("spark", "local")
     assert found.extra["findings"] == here.extra["findings"] != []
+
+
+def test_a_restore_reads_its_rows_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    goal = local.write(path, local.batch(0, 20, "one", 1), "first")
+    local.write(path, local.batch(0, 10, "two", 2), "second")
+    options = RestoreOptions(base_path=str(path), instant_time=goal, verify="rows")  # type: ignore[arg-type]
+    done = run_restore(options, QUIET, SparkEngine(spark))
+    assert (done.state, done.extra["engine"], len(done.extra["undone"])) == (JobState.COMPLETED, "spark", 1)
+    assert local.rows_of(path) == local.expected_rows(local.batch(0, 20, "one", 1))
 
 
 def validated(base_path: str, engine: SparkEngine | None) -> JobResult:

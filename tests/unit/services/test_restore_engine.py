@@ -1,0 +1,82 @@
+"""``restore.py --verify rows`` by an engine: rows are read where it works, and the report is the same."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import JobResult, RestoreOptions
+from spark_jobs.options.restore import RestoreCheck
+from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.restore.verify import moment_of, refuse_changed
+from spark_jobs.services.validation.looks import Looks
+from tests.faults import local_table as local
+from tests.unit.services.validation.test_engine import Elsewhere
+
+pytestmark = pytest.mark.unit
+
+QUIET = Progress.silent("test")
+FIRST, SECOND = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2)
+
+
+class Told(Elsewhere):
+    """Keeps all that it was told of the work to come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.all_told: list[tuple[int, int]] = []
+
+    def settle(self, bytes_in: int, calls: int = 0) -> str:
+        self.all_told.append((bytes_in, calls))
+        return super().settle(bytes_in, calls)
+
+
+def restore(path: Path, goal: str, verify: RestoreCheck, engine: LocalEngine | None) -> JobResult:
+    return run_restore(RestoreOptions(base_path=str(path), instant_time=goal, verify=verify), QUIET, engine)
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_rows_are_read_by_the_engine_and_the_report_is_the_same(tmp_path: Path, table_type: str) -> None:
+    path, other = tmp_path / "t", tmp_path / "other"
+    local.create(path, table_type)
+    goal = local.write(path, FIRST, "first")
+    local.write(path, SECOND, "second")
+    shutil.copytree(path, other)
+    before = {one.relative_path: one.size for one in HudiTable.open(str(path)).view(until=goal).latest_base_files()}
+    there, files = Told(), Told()
+    done = restore(path, goal, RestoreCheck.ROWS, there)
+    here = restore(other, goal, RestoreCheck.ROWS, None)
+    assert (done.extra.pop("engine"), here.extra.pop("engine")) == ("spark", "local")
+    undone = {**done.extra, "plan_hash": None}
+    assert undone == {**here.extra, "plan_hash": None}
+    bytes_in, calls = max(there.all_told)
+    assert bytes_in == 2 * sum(before.values())
+    assert calls == done.extra["deleted_files"]
+    assert done.seconds_by_phase.keys() == here.seconds_by_phase.keys()
+    assert local.rows_of(path) == local.rows_of(other) == local.expected_rows(FIRST)
+    local.write(path, SECOND, "again")
+    restore(path, goal, RestoreCheck.FILES, files)
+    assert {bytes_in for bytes_in, _ in files.all_told} == {0}
+    assert there.jobs == files.jobs + 2  # once before, once after
+
+
+def test_other_rows_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    goal, later = local.write(path, FIRST, "first"), local.write(path, SECOND, "second")
+    table = HudiTable.open(str(path))
+    looks = Looks(engine=LocalEngine(SYSTEM_CLOCK), progress=QUIET, on_spark=True)
+    first, second = (moment_of(table, time, frozenset(), looks, phase="look", with_rows=True) for time in (goal, later))
+    assert first.rows is not None
+    assert first.rows.rows == 20
+    refuse_changed(first, moment_of(table, goal, frozenset(), looks, phase="look", with_rows=True), goal)
+    with pytest.raises(CorruptTableError, match="has other rows than it had"):
+        refuse_changed(first, replace(second, sizes=first.sizes), goal)
