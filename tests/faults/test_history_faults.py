@@ -1,24 +1,29 @@
-"""Archival, rollback of completed writes, savepoints and restore, broken at each of their storage calls, then run
-again: the same end state.
+"""Archival, cleans in parts, rollback of completed writes, savepoints and restore, broken at each of their storage
+calls, then run again: the same end state.
 
-In CI only those calls of rollback and restore are broken that change something; ``make all-faults`` breaks their reads
-too.
+In CI only those calls of cleans, rollback and restore are broken that change something; ``make all-faults`` breaks
+their reads too, and all in every way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
+from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.restore import RestoreOptions
+from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
 from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
@@ -61,6 +66,28 @@ def many_commits(path: Path) -> None:
             archive(path)
     look = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP, dry_run=True), QUIET)
     assert look.extra["archived"] == 4
+
+
+def clean(path: Path, **more: Any) -> JobResult:
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, **more), QUIET)
+
+
+def planned_clean(path: Path) -> None:
+    three_commits(path)
+    look = clean(path, dry_run=True)
+    assert look.files_in == 2
+    (path / "plan").write_text(look.extra["plan_hash"])
+
+
+def clean_in_parts(path: Path) -> None:
+    """By the hash of its plan, and by a budget that one of the two files fits."""
+    asked, runs = (path / "plan").read_text(), 1
+    while clean(path, plan_hash=asked, max_bytes=5000, max_seconds=600).state is JobState.SCHEDULED:
+        runs += 1
+    assert runs <= 2
+    timeline = HudiTable.open(str(path)).timeline
+    assert [one.is_completed for one in timeline.filter(lambda one: one.action is Action.CLEAN)] == [True]
+    assert len([*path.glob("*/*.parquet")]) == 4
 
 
 def undo_third(path: Path) -> None:
@@ -113,6 +140,7 @@ def restore(path: Path) -> None:
 
 CASES = {
     "archival": Case(table_type=COW, prepare=many_commits, act=archive, expected=(FIRST, SECOND, THIRD)),
+    "clean in parts": Case(table_type=COW, prepare=planned_clean, act=clean_in_parts, expected=(FIRST, SECOND, THIRD)),
     "rollback of a completed COW write": Case(
         table_type=COW, prepare=three_commits, act=undo_third, expected=(FIRST, SECOND)
     ),
@@ -126,14 +154,13 @@ CASES = {
 }
 
 
-ROUGHLY = (Fault.DIE_BEFORE, Fault.LOSE_ANSWER)
-"""For those with many calls."""
+IN_CI = {"restore": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER), "clean": (Fault.DIE_BEFORE,)}
+"""By the first word of their names: for those with many calls."""
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_after_any_broken_call_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
-    is_long = name.startswith("restore")
-    faults = ROUGHLY if is_long else tuple(Fault)
-    only_changes = is_long or name.startswith("rollback")
+    faults = IN_CI.get(name.split()[0], tuple(Fault))
+    only_changes = name.startswith(("restore", "clean", "rollback"))
     wrong = wrong_after_broken_calls(CASES[name], tmp_path, faults, only_changes=only_changes)
     assert not wrong, "\n".join(wrong)
