@@ -7,7 +7,7 @@ any other instant is of no slice, and no reader opens it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.names import parse_log_file_name
@@ -33,13 +33,19 @@ def logs_of_no_slice(timeline: ActiveTimeline, own: str, written: Iterable[str])
 
     :param own: the time of the write, which begins slices itself.
     """
+    makes_slices = slice_makers(timeline)
+    return {
+        base: path for base, path in sorted(base_instants(written).items()) if base != own and not makes_slices(base)
+    }
+
+
+def slice_makers(timeline: ActiveTimeline) -> Callable[[str], bool]:
+    """Whether a reader of this timeline has slices of an instant, or will have: it is a completed write, or a pending
+    compaction.
+    """
     visibility = Visibility.of(timeline)
     planned = {one.timestamp for one in timeline.pending({Action.COMPACTION})}
-    return {
-        base: path
-        for base, path in sorted(base_instants(written).items())
-        if not (base == own or visibility.is_completed(base) or base in planned or _is_archived(timeline, base))
-    }
+    return lambda base: visibility.is_completed(base) or base in planned or _is_archived(timeline, base)
 
 
 def refuse_logs_of_no_slice(timeline: ActiveTimeline, own: str, written: Iterable[str]) -> None:

@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
-from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
 from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, join, parse_log_file_name
-from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -31,6 +29,7 @@ from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.deletions import delete_by, in_pieces
 from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers
+from spark_jobs.services.rollback.stray_logs import block_instants, stray_logs
 
 
 @dataclass(slots=True)
@@ -174,18 +173,13 @@ def requests_for_pending(
     """
     if target.state is State.REQUESTED:
         return ()
+    is_stray = stray_logs(settings, target)
     markers = read_markers(settings.storage, settings.base_path, target.timestamp) if by_markers else None
     if markers is not None:
-        return plan_by_markers(markers)
+        return plan_by_markers(markers, is_stray)
     listing = StorageListing(settings.storage, settings.base_path)  # the metadata table does not know pending files
     files = list(listing.files(listing.partitions()))
-    return plan_by_listing(target, files, lambda partition, status: block_instants(settings, status))
-
-
-def block_instants(settings: TransactionSettings, status: FileStatus) -> list[str]:
-    """Of the blocks of a log file."""
-    with settings.storage.open_input(status.path) as file:
-        return [block.instant for block in read_blocks(file) if block.instant]
+    return plan_by_listing(target, files, lambda partition, status: block_instants(settings, status), is_stray)
 
 
 def _execute(

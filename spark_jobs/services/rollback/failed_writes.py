@@ -20,12 +20,12 @@ from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.rollback.execute import (
-    block_instants,
     has_plan,
     resume_rollback,
     roll_back,
     withdraw_from_completed,
 )
+from spark_jobs.services.rollback.stray_logs import block_instants
 
 
 def abandoned_writes(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Instant]:

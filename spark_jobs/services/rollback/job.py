@@ -29,7 +29,7 @@ from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
 from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
-from spark_jobs.services.rollback.execute import block_instants, requests_for_pending, roll_back
+from spark_jobs.services.rollback.execute import requests_for_pending, roll_back
 from spark_jobs.services.rollback.failed_writes import (
     abandoned_writes,
     finish_rollbacks,
@@ -37,6 +37,7 @@ from spark_jobs.services.rollback.failed_writes import (
     roll_back_failed_writes,
 )
 from spark_jobs.services.rollback.pending import Begun, begun_by, note_for, pending_rollbacks, sizes_of
+from spark_jobs.services.rollback.stray_logs import block_instants
 from spark_jobs.services.rollback.undoing import Undoing
 
 ACTION = "rollback"

@@ -64,14 +64,21 @@ class RollbackPlan:
         )
 
 
-def plan_by_markers(markers: Iterable[Marker]) -> tuple[RollbackRequest, ...]:
-    """Every file that was made, or may have been: created and merged files go, appended logs are cancelled."""
+def plan_by_markers(
+    markers: Iterable[Marker], is_stray: Callable[[str, LogFileName], bool] = lambda partition, log: False
+) -> tuple[RollbackRequest, ...]:
+    """Every file that was made, or may have been: created and merged files go, appended logs are cancelled.
+
+    :param is_stray: whether a log is of no slice. It goes too, since a command block would be one more file that nobody
+        opens, and no cleaning takes (Hudi deletes those that ListingBasedRollbackStrategy finds on slices that the
+        instant itself began, and leaves all others).
+    """
     requests = []
     for marker in markers:
         log = parse_log_file_name(marker.file_name)
         base = parse_base_file_name(marker.file_name)
         if marker.kind is MarkerType.APPEND and log is not None:
-            requests.append(_cancel(marker.partition, log))
+            requests.append(_of_log(marker.partition, log, is_stray))
         elif base is not None:
             requests.append(_delete(marker.partition, base.file_id, base.instant, marker.file_name))
         else:  # a log or change-data file made by a create marker
@@ -84,10 +91,12 @@ def plan_by_listing(
     instant: Instant,
     files: Iterable[tuple[str, FileStatus]],
     block_instants: Callable[[str, FileStatus], Sequence[str]],
+    is_stray: Callable[[str, LogFileName], bool] = lambda partition, log: False,
 ) -> tuple[RollbackRequest, ...]:
     """For an instant without markers: base files of its time go; logs with a block of it are cancelled.
 
     :param block_instants: instants of the data and delete blocks of a log file (reads it).
+    :param is_stray: as of :func:`plan_by_markers`.
     """
     requests = []
     for partition, status in files:
@@ -98,12 +107,18 @@ def plan_by_listing(
         if log is None or instant.action is Action.COMPACTION or log.base_instant > instant.timestamp:
             continue
         if instant.timestamp in block_instants(partition, status):
-            requests.append(_cancel(partition, log))
+            requests.append(_of_log(partition, log, is_stray))
     return tuple(requests)
 
 
 def _delete(partition: str, file_id: str, base_instant: str, name: str) -> RollbackRequest:
     return RollbackRequest(partition=partition, file_id=file_id, base_instant=base_instant, delete=(name,))
+
+
+def _of_log(partition: str, log: LogFileName, is_stray: Callable[[str, LogFileName], bool]) -> RollbackRequest:
+    if is_stray(partition, log):
+        return _delete(partition, log.file_id, log.base_instant, str(log))
+    return _cancel(partition, log)
 
 
 def _cancel(partition: str, log: LogFileName) -> RollbackRequest:

@@ -152,7 +152,7 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         if name is not None and not name.is_cdc and path not in evidence.written:
             unexplained[(path.rpartition("/")[0], name)] = path
     with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
-        found = pool.map(lambda path: _block_instants(evidence, path), unexplained.values())
+        found = pool.map(lambda path: block_instants(evidence, path), unexplained.values())
         blocks = dict(zip(unexplained, found, strict=True))
     undone: dict[tuple[str, str], dict[str, int]] = {}  # instant -> version of the last log that undoes its blocks
     for (partition, name), (_, targets) in blocks.items():
@@ -174,7 +174,7 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
                 yield warning(7, path, what, _DELETE)
 
 
-def _block_instants(evidence: Evidence, path: str) -> tuple[frozenset[str], frozenset[str]]:
+def block_instants(evidence: Evidence, path: str) -> tuple[frozenset[str], frozenset[str]]:
     """Instants of the data and delete blocks of a log, and what its rollback blocks take back."""
     instants: set[str] = set()
     targets: set[str] = set()

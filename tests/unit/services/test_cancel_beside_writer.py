@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,10 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.files.log_writer import command_block
+from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction import transaction
 from spark_jobs.core.transaction.transaction import Transaction, begin
@@ -18,8 +22,9 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.rollback import execute
 from spark_jobs.services.rollback.execute import roll_back
-from spark_jobs.services.rollback.failed_writes import undo
+from spark_jobs.services.rollback.failed_writes import abandoned_writes, undo
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.faults.local_table import batch, expected_rows, rows_of
@@ -34,6 +39,10 @@ def path(tmp_path: Path) -> Path:
     local.write(path, batch(0, 4, "one", 1), "k1")
     local.write(path, batch(0, 4, "two", 2), "k2")
     return path
+
+
+def logs_of(path: Path) -> list[str]:
+    return sorted(str(one.relative_to(path)) for one in path.glob("?/.*.log.*") if not one.name.endswith(".crc"))
 
 
 BEFORE = expected_rows(batch(0, 4, "two", 2))
@@ -76,6 +85,7 @@ def test_a_write_whose_logs_lost_their_slice_is_refused_and_rolled_back(path: Pa
     assert "\n" not in str(raised.value)
     assert rows_of(path) == BEFORE
     assert validate(str(path), deep=True) == []
+    assert [log for log in logs_of(path) if plan in log] == []  # which nobody would remove, ever
     local.write(path, batch(0, 2, "three", 3), "k3")  # run again, it goes to the slices that there are
     assert rows_of(path) == expected_rows(batch(0, 4, "two", 2), batch(0, 2, "three", 3))
     compact(path, "scheduleAndExecute")
@@ -123,3 +133,66 @@ def test_validation_finds_a_log_of_a_completed_write_that_no_reader_opens(
         f"instant {instant} wrote it on the slice of {plan}, which is no completed write and no pending compaction: "
         "no reader opens it"
     )
+
+
+@pytest.mark.parametrize("by_markers", [True, False])
+def test_a_dead_write_leaves_no_logs_on_slices_that_lost_their_plan(path: Path, by_markers: bool) -> None:
+    plan = compact(path, "schedule")
+    logs = logs_of(path)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(local, "undo", lambda *given: None)  # a process that dies undoes nothing
+        with pytest.raises(WriteConflictError):
+            beside(path, lambda: take_back(path, plan))
+    table = HudiTable.open(str(path))
+    settings = table.transaction_settings(local.AT_ONCE)
+    (dead,) = abandoned_writes(settings, table.timeline)
+    left = [log for log in logs_of(path) if plan in log]
+    assert len(left) == 2
+    if not by_markers:
+        delete_markers(table.storage, table.base_path, dead.timestamp)
+    # a log in which another write has a block too, as where Hudi appends to a file that is there, is not this one's
+    shared = left[0]
+    with (path / shared).open("ab") as file:
+        file.write(command_block(table.timeline.last_time + "1", "20200101000000000"))
+    with settings.new_lock():
+        rollback = roll_back(settings, settings.load_timeline(), dead)
+    found = table.refreshed().timeline.payload(rollback, table.clock)["partitionMetadata"]
+    deleted = {one.removeprefix(f"{path}/") for each in found.values() for one in each["successDeleteFiles"]}
+    assert deleted == {left[1]}
+    assert rows_of(path) == BEFORE
+    assert set(logs_of(path)) >= {*logs, shared}
+    assert len(logs_of(path)) == len(logs) + 2  # with the block that takes its blocks back
+    assert len(HudiTable.open(str(path)).timeline.completed(Action.ROLLBACK)) == 2
+
+
+def test_logs_that_a_rollback_by_hudi_leaves_on_a_slice_that_was_taken_back(path: Path) -> None:
+    """They hide the rows of their file groups as soon as the timeline begins after the plan, and are told before."""
+    plan = compact(path, "schedule")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(execute, "stray_logs", lambda *given: lambda partition, log: False)  # as Hudi does by markers
+        with pytest.raises(WriteConflictError):
+            beside(path, lambda: take_back(path, plan))
+    left = {log for log in logs_of(path) if plan in log}
+    assert len(left) == 4  # two of them with the block that takes back what is in the others
+    found = validate(str(path), deep=True)
+    assert {(one.invariant, one.is_error) for one in found} == {(7, False)}
+    assert {one.path for one in found} == left
+    assert "once the timeline begins after" in found[0].what
+    assert rows_of(path) == BEFORE
+    compacted = shutil.copytree(path, path.with_name("compacted"))
+    compact(compacted, "scheduleAndExecute")
+    assert validate(str(compacted), deep=True) == []
+
+    local.write(path, batch(2, 2, "four", 4), "k4")
+    after = expected_rows(batch(0, 4, "two", 2), batch(2, 2, "four", 4))
+    assert rows_of(path) == after
+    table = HudiTable.open(str(path))
+    archive(table.timeline, table.base_path, table.timeline.completed_commits()[:-1])
+    assert rows_of(path) != after
+    found = [one for one in validate(str(path)) if one.is_error]
+    assert {one.path for one in found if "hides the slice of" in one.what} == left
+    for one in left:
+        (path / one).unlink()
+    table = HudiTable.open(str(path), lists_storage=True)
+    assert local.rows_in(table) == after
+    assert [one for one in validate(str(path)) if one.is_error and one.invariant != 9] == []

@@ -280,6 +280,44 @@ def test_plan_by_markers() -> None:
     )
 
 
+def test_logs_of_no_slice_are_deleted_whole() -> None:
+    appended = [
+        Marker("q", ".i-0_3.log.2_0-1-1", MarkerType.APPEND),
+        Marker("q", ".j-0_4.log.1_0-1-1", MarkerType.APPEND),
+    ]
+    found = plan_by_markers(appended, lambda partition, log: log.base_instant == "4")
+    assert found == (
+        RollbackRequest(partition="q", file_id="i-0", base_instant="3", cancel={".i-0_3.log.2_0-1-1": 1}),
+        RollbackRequest(partition="q", file_id="j-0", base_instant="4", delete=(".j-0_4.log.1_0-1-1",)),
+    )
+    files = listed(".i-0_3.log.2_0-1-1", ".j-0_4.log.1_0-1-1")
+    dead = Instant("5", Action.DELTA_COMMIT, State.INFLIGHT)
+    by_listing = plan_by_listing(dead, files, lambda *given: ["5"], lambda partition, log: log.base_instant == "4")
+    assert [(one.delete, [*one.cancel]) for one in by_listing] == [
+        ((), [".i-0_3.log.2_0-1-1"]),
+        ((".j-0_4.log.1_0-1-1",), []),
+    ]
+
+
+@pytest.mark.parametrize("with_markers", [True, False])
+def test_the_log_of_a_file_group_that_a_dead_write_began_goes_whole(tmp_path: Path, with_markers: bool) -> None:
+    failed = failed_write(tmp_path / "t")
+    target = AppendTarget(partition="p", file_id="n-0", base_instant=T2, base_file="", log_names=(), next_version=1)
+    context = context_of(failed.table, T2)
+    changes = Changes(stamp(rows(("n", 2, "two"), partition="p"), context, scope(), "p", "n-0"), np.array([False]))
+    [log] = append_changes(context, scope(), target, changes, hard_deletes=False)
+    assert log.path in failed.data_files()
+    if not with_markers:
+        delete_markers(failed.table.storage, failed.table.base_path, T2)
+    ((_, by),) = roll_back_failed_writes(failed.settings())
+    assert_undone(failed)
+    assert [path for path in failed.data_files() if "n-0" in path] == []
+    raw = failed.table.refreshed().timeline.payload(Instant(by, Action.ROLLBACK, State.COMPLETED), HandClock())
+    (partition,) = raw["partitionMetadata"].values()
+    assert log.file_name in [Path(path).name for path in partition["successDeleteFiles"]]
+    assert [Path(path).name for path in partition["logFilesFromFailedCommit"]] == [failed.log.file_name]
+
+
 def listed(*names: str) -> list[tuple[str, FileStatus]]:
     return [
         ("p", FileStatus(path=f"/t/p/{name}", size=1, modified_ms=0, is_directory=False, etag="")) for name in names

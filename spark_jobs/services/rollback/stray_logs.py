@@ -1,0 +1,42 @@
+"""Logs that lie on the slice of an instant which makes none: no reader opens them, and no cleaning takes them.
+
+Nor may they stay for ever: once the timeline begins after that instant, every reader takes the slice for an archived
+one, and for the newest of its file group, whose base file is then hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.files.names import LogFileName, join
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.core.transaction.log_bases import slice_makers
+from spark_jobs.core.transaction.transaction import TransactionSettings
+
+
+def stray_logs(settings: TransactionSettings, target: Instant) -> Callable[[str, LogFileName], bool]:
+    """Whether a log of a pending instant, by its partition and name, lies on no slice once the instant is undone, and
+    has blocks of no other.
+
+    What is on the timeline in any form may make slices, but for the target: a restore that was begun, say, may have a
+    write pending for a while.
+    """
+    timeline = settings.load_timeline()
+    makes_slices, known = slice_makers(timeline), {one.timestamp for one in timeline.instants}
+
+    def is_stray(partition: str, log: LogFileName) -> bool:
+        base = log.base_instant
+        if base != target.timestamp and (base in known or makes_slices(base)):
+            return False
+        status = settings.storage.stat(join(settings.base_path, join(partition, str(log))))
+        return status is None or {target.timestamp}.issuperset(block_instants(settings, status))
+
+    return is_stray
+
+
+def block_instants(settings: TransactionSettings, status: FileStatus) -> list[str]:
+    """Of the blocks of a log file."""
+    with settings.storage.open_input(status.path) as file:
+        return [block.instant for block in read_blocks(file) if block.instant]
