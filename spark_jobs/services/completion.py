@@ -20,12 +20,11 @@ from spark_jobs.core.files.markers import marker_folder, read_markers
 from spark_jobs.core.files.names import join
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.storage import Storage
-from spark_jobs.core.storage.local import DISPENSABLE_FOLDER
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 
-FOLDER = DISPENSABLE_FOLDER
+FOLDER = ".hoodie/.aux/pyhudi.done"
 """Below it a folder for each instant, and a file for each piece in that."""
 Piece = tuple[int, Any]
 """A piece of work with its number in the plan."""
@@ -60,7 +59,8 @@ class CompletionRecords:
         if not stats or self.storage.stat(marker_folder(self.base_path, self.instant)) is None:
             return
         record = {"plan": self.plan_id, "stats": [stat.to_json() for stat in stats]}
-        self.storage.replace(f"{self.folder}/{number}.json", json.dumps(record).encode())
+        # a piece whose record a loss of power takes or tears is done again
+        self.storage.replace(f"{self.folder}/{number}.json", json.dumps(record).encode(), durable=False)
 
     def clear(self) -> None:
         """Remove them; what can't be removed now is swept by a later execution."""

@@ -45,8 +45,8 @@ class FaultyStorage(LocalStorage):
     def create(self, path: str, data: bytes) -> None:
         self._call("create", path, super().create, path, data)
 
-    def replace(self, path: str, data: bytes) -> None:
-        self._call("replace", path, super().replace, path, data)
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self._call("replace", path, partial(super().replace, durable=durable), path, data)
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:
         self._call("replace_if", path, LocalStorage().replace_if, path, data, etag)

@@ -21,10 +21,6 @@ from spark_jobs.core.storage.protocol import Capabilities, FileStatus
 
 TEMPORARY_SUFFIX = ".tmp"
 """Unpublished files end so; the timeline does not know the extension and rollbacks sweep them."""
-DISPENSABLE_FOLDER = ".hoodie/.aux/pyhudi.done"
-"""Of notes on finished pieces of work: what a loss of power takes or tears of them is done again, so that they are not
-forced to the disk.
-"""
 
 
 class LocalStorage:
@@ -43,12 +39,11 @@ class LocalStorage:
             if synced:
                 _sync_directory(path)
 
-    def replace(self, path: str, data: bytes) -> None:
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
         with one_line(path, "written"):
-            synced = f"/{DISPENSABLE_FOLDER}/" not in path
-            os.replace(_write_temporary(path, data, synced=synced), path)
+            os.replace(_write_temporary(path, data, synced=durable), path)
             _drop_checksum_file(path)
-            if synced:
+            if durable:
                 _sync_directory(path)
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:

@@ -50,8 +50,11 @@ class Storage(Protocol):
         """Publish a file whole, or raise :class:`AlreadyExistsError`; no reader ever sees a part of it."""
         ...
 
-    def replace(self, path: str, data: bytes) -> None:
-        """Publish a file whole over whatever is there."""
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """Publish a file whole over whatever is there.
+
+        :param durable: it outlives a loss of power. What is done again where it is lost or torn need not wait for that.
+        """
         ...
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:

@@ -75,9 +75,9 @@ class MortalStorage(LocalStorage):
         self._change()
         super().create(path, data)
 
-    def replace(self, path: str, data: bytes) -> None:
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._change()
-        super().replace(path, data)
+        super().replace(path, data, durable=durable)
 
     def delete(self, path: str) -> bool:
         self._change()

@@ -58,9 +58,9 @@ def test_what_comes_within_the_interval_is_written_at_once(tmp_path: Path) -> No
     written: list[str] = []
 
     class Counting(LocalStorage):
-        def replace(self, path: str, data: bytes) -> None:
+        def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
             written.append(path)
-            super().replace(path, data)
+            super().replace(path, data, durable=durable)
 
     with server(tmp_path, Counting(), interval_ms=300) as service, ThreadPoolExecutor(30) as pool:
         list(pool.map(lambda number: service.create(marker(number)), range(30)))
@@ -116,7 +116,7 @@ def test_a_write_that_has_ended_takes_no_marker(tmp_path: Path) -> None:
 
 def test_a_storage_that_fails_is_told_to_whoever_asked(tmp_path: Path) -> None:
     class Full(LocalStorage):
-        def replace(self, path: str, data: bytes) -> None:
+        def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
             raise StorageError(f"{path} could not be written (no space left)")
 
     with server(tmp_path, Full()) as service:

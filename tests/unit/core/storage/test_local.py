@@ -12,7 +12,6 @@ import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
 from spark_jobs.core.storage import FileStatus, LocalStorage, locate
-from spark_jobs.core.storage.local import DISPENSABLE_FOLDER
 
 pytestmark = pytest.mark.unit
 
@@ -227,7 +226,7 @@ def test_a_file_is_made_though_its_folder_is_taken_away_meanwhile(
     assert taken == [str(tmp_path / "p")]
 
 
-def test_only_notes_on_finished_pieces_are_not_forced_to_the_disk(
+def test_a_replacement_is_forced_to_the_disk_unless_its_loss_does_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
@@ -239,11 +238,9 @@ def test_only_notes_on_finished_pieces_are_not_forced_to_the_disk(
 
     monkeypatch.setattr(os, "fsync", counted)
     storage = LocalStorage()
-    for path, times in (
-        (f"{tmp_path}/{DISPENSABLE_FOLDER}/001/1.json", 0),
-        (f"{tmp_path}/.hoodie/hoodie.properties", 2),
-    ):
+    path = f"{tmp_path}/.hoodie/hoodie.properties"
+    for durable, times in ((False, 0), (True, 2)):
         synced.clear()
         for data in (b"one", b"another"):
-            storage.replace(path, data)
+            storage.replace(path, data, durable=durable)
         assert (storage.read(path), len(synced)) == (b"another", 2 * times)

@@ -132,8 +132,8 @@ class Hanging(LocalStorage):
         self.clock = clock
         self.hangs = 0
 
-    def replace(self, path: str, data: bytes) -> None:
-        super().replace(path, data)
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        super().replace(path, data, durable=durable)
         self.clock.passed += 300 * self.hangs
 
 
@@ -155,11 +155,11 @@ class Flaky(LocalStorage):
 
     failures = 0
 
-    def replace(self, path: str, data: bytes) -> None:
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
         if self.failures > 0:
             self.failures -= 1
             raise StorageError(f"{path} can't be written (a fault of this test)")
-        super().replace(path, data)
+        super().replace(path, data, durable=durable)
 
 
 def test_a_beat_that_fails_is_followed_by_the_next(tmp_path: Path) -> None:
