@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -176,3 +177,25 @@ def test_a_broken_merge_alone_is_settled_where_merges_are_asked_for(tmp_path: Pa
     assert (look.plan or {})["deletions"] == {f"archived/{MERGE_PLAN_NAME}": 4}
     assert run(path, plan_hash=look.extra["plan_hash"]).state is JobState.COMPLETED
     assert archived(path) == NAMES[:2]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_hash_that_was_carried_out_or_broke_off_is_refused_and_a_run_without_one_goes_on(
+    tmp_path: Path, broken: bool
+) -> None:
+    path = tmp_path / "t"
+    times = table_with(path, files=2, commits=4)
+    asked = run(path, dry_run=True).extra["plan_hash"]
+    copy = tmp_path / "copy"
+    shutil.copytree(path, copy)
+    run(path, plan_hash=asked)
+    if broken:  # the entries are written, the instants and small files are there still
+        kept = [one.name for one in (copy / ".hoodie").iterdir() if one.is_file()]
+        for name in kept:
+            shutil.copy2(copy / ".hoodie" / name, path / ".hoodie" / name)
+    with pytest.raises(WriteConflictError, match="the plan is not"):
+        run(path, plan_hash=asked)
+    assert (run(path).state is JobState.COMPLETED) is broken
+    table = HudiTable.open(str(path))
+    assert [one.timestamp for one in table.archived_timeline().instants] == times[:4]
+    assert [one.timestamp for one in table.timeline.completed_commits()] == times[4:]
