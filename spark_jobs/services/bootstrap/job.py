@@ -19,10 +19,11 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.bootstrap import BootstrapOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.bootstrap.columns import refuse_missing_columns
 from spark_jobs.services.bootstrap.commit import Bootstrap, planned_by
 from spark_jobs.services.bootstrap.plan import SERVICE, BootstrapPlan, plan_bootstrap
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
-from spark_jobs.services.bootstrap.source import table_schema
+from spark_jobs.services.bootstrap.source import hive_fields, table_schema
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.outcome import nothing_to_do, written
 from spark_jobs.services.plan_hash import refuse_other_plan
@@ -53,6 +54,8 @@ def run_bootstrap(engine: Engine, options: BootstrapOptions, progress: Progress)
         return JobResult(action=SERVICE, state=JobState.NOTHING_TO_DO, reason=reason, base_path=settings.base_path)
     with progress.phase("plan"):
         schema = table_schema(settings.source, settings.key_spec.partition_fields, settings.name)
+        told = hive_fields(settings.source.partitions)
+        refuse_missing_columns(schema, settings.key_spec, settings.precombine_field, told)
         plan = plan_bootstrap(
             settings.source.files, settings.to_json(), settings.source.path, schema, settings.properties
         )
