@@ -17,6 +17,8 @@ from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
+from spark_jobs.services.rollback.foreseen import UndoneFirst, plans_to_undo
+from spark_jobs.services.rollback.pending import pending_rollbacks
 
 
 def cancel_plan(
@@ -56,7 +58,11 @@ def cancel_plan(
                 instant=wanted.timestamp,
             )
         extra = {**plan.facts(), "cancelled": True}
-        if not options.dry_run:
+        shown = None
+        if options.dry_run:
+            undone = _undone(settings, table, wanted, progress)
+            shown = {"cancels": wanted.timestamp, **plan.content(), "rolls_back": undone.to_json()}
+        else:
             extra["rollback"] = roll_back(settings, table.timeline, wanted).timestamp
     return JobResult(
         action=service.name,
@@ -66,9 +72,19 @@ def cancel_plan(
         table=table.config.name,
         files_in=plan.files_in,
         bytes_in=plan.bytes_in,
-        plan={"cancels": wanted.timestamp, **plan.content()} if options.dry_run else None,
+        plan=shown,
         extra=extra,
     )
+
+
+def _undone(settings: TransactionSettings, table: HudiTable, plan: Instant, progress: Progress) -> UndoneFirst:
+    """The rollbacks that are finished first, and that of the plan, with the files that go."""
+    finishes = UndoneFirst(undoings=pending_rollbacks(settings, table))
+    left = [plan] if plan.timestamp not in finishes.instants else []
+    undone = finishes.and_then(plans_to_undo(settings, table, left, keep=False))
+    for line in undone.lines():
+        progress.note(line)
+    return undone
 
 
 def expired_plans(service: RewriteService[P], table: HudiTable, settings: TransactionSettings) -> list[Instant]:

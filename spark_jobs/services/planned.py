@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Generic
+from typing import Any, Generic
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
@@ -19,6 +19,7 @@ from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
 from spark_jobs.services.budget import Budget, that_fit
 from spark_jobs.services.cancel import cancel_plan, expired_plans, take_back_expired
+from spark_jobs.services.completion import CompletionRecords
 from spark_jobs.services.estimate import estimate
 from spark_jobs.services.execution import Execution
 from spark_jobs.services.metadata import maintain_metadata_table
@@ -26,8 +27,8 @@ from spark_jobs.services.outcome import done_by_hash, nothing_to_do
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService, facts_of
-from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
-from spark_jobs.services.rollback.job import undoing_of
+from spark_jobs.services.rollback.failed_writes import is_alive, roll_back_failed_writes
+from spark_jobs.services.rollback.foreseen import UndoneFirst, failed_writes_to_undo, plans_to_undo
 from spark_jobs.services.upkeep import maintain_table
 
 
@@ -92,21 +93,28 @@ class _Job(Generic[P]):
             chosen, why_no_other = self._meant_before(after, waiting), ""
             plan = service.read(after, chosen) if chosen is not None else self._new_plan(after)
             if asked and chosen is None:
-                refuse_other_plan(asked, plan if isinstance(plan, str) else facts_of(service, plan), table.timeline)
+                refuse_other_plan(
+                    asked, plan if isinstance(plan, str) else facts_of(service, table, plan), table.timeline
+                )
             elif isinstance(plan, str) and waiting:
                 chosen, why_no_other = waiting[0], plan
                 plan = service.read(after, chosen)
             if expired and not self.options.dry_run:
                 take_back_expired(service, expired, self.settings, self.progress.note)
                 table = table.refreshed()
+            first = UndoneFirst()
+            if self.options.dry_run:
+                first = plans_to_undo(self.settings, table, expired, keep=False)
             if isinstance(plan, str):
-                return self._with_expired(table, nothing_to_do(service.name, table, plan), expired)
+                extra = {"rolls_back": first.instants} if first.instants else {}
+                return nothing_to_do(service.name, table, plan, **extra)
+            if self.options.dry_run and self.options.mode is not ServiceMode.SCHEDULE:
+                first = first.and_then(self._undone_first(after, plan, chosen))
             if chosen is not None:
                 reason = self._planned_already(chosen, waiting, why_no_other)
-                result = replace(self._planned(table, plan, chosen.timestamp), reason=reason)
-                return self._with_expired(table, result, expired)
+                return replace(self._planned(table, plan, chosen.timestamp, first), reason=reason)
             if self.options.dry_run:
-                return self._with_expired(table, self._planned(table, plan, None), expired)
+                return self._planned(table, plan, None, first)
             data = service.encode(table, plan, self._note())
             instant = schedule(self.settings, service.action, table.timeline, data)
             return self._planned(table, plan, instant.timestamp)
@@ -123,20 +131,14 @@ class _Job(Generic[P]):
             done = self._done_before(table)
             if done is not None:
                 return done
-            meant = self._by_hash(table, pending)
-            if meant is None:
-                others = (
-                    facts_of(service, service.read(table, pending[0])) if pending else f"no {service.name} is planned"
-                )
-                refuse_other_plan(self.options.plan_hash, others, table.timeline)
-            else:
-                pending = [meant]
+            pending = [one] if (one := self._by_hash(table, pending)) else self._refused(table, pending)
         wanted = choose_plan(table.timeline, pending, named, f"pending {service.name}")
         if wanted is None:
             reason = f"{service.name} {named} is completed already" if named else f"no {service.name} is planned"
             return nothing_to_do(service.name, table, reason)
         if self.options.dry_run:
-            return self._planned(table, service.read(table, wanted), wanted.timestamp)
+            plan = service.read(table, wanted)
+            return self._planned(table, plan, wanted.timestamp, self._undone_first(table, plan, wanted))
         for undone, by in roll_back_failed_writes(self.settings):
             self.progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
         execution = Execution(
@@ -181,7 +183,7 @@ class _Job(Generic[P]):
         for instant in pending:
             if self._note_of(table, instant).get(PLAN_HASH_KEY) == digest_of(asked):
                 return instant
-            if facts_of(self.service, self.service.read(table, instant)).is_meant_by(asked):
+            if facts_of(self.service, table, self.service.read(table, instant)).is_meant_by(asked):
                 return instant
         return None
 
@@ -190,7 +192,7 @@ class _Job(Generic[P]):
         :raises WriteConflictError: always, these are other plans than that of the hash.
         """
         service = self.service
-        now = facts_of(service, service.read(table, pending[0])) if pending else f"no {service.name} is planned"
+        now = facts_of(service, table, service.read(table, pending[0])) if pending else f"no {service.name} is planned"
         refuse_other_plan(self.options.plan_hash or "", now, table.timeline)
         return []
 
@@ -241,38 +243,54 @@ class _Job(Generic[P]):
         why = f"; no other is made: {why_no_other}" if why_no_other else ""
         return f"{name} {chosen.timestamp} is planned already and was not completed yet{others}{why}"
 
-    def _with_expired(self, table: HudiTable, result: JobResult, expired: Sequence[Instant]) -> JobResult:
-        """The result of a dry run with the plans that are taken back first, and the files that go with them."""
-        if not expired or not self.options.dry_run:
-            return result
-        undone = [undoing_of(self.settings, table, one).to_json() for one in expired]
-        plan = {**result.plan, "rolls_back": undone} if result.plan is not None else None
-        return replace(result, plan=plan, extra={**result.extra, "rolls_back": [one.timestamp for one in expired]})
+    def _undone_first(self, table: HudiTable, plan: P, chosen: Instant | None) -> UndoneFirst:
+        """What an execution undoes before it begins: what dead writers left, and what a dead worker did of the plan
+        where no piece of it was finished.
+        """
+        first = failed_writes_to_undo(self.settings, table)
+        if chosen is None or chosen.state is not State.INFLIGHT or is_alive(self.settings, chosen):
+            return first
+        pieces = len(plan.piece_bytes)
+        is_gone_on_with = CompletionRecords.of(table.timeline, table.base_path, chosen, pieces).finished()
+        if is_gone_on_with or chosen.timestamp in first.instants:  # or a rollback of it, left pending, is finished
+            return first
+        return first.and_then(plans_to_undo(self.settings, table, [chosen], keep=True))
 
-    def _planned(self, table: HudiTable, plan: P, instant: str | None) -> JobResult:
-        dry_run = self.options.dry_run
-        facts = facts_of(self.service, plan)
+    def _planned(self, table: HudiTable, plan: P, instant: str | None, first: UndoneFirst | None = None) -> JobResult:
+        """
+        :param first: of a dry run: what is undone before the plan is executed.
+        """
+        facts = facts_of(self.service, table, plan)
         guess = estimate(table, self.service.operation, plan.bytes_in - plan.log_bytes, plan.log_bytes)
         shown = facts.hash_at(table.timeline)
-        if dry_run:
-            self._tell(plan, shown, f"{guess.bytes_out} bytes in {guess.seconds} s by {guess.based_on}")
+        given: dict[str, Any] | None = None
+        extra: dict[str, Any] = {}
+        if self.options.dry_run:
+            first = first or UndoneFirst()
+            self._tell(plan, first, shown, f"{guess.bytes_out} bytes in {guess.seconds} s by {guess.based_on}")
+            deletes = [{"path": path, "bytes": size} for path, size in first.deletions.items()]
+            given = {"hash": shown, **plan.content(), "deletes": deletes, "estimate": guess.to_json()}
+            if first.undoings:
+                given["rolls_back"] = first.to_json()
+                extra["rolls_back"] = first.instants
         return JobResult(
             action=self.service.name,
-            state=JobState.DRY_RUN if dry_run else JobState.SCHEDULED,
+            state=JobState.SCHEDULED if given is None else JobState.DRY_RUN,
             instant=instant,
             base_path=table.base_path,
             table=table.config.name,
             files_in=plan.files_in,
             bytes_in=plan.bytes_in,
-            plan={"hash": shown, **plan.content(), "deletes": [], "estimate": guess.to_json()} if dry_run else None,
-            extra={**plan.facts(), "plan_hash": shown, "estimate": guess.to_json()},
+            plan=given,
+            extra={**plan.facts(), "plan_hash": shown, "estimate": guess.to_json(), **extra},
         )
 
-    def _tell(self, plan: P, shown: str, guess: str) -> None:
+    def _tell(self, plan: P, first: UndoneFirst, shown: str, guess: str) -> None:
         """The plan of a dry run as text."""
-        for line in plan.lines():
+        for line in (*first.lines(), *plan.lines()):
             self.progress.note(line)
+        deletes = "no file of a reader" if first.deletions else "nothing"
         self.progress.note(
             f"{self.service.name} would read {plan.files_in} file(s) of {plan.bytes_in} bytes and write about {guess}; "
-            f"it deletes nothing, cleaning does later; --plan-hash {shown}"
+            f"it deletes {deletes}, cleaning does later; --plan-hash {shown}"
         )

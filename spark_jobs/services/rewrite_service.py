@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from spark_jobs.core.handles.context import TaskScope
@@ -11,6 +11,8 @@ from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationTy
 from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.services.command_logs import command_logs
 from spark_jobs.services.plan_hash import PlanFacts
 
 
@@ -29,14 +31,25 @@ class Plan(Protocol):
         ...
 
     @property
+    def slices(self) -> tuple[FileSlice, ...]: ...
+
+    @property
     def piece_bytes(self) -> tuple[int, ...]: ...
 
     def only(self, pieces: Sequence[int]) -> Self:
         """A plan of some of the pieces, by their numbers."""
         ...
 
+    def hashed(self, commands: Collection[str]) -> Self:
+        """The plan as it is hashed: without logs of commands, which come when a dead write is rolled back; and in an
+        order that does not depend on their bytes.
+
+        :param commands: relative paths.
+        """
+        ...
+
     def content(self) -> dict[str, Any]:
-        """The exact input: what is hashed, and shown to a person."""
+        """The exact input, for a person and for the hash."""
         ...
 
     def lines(self) -> Iterator[str]:
@@ -111,6 +124,7 @@ class RewriteService(Protocol[P]):
         ...
 
 
-def facts_of(service: RewriteService[P], plan: P) -> PlanFacts:
-    """What the hash of a plan is made of."""
-    return PlanFacts(service=service.name, content=plan.content(), files=plan.files_in, bytes=plan.bytes_in)
+def facts_of(service: RewriteService[P], table: HudiTable, plan: P) -> PlanFacts:
+    """What the hash of a plan is made of; it is the same before and after dead writes were rolled back."""
+    hashed = plan.hashed(command_logs(table.storage, table.base_path, plan.slices))
+    return PlanFacts(service=service.name, content=hashed.content(), files=plan.files_in, bytes=plan.bytes_in)

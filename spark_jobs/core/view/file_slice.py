@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from spark_jobs.core.files.names import BaseFileName, LogFileName, join
@@ -65,6 +66,12 @@ class FileSlice:
     def paths(self) -> tuple[str, ...]:
         """Relative paths of all files of the slice."""
         return tuple(path for path, _ in self.sizes)
+
+    def without_logs(self, paths: Collection[str]) -> FileSlice:
+        """
+        :param paths: relative ones.
+        """
+        return replace(self, log_files=tuple(log for log in self.log_files if log.relative_path not in paths))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,13 @@ class ClusteringPlan:
         """A plan of some of the groups, by their numbers."""
         return replace(self, groups=tuple(self.groups[number] for number in pieces))
 
+    def hashed(self, commands: Collection[str]) -> ClusteringPlan:
+        """Without these logs; groups are filled by the sizes of base files."""
+        groups = (
+            replace(group, slices=tuple(one.without_logs(commands) for one in group.slices)) for group in self.groups
+        )
+        return replace(self, groups=tuple(groups))
+
     def facts(self) -> dict[str, Any]:
         return {"groups": len(self.groups), **self._how()}
 
@@ -129,7 +136,7 @@ class ClusteringPlan:
         }
 
     def content(self) -> dict[str, Any]:
-        """The exact input: what is hashed, and shown to a person."""
+        """The exact input, for a person and for the hash."""
         return {
             **self._how(),
             "groups": [

@@ -46,6 +46,11 @@ class CompactionPlan:
         """A plan of some of the slices, by their numbers."""
         return CompactionPlan(tuple(self.slices[number] for number in pieces), self.sources)
 
+    def hashed(self, commands: Collection[str]) -> CompactionPlan:
+        """Without these logs, whose bytes decide the order of a plan too."""
+        slices = (one.without_logs(commands) for one in self.slices)
+        return CompactionPlan(tuple(sorted(slices, key=lambda one: (one.partition, one.file_id))), self.sources)
+
     def to_avro(
         self, limits: CompactionLimits, note: Mapping[str, str] | None = None, *, of_logs: bool = False
     ) -> dict[str, Any]:
@@ -74,7 +79,7 @@ class CompactionPlan:
         }
 
     def content(self) -> dict[str, Any]:
-        """The exact input: what is hashed, and shown to a person."""
+        """The exact input, for a person and for the hash."""
         return {
             "operations": [
                 {

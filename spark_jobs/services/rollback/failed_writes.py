@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
@@ -66,10 +66,8 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
             done.append((target.timestamp, finished.timestamp))
         timeline = settings.load_timeline()
         for left in _debris(settings, timeline):
-            # tasks that outlived their write made files after its rollback, or after it was published without them
-            kept = _kept_files(timeline, left.name, settings.clock)
-            if kept is not None:
-                _delete_late_files(settings, left.name, kept)
+            for _, late in _late_files_of(settings, timeline, left.name):
+                settings.storage.delete(late.path)
             remove = settings.storage.delete_tree if left.is_directory else settings.storage.delete
             remove(left.path)
     return done
@@ -112,10 +110,23 @@ def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Fil
     return [status for status in (*beats, *markers) if status.name in gone]
 
 
-def _delete_late_files(settings: TransactionSettings, time: str, kept: frozenset[str]) -> None:
-    """What markers of an instant of the past name, but for ``kept`` and for files that are not its alone: Hudi appends
-    to logs of other writes.
+def late_files(settings: TransactionSettings, timeline: ActiveTimeline) -> Iterator[tuple[str, FileStatus]]:
+    """Relative path and status of the files that tasks made which outlived their write, after its rollback, or after it
+    was published without them.
     """
+    for left in _debris(settings, timeline):
+        yield from _late_files_of(settings, timeline, left.name)
+
+
+def _late_files_of(
+    settings: TransactionSettings, timeline: ActiveTimeline, time: str
+) -> Iterator[tuple[str, FileStatus]]:
+    """What markers of an instant of the past name, but for what it keeps and for files that are not its alone: Hudi
+    appends to logs of other writes.
+    """
+    kept = _kept_files(timeline, time, settings.clock)
+    if kept is None:
+        return
     for marker in read_markers(settings.storage, settings.base_path, time) or []:
         path = join(settings.base_path, marker.data_path)
         status = None if marker.data_path in kept else settings.storage.stat(path)
@@ -126,7 +137,7 @@ def _delete_late_files(settings: TransactionSettings, time: str, kept: frozenset
         if log is not None and not log.is_cdc:
             alone = {time}.issuperset(block_instants(settings, status))
         if alone:
-            settings.storage.delete(path)
+            yield marker.data_path, status
 
 
 def _kept_files(timeline: ActiveTimeline, time: str, clock: Clock) -> frozenset[str] | None:

@@ -1,0 +1,72 @@
+"""What is undone before a service does its work, for its dry run; nothing is done here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.services.rollback.failed_writes import abandoned_writes, late_files
+from spark_jobs.services.rollback.job import undoing_of
+from spark_jobs.services.rollback.pending import pending_rollbacks
+from spark_jobs.services.rollback.undoing import Undoing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoneFirst:
+    """Rollbacks in their order, and by relative path the bytes of files that tasks made which outlived their write."""
+
+    undoings: tuple[Undoing, ...] = ()
+    late: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def deletions(self) -> dict[str, int]:
+        """Bytes by relative path of all files that go; no reader sees them."""
+        by_rollbacks = {path: one.sizes.get(path, 0) for one in self.undoings for path in one.deletions}
+        return {**by_rollbacks, **self.late}
+
+    @property
+    def instants(self) -> list[str]:
+        return [one.target.timestamp for one in self.undoings]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [one.to_json() for one in self.undoings]
+
+    def lines(self) -> Iterator[str]:
+        """The same as text."""
+        for one in self.undoings:
+            cancelled = sum(len(request.cancel) for request in one.requests)
+            yield (
+                f"{one.target} is rolled back first: {len(one.deletions)} file(s) of {one.bytes} bytes go, "
+                f"{cancelled} log file(s) have blocks that are taken back"
+            )
+        for path, size in self.deletions.items():
+            yield f"  deleted: {path} ({size} bytes)"
+
+    def and_then(self, other: UndoneFirst) -> UndoneFirst:
+        return UndoneFirst(undoings=(*self.undoings, *other.undoings), late={**self.late, **other.late})
+
+
+def failed_writes_to_undo(settings: TransactionSettings, table: HudiTable) -> UndoneFirst:
+    """What ``roll_back_failed_writes`` finishes, undoes and deletes, in its order."""
+    if table.timeline.pending({Action.RESTORE}):
+        return UndoneFirst()
+    finishes = pending_rollbacks(settings, table)
+    after = table.without([one.target for one in finishes if not one.keep_plan])
+    dead = [undoing_of(settings, after, one) for one in abandoned_writes(settings, after.timeline)]
+    late = {path: status.size for path, status in late_files(settings, table.timeline)}
+    return UndoneFirst(undoings=(*finishes, *dead), late=late)
+
+
+def plans_to_undo(
+    settings: TransactionSettings, table: HudiTable, plans: Iterable[Instant], *, keep: bool
+) -> UndoneFirst:
+    """Plans that are rolled back with all that an execution left of them.
+
+    :param keep: they go back to requested instead of vanishing.
+    """
+    undoings = (replace(undoing_of(settings, table, one), keep_plan=keep) for one in plans)
+    return UndoneFirst(undoings=tuple(undoings))
