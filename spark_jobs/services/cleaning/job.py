@@ -36,6 +36,8 @@ from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_ba
 from spark_jobs.services.rollback.job import undoing_of
 
 _FINISHED = "it was left pending; the next run plans a new one"
+_ALL_HOURS = 24 * 366 * 100
+"""No table of Hudi's is as old; more hours would leave the calendar."""
 _FINISHES = "it was left pending, and is finished before another is planned"
 
 
@@ -224,11 +226,11 @@ def clean_settings(table: HudiTable, properties: Mapping[str, str], *, at_last_c
     if policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS:
         return CleanSettings(policy=policy, retained=keys.CLEAN_COMMITS_RETAINED.of(properties))
     hours = history_keys.CLEAN_HOURS_RETAINED.of(properties)
-    last = table.timeline.last_completed()
+    last, back = table.timeline.last_completed(), timedelta(hours=min(hours, _ALL_HOURS))
     if at_last_commit and last is not None:
-        since = (parse_instant_time(last.timestamp) - timedelta(hours=hours)).strftime("%Y%m%d%H%M%S%f")[:17]
+        since = (parse_instant_time(last.timestamp) - back).strftime("%Y%m%d%H%M%S%f")[:17]
     else:
-        since = format_instant(table.clock.now() - timedelta(hours=hours), table.config.timezone)
+        since = format_instant(table.clock.now() - back, table.config.timezone)
     return CleanSettings(policy=policy, retained=hours, since=since)
 
 

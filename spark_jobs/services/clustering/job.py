@@ -33,8 +33,9 @@ from spark_jobs.services.clustering.plan import (
     layout_by,
     plan_clustering,
 )
+from spark_jobs.services.clustering.reasons import why_no_group
 from spark_jobs.services.clustering.sortable import refuse_unsortable
-from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans, what_blocks
+from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
 from spark_jobs.services.source_files import source_files
@@ -93,14 +94,7 @@ class ClusteringService:
         plan = plan_clustering(slices, busy, limits, columns, partitions, layout)
         if plan.groups:
             return replace(plan, sources=source_files(table, plan.slices))
-        names = {one.partition for one in slices}
-        if names and not partitions.apply(names):
-            return f"none of {len(names)} partition(s) is chosen by {partitions.told()}"
-        blocked = what_blocks(slices, busy, kinds_of(table.timeline, busy.values()))
-        among = f" in the partitions of {partitions.told()}" if partitions.told() else ""
-        return f"none of {len(slices)} file slices is below {limits.small_file_limit} bytes and free{among}" + (
-            f": {blocked}" if blocked else ""
-        )
+        return why_no_group(slices, busy, kinds_of(table.timeline, busy.values()), limits, partitions)
 
     def encode(self, table: HudiTable, plan: ClusteringPlan, note: Mapping[str, str]) -> bytes:
         return encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro(table.base_path, note))

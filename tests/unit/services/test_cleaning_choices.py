@@ -142,6 +142,8 @@ def test_by_hours(tmp_path: Path) -> None:
     done = clean(path, hours)
     # the slice that the first young commit read stays
     assert (done.files_in, done.extra["retain_from"]) == (4, young)
+    longer = {**hours, "hoodie.cleaner.hours.retained": "99999999"}  # than the calendar
+    assert clean(path, longer).state is JobState.NOTHING_TO_DO
     with pytest.raises(ConfigError, match=r"hoodie\.clean\.trigger\.strategy=NUM_HOURS is not valid"):
         clean(path, {**hours, "hoodie.clean.trigger.strategy": "NUM_HOURS"})
 

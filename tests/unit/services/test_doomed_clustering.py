@@ -25,6 +25,7 @@ from tests.unit.services.test_runs import everything, insert
 pytestmark = pytest.mark.unit
 
 STRATEGY = "hoodie.clustering.plan.strategy."
+SINGLE = f"{STRATEGY}single.group.clustering.enabled"
 SCHEMA = pa.schema(
     [
         ("number", pa.int32()),
@@ -91,6 +92,16 @@ def test_a_filter_that_no_partition_passes_is_told(table: HudiTable) -> None:
     done = cluster(table, conf={f"{STRATEGY}partition.selected": "x,y"})
     assert done.state is JobState.NOTHING_TO_DO
     assert done.reason == f"none of 1 partition(s) is chosen by {STRATEGY}partition.selected=x,y"
+
+
+def test_small_slices_that_are_alone_are_told(tmp_path: Path) -> None:
+    made = new_table(str(tmp_path / "t"), merge_on_read=False, clock=SYSTEM_CLOCK)
+    insert(made, "a", "a2")
+    done = cluster(made, conf={f"{STRATEGY}small.file.limit": "1000000", SINGLE: "false"})
+    assert done.reason == (
+        "1 of 1 file slices are below 1000000 bytes and free, each alone in its partition, and groups of one are not "
+        f"made ({SINGLE}=false)"
+    )
 
 
 @pytest.mark.parametrize(
