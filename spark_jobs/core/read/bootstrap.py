@@ -52,7 +52,8 @@ class BootstrapReader:
         """The rows of a skeleton in the columns of ``schema``, meta columns or others.
 
         :param origins: where columns are in files of the bootstrap, as for :func:`conform`.
-        :raises CorruptTableError: skeleton and source have not the same number of rows, or no index tells the source.
+        :raises CorruptTableError: skeleton and source have not the same number of rows, the source has another length
+            than when the table was bootstrapped, or no index tells it.
         :raises UnsupportedTableError: a source that is not Parquet.
         """
         metas = pa.schema([field for field in schema if field.name in META_FIELDS])
@@ -78,6 +79,7 @@ class BootstrapReader:
 
     def _source_rows(self, source: SourceFile, schema: pa.Schema, origins: Origins) -> Iterator[pa.RecordBatch]:
         storage, path = self.index.locate(source)
+        _refuse_other_length(storage, path, source)
         return source_rows(storage, path, source.partition, self.partition_fields, schema, origins)
 
 
@@ -94,6 +96,19 @@ def source_rows(
     missing = [field for field in schema if field.name in told and field.name not in stored]
     constants = {field.name: _constant(told[field.name], field, folder) for field in missing}
     return _rows(file, path, schema, origins, constants)
+
+
+def _refuse_other_length(storage: Storage, path: str, source: SourceFile) -> None:
+    """Rows are told by their place alone, and those of another file would come under the keys of the one that was
+    bootstrapped. Hudi does not look.
+    """
+    status = storage.stat(path)
+    if status is not None and status.size != source.size:
+        raise CorruptTableError(
+            f"source file {path} has {status.size} bytes, and had {source.size} when the table was bootstrapped",
+            todo="restore it as it was",
+            path=path,
+        )
 
 
 def side_by_side(

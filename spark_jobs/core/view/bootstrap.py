@@ -39,11 +39,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """The file that a base file was made from; ``partition`` and ``path`` are relative to the bootstrap base path."""
+    """The file that a base file was made from; ``partition`` and ``path`` are relative to the bootstrap base path.
+
+    ``size`` in bytes and ``modified_ms`` are of when the table was bootstrapped; a time of 0 is not known.
+    """
 
     partition: str
     path: str
     size: int
+    modified_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +121,11 @@ class BootstrapIndex:
         storage, base_path = locate(self.source_path)
         return storage, f"{base_path}/{source.path}"
 
+    def is_moved(self) -> bool:
+        """Whether the source is elsewhere than it was when the table was bootstrapped."""
+        with self._open(BY_PARTITION) as reader:
+            return _base_path_of(reader) != without_scheme(self.source_path)
+
     @contextmanager
     def _open(self, name: str) -> Iterator[HFileReader]:
         if not self.is_there:
@@ -133,6 +142,7 @@ class BootstrapIndex:
     def _source(self, entry: Mapping[str, Any], status: Any, base: str) -> SourceFile:
         try:
             path, size = without_scheme(status["path"]["uri"]), int(status["length"])
+            modified_ms = int(status.get("modificationTime") or 0)
             partition = str(entry["bootstrapPartitionPath"] or "")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CorruptTableError(f"the bootstrap index of {self.base_path} has an entry without a path") from error
@@ -141,7 +151,7 @@ class BootstrapIndex:
                 f"the bootstrap index of {self.base_path} names {path}, which is not below its base path {base}",
                 todo="read the table with Hudi",
             )
-        return SourceFile(partition=partition, path=path[len(base) + 1 :], size=size)
+        return SourceFile(partition=partition, path=path[len(base) + 1 :], size=size, modified_ms=modified_ms)
 
 
 def _kind_of(config: TableConfig) -> str:

@@ -26,6 +26,7 @@ from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.metadata_checks import check_metadata_table
 from spark_jobs.services.validation.rewrite_checks import check_rewrites
 from spark_jobs.services.validation.row_checks import check_rows
+from spark_jobs.services.validation.source_checks import check_source_keys, check_sources
 from spark_jobs.services.validation.stat_checks import check_stats
 from spark_jobs.services.validation.timeline_checks import check_archive, check_deadlines, check_instants
 
@@ -148,6 +149,7 @@ def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, Sequen
             lambda: check_written_files(evidence),
             lambda: check_stats(evidence),
             lambda: check_protected_files(evidence),
+            lambda: check_sources(evidence),
         ],
     )
     yield (
@@ -168,6 +170,7 @@ def _by_file(evidence: Evidence, deep: bool, looks: Looks) -> Iterator[_Check]:
         yield lambda: check_rows(evidence, looks)
         yield lambda: check_indexes(evidence, looks.progress)
         yield lambda: check_keys(evidence, looks)
+        yield lambda: check_source_keys(evidence, looks)
         yield lambda: check_rewrites(evidence, looks)
 
 

@@ -164,9 +164,12 @@ def test_its_files_are_written_again_to_the_same_bytes(table: HudiTable) -> None
 
 def test_a_source_that_changed(cow: HudiTable) -> None:
     file = next(Path(cow.base_path + "_source").rglob("week=w2/*.parquet"))
+    whole = file.read_bytes()
     pq.write_table(pq.read_table(file).slice(1), file)
-    with pytest.raises(CorruptTableError, match=r"week=w2/part-.\.parquet have not the same number of rows: restore"):
+    with pytest.raises(CorruptTableError, match=rf"{file} has \d+ bytes, and had {len(whole)} when the table was"):
         cow.scan().to_arrow()
+    file.write_bytes(whole)
+    assert cow.scan().to_arrow().num_rows
 
 
 def test_without_an_index_only_skeletons_are_refused(cow: HudiTable) -> None:

@@ -26,10 +26,14 @@ def test_a_table_of_hudi_is_sound(name: str, unpack: Callable[[str], Path]) -> N
 
 def test_a_source_file_of_a_bootstrapped_table_is_gone(unpack: Callable[[str], Path]) -> None:
     base = with_source(unpack("tables/bootstrap_mor"))
-    next(base.with_name("bootstrap_mor_source").rglob("*.parquet")).unlink()
-    (found,) = validate(str(base), deep=True)
-    assert found.invariant == 1
-    assert "bootstrap_mor_source" in found.what
+    file = next(base.with_name("bootstrap_mor_source").rglob("north/**/*.parquet"))
+    file.unlink()
+    (found,) = validate(str(base))
+    assert (found.invariant, found.severity, found.path) == (5, "ERROR", str(file))
+    rows, source = validate(str(base), deep=True)
+    assert source == found
+    assert rows.invariant == 1
+    assert str(file) in rows.what
 
 
 def test_rows_that_this_release_does_not_read_are_told(unpack: Callable[[str], Path]) -> None:
