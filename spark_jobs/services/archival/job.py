@@ -84,7 +84,10 @@ def plan_of(table: HudiTable, properties: Mapping[str, str]) -> ArchivalPlan | s
     timeline = table.timeline
     commits = [one.timestamp for one in timeline.completed_commits()]
     retain = retained_from(table, properties, at_last_commit=True)
-    keep = Keep.of(properties, commits, retain.timestamp if retain else None)
+    freed = retained_from(table, properties, at_last_commit=True, beside_pending=True)
+    is_held = retain is not None and freed is not None and retain.timestamp < freed.timestamp
+    held_back_by = str(timeline.pending_writes()[0]) if is_held else ""
+    keep = Keep.of(properties, commits, retain.timestamp if retain else None, held_back_by)
     facts = TimelineFacts(
         instants=timeline.instants,
         bounds=bounds_of(table, properties),
@@ -99,12 +102,12 @@ def plan_of(table: HudiTable, properties: Mapping[str, str]) -> ArchivalPlan | s
 def _result(table: HudiTable, work: ArchivalWork, why: str, progress: Progress, *, dry_run: bool) -> JobResult:
     """:param why: no instant goes, where none does."""
     instants = work.archival.instants if work.archival else ()
-    held_by = work.archival.held_by if work.archival else None
+    held_by = work.archival.blocker if work.archival else None
     prepared, facts = work.prepared, work.facts
     told: dict[str, Any] = {
         "archived": len(instants),
         "newest": max((one.timestamp for one in instants), default=None),
-        "held_by": held_by.why if held_by else None,
+        "held_by": held_by,
     }
     if dry_run:
         seconds = seconds_to_delete(table, Action.CLEAN, facts.files) + seconds_to_write(work.bytes_out)

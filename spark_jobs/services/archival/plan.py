@@ -27,15 +27,19 @@ class Bound:
 class Keep:
     """How many commits stay: more than ``most`` make an archival due, which leaves ``least``.
 
-    ``raised_for`` is the earliest commit that cleaning retains, where that asks for more than was configured.
+    ``raised_for`` is the earliest commit that cleaning retains, where that asks for more than was configured;
+    ``held_back_by`` is the pending write without which it would retain less.
     """
 
     least: int
     most: int
     raised_for: str = ""
+    held_back_by: str = ""
 
     @staticmethod
-    def of(properties: Mapping[str, str], commits: list[str], retained_from: str | None) -> Keep:
+    def of(
+        properties: Mapping[str, str], commits: list[str], retained_from: str | None, held_back_by: str = ""
+    ) -> Keep:
         """
         :param commits: times of the completed commits, oldest first.
         :param retained_from: what cleaning by the same configuration would retain from now on.
@@ -44,12 +48,14 @@ class Keep:
         needed = sum(time > retained_from for time in commits) + 2 if retained_from else 0
         if needed <= least:
             return Keep(least=least, most=most)
-        return Keep(least=needed, most=needed + most - least, raised_for=retained_from or "")
+        raised_for = retained_from or ""
+        return Keep(least=needed, most=needed + most - least, raised_for=raised_for, held_back_by=held_back_by)
 
     @property
     def text(self) -> str:
         if self.raised_for:
-            return f"{self.most} (since cleaning retains from {self.raised_for})"
+            held = f", held back by {self.held_back_by}, which is pending" if self.held_back_by else ""
+            return f"{self.most} (since cleaning retains from {self.raised_for}{held})"
         return f"{self.most} ({keys.KEEP_MAX_COMMITS.name})"
 
 
@@ -61,6 +67,12 @@ class ArchivalPlan:
     keep: Keep
     held_by: Bound | None = None
     """What kept more commits from going, if anything."""
+
+    @property
+    def blocker(self) -> str | None:
+        """The same in words; also what holds cleaning back, for which more commits have to stay."""
+        held_back = f"{self.keep.held_back_by}, which is pending" if self.keep.held_back_by else None
+        return self.held_by.why if self.held_by else held_back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

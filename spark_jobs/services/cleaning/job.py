@@ -234,12 +234,16 @@ def clean_settings(table: HudiTable, properties: Mapping[str, str], *, at_last_c
     return CleanSettings(policy=policy, retained=hours, since=since)
 
 
-def retained_from(table: HudiTable, properties: Mapping[str, str], *, at_last_commit: bool = False) -> Instant | None:
+def retained_from(
+    table: HudiTable, properties: Mapping[str, str], *, at_last_commit: bool = False, beside_pending: bool = False
+) -> Instant | None:
     """The earliest commit that a clean would retain now; None where its policy has none, or there is nothing to
     clean.
+
+    :param beside_pending: as if no write were pending.
     """
     settings = clean_settings(table, properties, at_last_commit=at_last_commit)
-    pending = [one.timestamp for one in table.timeline.pending_writes()]
+    pending = [] if beside_pending else [one.timestamp for one in table.timeline.pending_writes()]
     return retained_by(settings, table.timeline.completed_commits(), pending)
 
 

@@ -157,6 +157,8 @@ def test_a_pending_write_holds(tmp_path: Path) -> None:
     local.begin_and_leave(path, local.batch(0, 4, "never", 9))  # the heartbeat of this very process keeps it pending
     for number in range(3):
         local.write(path, local.batch(40 + 4 * number, 4, "new", 9), f"new {number}")
+    (pending,) = HudiTable.open(str(path)).timeline.pending_writes()
+    assert f"held back by {pending}, which is pending" in str(archive(path).reason)
     by_versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS"}
     held = archive(path, by_versions)
     assert held.extra["held_by"].endswith("which is pending") or "metadata table" in held.extra["held_by"]

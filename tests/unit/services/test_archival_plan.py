@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.timeline.instant import Action, Instant, State
-from spark_jobs.services.archival.plan import Bound, Keep, TimelineFacts, plan_archival, why_nothing
+from spark_jobs.services.archival.plan import ArchivalPlan, Bound, Keep, TimelineFacts, plan_archival, why_nothing
 
 pytestmark = pytest.mark.unit
 
@@ -76,6 +76,11 @@ def test_the_reason_has_the_numbers_and_the_blocker() -> None:
     )
     raised = Keep(least=6, most=8, raised_for="4")
     assert "more than 8 (since cleaning retains from 4) of one kind" in why_nothing(few, raised, None)
+    back = Keep.of({}, [f"{one:03}" for one in range(60)], "004", "005 commit (inflight)")
+    assert "(since cleaning retains from 004, held back by 005 commit (inflight), which is pending)" in (
+        why_nothing(few, back, None)
+    )
+    assert ArchivalPlan(instants=(), keep=back).blocker == "005 commit (inflight), which is pending"
     held = TimelineFacts(instants=line("w0 " + SIX), bounds=())
     _, bound = plan_archival(held, KEEP)
     assert why_nothing(held, KEEP, bound) == (
