@@ -11,6 +11,7 @@ from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER
 from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.services.health.facts import Leftovers
 from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.hidden_slices import check_hidden_slices
 from spark_jobs.services.validation.leftovers import files_of_nobody
 
 _EXAMPLES = 10
@@ -44,13 +45,14 @@ def leftovers_of(table: HudiTable, view: FileSystemView, faults: list[str]) -> L
 
 
 def _of_nobody(table: HudiTable, view: FileSystemView, faults: list[str]) -> list[tuple[str, FileStatus]]:
-    """Data files of no instant, by path. Base files tell by their names, in a listing of the storage; logs by their
-    blocks, which are read where the caller asked for the storage.
+    """Data files of no instant, and logs on slices that were taken back, by path. Base files tell by their names, in a
+    listing of the storage; logs by their blocks, which are read where the caller asked for the storage.
     """
     if table.lists_storage:
         evidence = Evidence(table, reads_archive=False)
         try:
-            return [(one.path, evidence.on_storage[one.path]) for one in files_of_nobody(evidence)]
+            paths = {one.path for one in (*files_of_nobody(evidence), *check_hidden_slices(evidence))}
+            return [(path, evidence.on_storage[path]) for path in sorted(paths)]
         except CorruptTableError as failure:
             faults.append(failure.what)
     known = {one.timestamp for one in table.timeline.instants}

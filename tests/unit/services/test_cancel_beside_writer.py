@@ -22,6 +22,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.health.leftovers import leftovers_of
 from spark_jobs.services.rollback import execute
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, undo
@@ -178,6 +179,8 @@ def test_logs_that_a_rollback_by_hudi_leaves_on_a_slice_that_was_taken_back(path
     assert {(one.invariant, one.is_error) for one in found} == {(7, False)}
     assert {one.path for one in found} == left
     assert "once the timeline begins after" in found[0].what
+    table = HudiTable.open(str(path), lists_storage=True)
+    assert leftovers_of(table, table.view(), []).files == 4
     assert rows_of(path) == BEFORE
     compacted = shutil.copytree(path, path.with_name("compacted"))
     compact(compacted, "scheduleAndExecute")
