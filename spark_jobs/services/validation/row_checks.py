@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,13 @@ from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, PARTITION
 from spark_jobs.core.storage import Storage
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.log_counts import BlockCount, LogCount, compare_counts, log_counts
 from spark_jobs.services.validation.looks import Looks
 
 _FILES_AT_ONCE = 4
 """A few: each holds a batch of rows, and a log its largest block."""
 _WHOLE = "restore it from a copy of the table, or roll back the write that made it"
+_NO_COUNTS: Mapping[str, LogCount] = {}
 _REWRITE = "rewrite its file group by clustering, and find the writer that did this"
 
 
@@ -41,10 +43,13 @@ class _KeyIndex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """A file, and whether a completed write on the active timeline names it."""
+    """A file, and whether a completed write on the active timeline names it; of a log what its writes counted, by their
+    instants.
+    """
 
     path: str
     is_committed: bool
+    counts: Mapping[str, LogCount]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +84,10 @@ def check_rows(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
         return
     table = evidence.table
     sizes = dict(sorted(pair for group in evidence.view.all_groups() for one in group.slices for pair in one.sizes))
-    files = [_File(path=path, is_committed=path in evidence.written) for path in sizes]
+    counts = log_counts(evidence)
+    files = [
+        _File(path=path, is_committed=path in evidence.written, counts=counts.get(path, _NO_COUNTS)) for path in sizes
+    ]
     look = _RowLook(
         storage=table.storage,
         base_path=table.base_path,
@@ -180,27 +188,33 @@ def _key_index(path: str, keys: pa.Array[Any], index: _KeyIndex) -> Iterator[tup
 
 def _check_log(table: _RowLook, one: _File, whole: str) -> Iterator[Finding]:
     path, partition = one.path, one.path.rpartition("/")[0]
+    counted = BlockCount()
     with table.storage.open_input(whole) as file:
         for block in read_blocks(file):
             if block.is_corrupt:
+                counted.is_whole = False
                 what = f"bytes {block.start} to {block.end} are no log block: readers pass over them"
                 kind, todo = (error, _WHOLE) if one.is_committed else (warning, "compaction takes it away")
                 yield kind(5, path, what, todo)
             else:
-                yield from _check_block(table, path, partition, block)
+                yield from _check_block(table, path, partition, block, counted)
+    yield from compare_counts(path, one.counts, counted)
 
 
-def _check_block(table: _RowLook, path: str, partition: str, block: LogBlock) -> Iterator[Finding]:
+def _check_block(table: _RowLook, path: str, partition: str, block: LogBlock, counted: BlockCount) -> Iterator[Finding]:
     try:
         if block.type is BlockType.DELETE_BLOCK:
             for part in decode_delete_records(block.read_content()):
+                counted.deletes[block.instant or ""] += len(part.keys)
                 if part.keys.null_count:
                     yield error(2, path, f"the delete block at byte {block.start} has a record without key", _WHOLE)
         elif block.type in ROW_BLOCKS:
             rows = read_rows(block)
+            counted.add_rows(block.type, block.instant or "", rows.num_rows)
             if block.type is not BlockType.CDC_DATA_BLOCK and table.has_meta_fields:
                 yield from _check_log_rows(path, partition, block, rows)
     except HudiError as failure:
+        counted.is_whole = False
         yield error(5, path, f"the block at byte {block.start} is unreadable ({failure.what})", _WHOLE)
 
 

@@ -9,6 +9,7 @@ from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_nam
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.log_counts import check_parts
 
 _RESTORE = "restore the timeline file from a copy of the table"
 
@@ -23,6 +24,8 @@ def check_stats(evidence: Evidence) -> Iterator[Finding]:
                 continue
             if path in evidence.on_storage:  # cleaned files need no place, and some old writers gave whole paths
                 yield from _place(where, stat, path)
+            if parse_log_file_name(stat.file_name) is not None and evidence.table.config.capabilities.writable:
+                yield from check_parts(where, stat, path)
             base = parse_base_file_name(stat.file_name)
             if base is None:
                 continue  # Hudi may name a log once for each time it appended to it

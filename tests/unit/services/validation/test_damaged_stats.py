@@ -85,7 +85,7 @@ def test_a_log_that_is_named_once_for_each_append(unpack: Unpack) -> None:
         stats.extend([dict(one) for one in stats if one.get("logVersion")])
 
     change_stats(instant_file(base, ".deltacommit"), again)
-    assert findings(base) == []
+    assert findings(base) == findings(base, deep=True) == []
 
 
 def newest_log(base: Path) -> tuple[Path, list[str]]:
@@ -151,3 +151,70 @@ def test_all_else_is_told_where_the_newest_commit_is_cut(unpack: Unpack, table: 
     found = findings(base, deep=True)
     assert (3, "ERROR", f".hoodie/{commit.name}") in found
     assert (1, "ERROR", f".hoodie/{commit.name}") in found
+
+
+def change_log_stat(base: Path, change: Stat) -> tuple[str, str]:
+    """Change what the newest delta commit says of its first log; relative paths of both."""
+    commit, logs = newest_log(base)
+    raw = json.loads(commit.read_text())
+    (stat,) = [one for many in raw["partitionToWriteStats"].values() for one in many if one["path"] == logs[0]]
+    stat.update({name: stat[name] + more for name, more in change.items()})
+    commit.write_text(json.dumps(raw))
+    return f".hoodie/{commit.name}", logs[0]
+
+
+@pytest.mark.parametrize("table", ["log_tables/logs_avro", "log_tables/logs_parquet", "tables/mor_logs"])
+@pytest.mark.parametrize(
+    ("change", "severity", "what"),
+    [
+        ({"numWrites": 1, "numUpdateWrites": 1}, "ERROR", "rows, and the write stat counts"),
+        ({"numWrites": -1, "numUpdateWrites": -1}, "WARNING", "rows, and the write stat counts"),
+        ({"numDeletes": 2}, "ERROR", "deletes, and the write stat counts"),
+    ],
+)
+def test_a_log_with_other_counts_than_its_stat(
+    unpack: Unpack, table: str, change: Stat, severity: str, what: str
+) -> None:
+    base = unpack(table)
+    _, log = change_log_stat(base, change)
+    assert findings(base) == []
+    assert findings(base, deep=True) == [(5, severity, log)]
+    assert what in the_finding(base, 5, deep=True).what
+
+
+def test_a_log_whose_rows_are_neither_inserts_nor_updates(unpack: Unpack) -> None:
+    base = unpack("log_tables/logs_avro")
+    where, _ = change_log_stat(base, {"numInserts": 1})
+    assert findings(base) == findings(base, deep=True) == [(5, "WARNING", where)]
+
+
+def test_counts_that_tell_nothing(unpack: Unpack) -> None:
+    """Records that Hudi refused may stand in the delete block; keys that came twice stand in an HFile block once."""
+    base = unpack("log_tables/logs_avro")
+    change_log_stat(base, {"totalWriteErrors": 1, "numWrites": 3, "numDeletes": 3})
+    assert findings(base, deep=True) == []
+    base = unpack("log_tables/logs_hfile")
+    for commit in (base / ".hoodie").glob("*.deltacommit"):
+        raw = json.loads(commit.read_text())
+        for stat in [one for many in raw["partitionToWriteStats"].values() for one in many]:
+            if stat.get("logVersion") and stat["numWrites"]:
+                stat["numWrites"] += 1
+                stat["numUpdateWrites"] += 1
+        commit.write_text(json.dumps(raw))
+    assert findings(base, deep=True) == []
+
+
+def test_deletes_of_a_write_that_began_another_log_meanwhile(unpack: Unpack) -> None:
+    """Hudi counts them with the log that was open when they came, and stores them behind all rows."""
+    base = unpack("log_tables/logs_avro")
+    commit, logs = newest_log(base)
+    raw = json.loads(commit.read_text())
+    for many in raw["partitionToWriteStats"].values():
+        for stat in [one for one in many if one["path"] == logs[0]]:
+            other = with_version(stat["path"], 9)
+            many.append({**stat, "path": other, "numWrites": 0, "numUpdateWrites": 0, "numInserts": 0, "numDeletes": 0})
+            stat["numDeletes"] += 1
+            shutil.copy(base / logs[0], base / other)
+    commit.write_text(json.dumps(raw))
+    found = validate(str(base), deep=True, clock=HASTY)
+    assert [one for one in found if "deletes, and the write stat counts" in one.what] == []
