@@ -13,12 +13,16 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
 from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rewrite import choose_plan
-from spark_jobs.services.rewrite_service import P, RewriteService
+from spark_jobs.services.rewrite_service import P, RewriteService, carried_out
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
 from spark_jobs.services.rollback.foreseen import UndoneFirst, plans_to_undo
 from spark_jobs.services.rollback.pending import pending_rollbacks
+
+_ALL_MINUTES = 60 * 24 * 366 * 100
+"""No plan is as old; more minutes would leave the calendar."""
 
 
 def cancel_plan(
@@ -31,16 +35,26 @@ def cancel_plan(
     """Roll a pending plan back, with what an execution of it left; the result names the rollback.
 
     :raises ConfigError: no instant was given, or one that is no pending plan of the service.
-    :raises WriteConflictError: a worker executes it just now, or the table needs it.
+    :raises WriteConflictError: a worker executes it just now, the table needs it, or a hash was given and means
+        something else.
     """
     if not options.instant_time:
         raise ConfigError("--mode cancel needs --instant-time", todo="give the instant of the pending plan")
     with progress.phase("cancel"), settings.new_lock():
+        table = table.refreshed()
+        if options.plan_hash is not None:
+            _refuse_other(service, table, settings, options)
         if not options.dry_run:
             finish_rollbacks(settings)
-        table = table.refreshed()
+            table = table.refreshed()
         pending = service.pending(table)
-        wanted = choose_plan(table.timeline, pending, options.instant_time, f"pending {service.name}")
+        wanted = choose_plan(
+            table.timeline,
+            pending,
+            options.instant_time,
+            f"pending {service.name}",
+            lambda done: carried_out(service, table, done),
+        )
         if wanted is None:
             return nothing_to_do(service.name, table, f"{service.name} {options.instant_time} is completed already")
         if is_alive(settings, wanted):
@@ -60,8 +74,13 @@ def cancel_plan(
         extra = {**plan.facts(), "cancelled": True}
         shown = None
         if options.dry_run:
-            undone = _undone(settings, table, wanted, progress)
-            shown = {"cancels": wanted.timestamp, **plan.content(), "rolls_back": undone.to_json()}
+            undone = _undone(settings, table, wanted)
+            extra["plan_hash"] = _facts(service, wanted.timestamp, undone).hash_at(table.timeline)
+            for line in (*undone.lines(), f"--plan-hash {extra['plan_hash']}"):
+                progress.note(line)
+            deletes = [{"path": path, "bytes": size} for path, size in undone.deletions.items()]
+            shown = {"hash": extra["plan_hash"], "cancels": wanted.timestamp, **plan.content(), "deletes": deletes}
+            shown["rolls_back"] = undone.to_json()
         else:
             extra["rollback"] = roll_back(settings, table.timeline, wanted).timestamp
     return JobResult(
@@ -77,14 +96,28 @@ def cancel_plan(
     )
 
 
-def _undone(settings: TransactionSettings, table: HudiTable, plan: Instant, progress: Progress) -> UndoneFirst:
+def _undone(settings: TransactionSettings, table: HudiTable, plan: Instant) -> UndoneFirst:
     """The rollbacks that are finished first, and that of the plan, with the files that go."""
     finishes = UndoneFirst(undoings=pending_rollbacks(settings, table))
     left = [plan] if plan.timestamp not in finishes.instants else []
-    undone = finishes.and_then(plans_to_undo(settings, table, left, keep=False))
-    for line in undone.lines():
-        progress.note(line)
-    return undone
+    return finishes.and_then(plans_to_undo(settings, table, left, keep=False))
+
+
+def _facts(service: RewriteService[P], wanted: str, undone: UndoneFirst) -> PlanFacts:
+    """Of taking a plan back: which one, and the files that go."""
+    sizes = undone.deletions
+    content = {"cancels": wanted, "deletes": sizes}
+    return PlanFacts(service=f"{service.name} cancel", content=content, files=len(sizes), bytes=sum(sizes.values()))
+
+
+def _refuse_other(
+    service: RewriteService[P], table: HudiTable, settings: TransactionSettings, options: ServiceOptions
+) -> None:
+    """Before anything is done; what is no pending plan any more is told after."""
+    for one in service.pending(table):
+        if one.timestamp == options.instant_time:
+            facts = _facts(service, one.timestamp, _undone(settings, table, one))
+            refuse_other_plan(options.plan_hash or "", facts, table.timeline)
 
 
 def expired_plans(service: RewriteService[P], table: HudiTable, settings: TransactionSettings) -> list[Instant]:
@@ -92,7 +125,8 @@ def expired_plans(service: RewriteService[P], table: HudiTable, settings: Transa
     minutes = service.expires_after()
     if minutes is None:
         return []
-    limit = format_instant(settings.clock.now() - timedelta(minutes=minutes), settings.config.timezone)
+    back = timedelta(minutes=min(minutes, _ALL_MINUTES))
+    limit = format_instant(settings.clock.now() - back, settings.config.timezone)
     return [one for one in service.pending(table) if one.timestamp < limit and not is_alive(settings, one)]
 
 

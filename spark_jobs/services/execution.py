@@ -8,7 +8,7 @@ which makes them void as it removes the files, and does all of it again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 from spark_jobs.core.errors import WriteConflictError
@@ -33,13 +33,14 @@ Finished = Mapping[int, list[WriteStat]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution(Generic[P]):
-    """What one run needs to carry a plan out."""
+    """What one run needs to carry a plan out; ``note`` is for the extra metadata of the commit."""
 
     service: RewriteService[P]
     engine: Engine
     settings: TransactionSettings
     budget: Budget
     progress: Progress
+    note: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, table: HudiTable, wanted: Instant) -> JobResult:
         """Do what fits the budget; publish when nothing is left."""
@@ -106,7 +107,8 @@ class Execution(Generic[P]):
                     )
 
         with self.progress.phase("publish"):
-            data = self.service.commit(table, transaction.time, plan, stats).encode()
+            commit = self.service.commit(table, transaction.time, plan, stats)
+            data = replace(commit, extra_metadata={**commit.extra_metadata, **self.note}).encode()
             contended = self.service.contended(plan)
             return transaction.publish(data, contended, written=written_paths(stats), check=check)
 

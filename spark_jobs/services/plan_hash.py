@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,11 @@ from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.timeline.active import ActiveTimeline
 
 PLAN_HASH_KEY = "_pyhudi.plan.hash"
-"""In the extra metadata of a plan on the timeline that was scheduled by its hash."""
+"""In the extra metadata of a plan on the timeline that was scheduled by its hash, or of the commit that it ended in."""
 PLAN_KEY = "_pyhudi.plan.key"
 """Beside it: the idempotency key of the run that made the plan."""
 _DIGEST_LENGTH = 24
+_HASH = re.compile(rf"([0-9a-f]{{{_DIGEST_LENGTH}}})-([0-9]+)-([0-9]+)-([0-9]+)")
 _EXAMPLES = 3
 
 
@@ -87,8 +89,9 @@ def refuse_other_plan(asked: str, now: PlanFacts | str, timeline: ActiveTimeline
 
 
 def _parts(asked: str) -> tuple[str, int, int, str]:
-    parts = asked.strip().split("-")
-    known = len(parts) == 4 and len(parts[0]) == _DIGEST_LENGTH and all(part.isdigit() for part in parts[1:])
-    if not known:
-        raise ConfigError(f"{asked} is no hash of a plan", todo="give the plan_hash of a --dry-run as it stands there")
-    return parts[0], int(parts[1]), int(parts[2]), parts[3]
+    found = _HASH.fullmatch(asked.strip())
+    if found is None:
+        raise ConfigError(
+            f"{asked!r} is no hash of a plan", todo="give the plan_hash of a --dry-run as it stands there"
+        )
+    return found[1], int(found[2]), int(found[3]), found[4]

@@ -9,6 +9,7 @@ from typing import Any, Generic
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
@@ -26,7 +27,7 @@ from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.outcome import done_by_hash, nothing_to_do
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rewrite import choose_plan
-from spark_jobs.services.rewrite_service import P, RewriteService, facts_of
+from spark_jobs.services.rewrite_service import P, RewriteService, carried_out, facts_of
 from spark_jobs.services.rollback.failed_writes import is_alive, roll_back_failed_writes
 from spark_jobs.services.rollback.foreseen import UndoneFirst, failed_writes_to_undo, plans_to_undo
 from spark_jobs.services.upkeep import maintain_table
@@ -35,12 +36,16 @@ from spark_jobs.services.upkeep import maintain_table
 def run_service(service: RewriteService[P], engine: Engine, options: ServiceOptions, progress: Progress) -> JobResult:
     """Run a service in the mode that was asked for.
 
-    :raises ConfigError: a table that it has nothing to do with, or an instant that is none of its plans.
+    :raises ConfigError: a table that it has nothing to do with, an instant that is none of its plans, or what is no
+        hash of a plan.
     :raises WriteConflictError: the plan is not the one of the hash that was given, or can't be taken back.
     """
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
+    by_hash = digest_of(options.plan_hash) if options.plan_hash is not None else None
+    if options.instant_time is not None and not options.instant_time:
+        raise ConfigError("--instant-time is empty", todo="give the instant of a pending plan, or leave it out")
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)
     service.refuse(table)
@@ -50,6 +55,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
         options=options,
         progress=progress,
         settings=table.transaction_settings(properties),
+        by_hash=by_hash,
         budget=Budget.start(options.max_bytes, options.max_seconds, table.clock),
     )
     if options.mode is ServiceMode.CANCEL:
@@ -75,6 +81,7 @@ class _Job(Generic[P]):
     options: ServiceOptions
     progress: Progress
     settings: TransactionSettings
+    by_hash: str | None
     budget: Budget
 
     def schedule(self, table: HudiTable) -> JobResult:
@@ -132,7 +139,8 @@ class _Job(Generic[P]):
             if done is not None:
                 return done
             pending = [one] if (one := self._by_hash(table, pending)) else self._refused(table, pending)
-        wanted = choose_plan(table.timeline, pending, named, f"pending {service.name}")
+        words = f"pending {service.name}"
+        wanted = choose_plan(table.timeline, pending, named, words, lambda done: carried_out(service, table, done))
         if wanted is None:
             reason = f"{service.name} {named} is completed already" if named else f"no {service.name} is planned"
             return nothing_to_do(service.name, table, reason)
@@ -142,7 +150,12 @@ class _Job(Generic[P]):
         for undone, by in roll_back_failed_writes(self.settings):
             self.progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
         execution = Execution(
-            service=service, engine=self.engine, settings=self.settings, budget=self.budget, progress=self.progress
+            service=service,
+            engine=self.engine,
+            settings=self.settings,
+            budget=self.budget,
+            progress=self.progress,
+            note={PLAN_HASH_KEY: self.by_hash} if self.by_hash else {},
         )
         return execution.run(table.refreshed(), wanted)
 
@@ -197,8 +210,8 @@ class _Job(Generic[P]):
         return []
 
     def _done_before(self, table: HudiTable) -> JobResult | None:
-        """A plan that was scheduled by this hash, or by an earlier attempt of this run, and is completed: a retry finds
-        it done.
+        """A plan that was scheduled or carried out by this hash, or scheduled by an earlier attempt of this run, and is
+        completed: a retry finds it done.
         """
         asked, key = self.options.plan_hash, self._key()
         if not asked and not key:
@@ -206,10 +219,11 @@ class _Job(Generic[P]):
         name, wanted = (PLAN_HASH_KEY, digest_of(asked)) if asked else (PLAN_KEY, key)
         timeline = table.timeline
         for instant in reversed(timeline.completed_commits()):
-            requested = Instant(instant.timestamp, self.service.action, State.REQUESTED)
-            if instant.action is not requested.at(State.COMPLETED).action or not timeline.has_content(requested):
+            if not carried_out(self.service, table, instant):
                 continue
-            if self._note_of(table, requested).get(name) != wanted:
+            plan = Instant(instant.timestamp, self.service.action, State.REQUESTED)
+            result = timeline.commit_metadata(instant, table.clock).extra_metadata if asked else {}
+            if wanted not in (self._note_of(table, plan).get(name), result.get(name)):
                 continue
             service, time = self.service.name, instant.timestamp
             if asked:

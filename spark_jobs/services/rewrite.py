@@ -86,9 +86,16 @@ def busy_with_writes(table: HudiTable, properties: Mapping[str, str]) -> dict[tu
     return under_way(table.timeline, table.clock, lambda one: is_alive(settings, one))
 
 
-def choose_plan(timeline: ActiveTimeline, plans: list[Instant], wanted: str | None, service: str) -> Instant | None:
+def choose_plan(
+    timeline: ActiveTimeline,
+    plans: list[Instant],
+    wanted: str | None,
+    service: str,
+    is_own: Callable[[Instant], bool],
+) -> Instant | None:
     """The plan to carry out: the one that was named, else the earliest; None where there is none.
 
+    :param is_own: whether a completed instant was a plan of the service.
     :raises ConfigError: the one that was named is no pending plan (a completed one is None).
     """
     if wanted is None:
@@ -96,7 +103,7 @@ def choose_plan(timeline: ActiveTimeline, plans: list[Instant], wanted: str | No
     for plan in plans:
         if plan.timestamp == wanted:
             return plan
-    if any(one.is_completed for one in timeline.find(wanted)):
+    if any(one.is_completed and is_own(one) for one in timeline.find(wanted)):
         return None
     pending = ", ".join(one.timestamp for one in plans) or "none"
     raise ConfigError(f"--instant-time {wanted} is no {service} of this table", todo=f"pending ones are: {pending}")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
@@ -128,3 +128,13 @@ def facts_of(service: RewriteService[P], table: HudiTable, plan: P) -> PlanFacts
     """What the hash of a plan is made of; it is the same before and after dead writes were rolled back."""
     hashed = plan.hashed(command_logs(table.storage, table.base_path, plan.slices))
     return PlanFacts(service=service.name, content=hashed.content(), files=plan.files_in, bytes=plan.bytes_in)
+
+
+def carried_out(service: RewriteService[P], table: HudiTable, done: Instant) -> bool:
+    """Whether a completed instant is what a plan of the service ended in."""
+    requested = Instant(done.timestamp, service.action, State.REQUESTED)
+    if done.action is not requested.at(State.COMPLETED).action or not table.timeline.has_content(requested):
+        return False
+    # a completed overwrite is a replace commit too
+    is_sure = service.action is not Action.REPLACE_COMMIT
+    return is_sure or table.timeline.commit_metadata(done, table.clock).operation_type is service.operation

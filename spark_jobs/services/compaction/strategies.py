@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from spark_jobs.core.config.service_keys import COMPACT_STRATEGY, CompactionStrategy
 from spark_jobs.core.errors import ConfigError
@@ -86,7 +86,7 @@ def _within_io(
 
 def _earliest(limits: CompactionLimits) -> date:
     """The first day that is recent; those of the future are, too."""
-    return limits.today - timedelta(days=limits.partitions)
+    return date.fromordinal(max(1, limits.today.toordinal() - limits.partitions))
 
 
 def _day(partition: str) -> date:

@@ -102,7 +102,9 @@ def _execute(
     table: HudiTable, properties: Mapping[str, str], asked: str | None, progress: Progress, *, dry_run: bool
 ) -> JobResult:
     pending = list(table.timeline.pending({Action.INDEXING}))
-    instant = choose_plan(table.timeline, pending, asked, "pending indexing")
+    instant = choose_plan(
+        table.timeline, pending, asked, "pending indexing", lambda done: done.action is Action.INDEXING
+    )
     if instant is None:
         return nothing_to_do(ACTION, table, f"indexing {asked} is completed already" if asked else "none is planned")
     plan = read_plan(table.timeline, instant, table.transaction_settings(properties))

@@ -37,6 +37,7 @@ SLICES = (
         (CompactionStrategy.DAY_BASED, {"partitions": 2}, "c"),  # the newest has no logs, and counts
         (CompactionStrategy.BOUNDED_PARTITIONS, {"partitions": 3, "today": date(2026, 1, 5)}, "cb"),
         (CompactionStrategy.UNBOUNDED_PARTITIONS, {"partitions": 3, "today": date(2026, 1, 5)}, "a"),
+        (CompactionStrategy.UNBOUNDED_PARTITIONS, {"partitions": 10**8, "today": date(2026, 1, 5)}, ""),
         (CompactionStrategy.PARTITION_REGEX, {"partition_regex": "0[13]$"}, "ac"),
     ],
 )

@@ -255,6 +255,8 @@ def test_an_expired_clustering_plan_gives_way_to_a_new_one(table: HudiTable) -> 
     assert cluster(table, mode="schedule").instant == new
     update(table, "a", 3)
     expires = {"hoodie.clustering.enable.expirations": "true"}
+    never = {**expires, "hoodie.clustering.expiration.threshold.mins": str(10**15)}  # beyond the calendar
+    assert "is planned already" in str(cluster(table, dry_run=True, conf=never).reason)
     look = cluster(table, dry_run=True, conf=expires)
     assert look.extra["rolls_back"] == [new]
     with pytest.raises(WriteConflictError, match="the plan is not 0"):
