@@ -34,7 +34,7 @@ from spark_jobs.services.clustering.plan import (
     plan_clustering,
 )
 from spark_jobs.services.clustering.reasons import why_no_group
-from spark_jobs.services.clustering.sortable import refuse_unsortable
+from spark_jobs.services.clustering.sortable import sort_columns_in
 from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
@@ -86,7 +86,7 @@ class ClusteringService:
             )
         columns = keys.CLUSTER_SORT_COLUMNS.of(self.properties)
         layout = layout_by(self.properties, columns)
-        refuse_unsortable(table.schema, columns, layout, f"table {table.config.name}")
+        columns = sort_columns_in(table.schema, columns, layout, f"table {table.config.name}")
         busy = {**busy_with_writes(table, self.properties), **log_compacted(table.timeline, table.clock)}
         busy = {**busy, **table.pending.compaction, **table.pending.clustering}
         slices, limits = table.file_slices(), self._limits()
@@ -112,11 +112,11 @@ class ClusteringService:
         self, table: HudiTable, instant: str, plan: ClusteringPlan
     ) -> tuple[Sequence[tuple[int, ClusteringGroup]], Clusterer]:
         context = rewrite_context(table, self.properties, instant, max_file_size=plan.target_file, action=self.action)
-        _refuse_doomed(table, instant, plan, context.file_format.schema)
+        columns = _sort_columns(table, instant, plan, context.file_format.schema)
         clusterer = Clusterer(
             context=context,
             reader=slice_reader(table, context, self.properties),
-            sort_columns=plan.sort_columns,
+            sort_columns=columns,
             layout=plan.layout,
             seed=table.clock.new_uuid(),
         )
@@ -161,15 +161,15 @@ class ClusteringService:
         )
 
 
-def _refuse_doomed(table: HudiTable, instant: str, plan: ClusteringPlan, schema: pa.Schema) -> None:
-    """Plans are also made by others, and before the schema was changed.
+def _sort_columns(table: HudiTable, instant: str, plan: ClusteringPlan, schema: pa.Schema) -> tuple[str, ...]:
+    """Those of the plan, by their names in the schema. Plans are also made by others, and before it was changed.
 
     :raises ConfigError: rows of the schema can't be sorted as the plan says.
     :raises CorruptTableError: the plan has a file group twice.
     """
     way_back = f"take the plan back by --mode cancel --instant-time {instant}"
     name = f"table {table.config.name}"
-    refuse_unsortable(schema, plan.sort_columns, plan.layout, name, f"{way_back}, and sort by other columns")
+    columns = sort_columns_in(schema, plan.sort_columns, plan.layout, name, f"{way_back}, and sort by other columns")
     seen = Counter((one.partition, one.file_id) for one in plan.slices)
     for (partition, file_id), count in seen.items():
         if count > 1:
@@ -178,3 +178,4 @@ def _refuse_doomed(table: HudiTable, instant: str, plan: ClusteringPlan, schema:
                 f"would double its rows",
                 todo=way_back,
             )
+    return columns

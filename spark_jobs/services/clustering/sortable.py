@@ -10,26 +10,33 @@ from spark_jobs.core.config.service_keys import LayoutStrategy
 from spark_jobs.core.errors import ConfigError
 
 
-def refuse_unsortable(
+def sort_columns_in(
     schema: pa.Schema, columns: Iterable[str], layout: LayoutStrategy, owner: str, todo: str = ""
-) -> None:
-    """
+) -> tuple[str, ...]:
+    """The columns by their names in the schema, also where those differ by case, which Spark, and so Hudi, does not
+    mind.
+
     :param schema: of the table's rows.
     :param owner: the table in words.
     :param todo: what to do about a column, where it is not to choose others.
     :raises ConfigError: a column that is not there, or whose values have no order in the layout.
     """
-    for name in columns:
-        if name not in schema.names:
+    found = []
+    for wanted in columns:
+        alike = [name for name in schema.names if name.lower() == wanted.lower()]
+        if wanted not in alike and len(alike) != 1:
             raise ConfigError(
-                f"sort column {name} is not in {owner}", todo=todo or "its columns are " + ", ".join(schema.names)
+                f"sort column {wanted} is not in {owner}", todo=todo or "its columns are " + ", ".join(schema.names)
             )
+        name = wanted if wanted in alike else alike[0]
         kind = schema.field(name).type
         if not (on_curve(kind) if layout is not LayoutStrategy.LINEAR else in_line(kind)):
             raise ConfigError(
                 f"rows of {owner} can't be laid out {layout.value} by column {name}, which is {kind}",
                 todo=todo or "sort by other columns",
             )
+        found.append(name)
+    return tuple(found)
 
 
 def in_line(kind: pa.DataType) -> bool:

@@ -106,7 +106,7 @@ def measure(
         last_clean=last_clean,
         active_commits=len(line.completed_commits()),
         archivable=archivable,
-        timeline_files=len(table.storage.list(line.folder)),
+        timeline_files=sum(not one.is_directory for one in table.storage.list(line.folder)),
         pending=_pending(table, overdue_hours),
         leftovers=leftovers_of(table, view, faults),
         metadata=_metadata(table),

@@ -17,7 +17,7 @@ from spark_jobs.core.timeline.instant import State
 from spark_jobs.options.result import JobState
 from spark_jobs.services.clustering.job import ClusteringService
 from spark_jobs.services.clustering.plan import ClusteringPlan
-from spark_jobs.services.clustering.sortable import refuse_unsortable
+from spark_jobs.services.clustering.sortable import sort_columns_in
 from tests.unit.core.support import new_table
 from tests.unit.services.test_planned_runs import actions, cluster
 from tests.unit.services.test_runs import everything, insert
@@ -52,9 +52,9 @@ def table(tmp_path: Path) -> HudiTable:
 
 @pytest.mark.parametrize("layout", LayoutStrategy)
 def test_columns_with_an_order(layout: LayoutStrategy) -> None:
-    refuse_unsortable(SCHEMA, ["number", "text", "amount", "at"], layout, "table t")
+    sort_columns_in(SCHEMA, ["number", "text", "amount", "at"], layout, "table t")
     if layout is LINE:
-        refuse_unsortable(SCHEMA, ["code", "point"], layout, "table t")
+        sort_columns_in(SCHEMA, ["code", "point"], layout, "table t")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,15 @@ def test_columns_without_an_order(column: str, layouts: tuple[LayoutStrategy, ..
         with pytest.raises(
             ConfigError, match=rf"laid out {layout.value} by column {column}, which is {kind}.*: sort by other columns"
         ):
-            refuse_unsortable(SCHEMA, ["number", column], layout, "table t")
+            sort_columns_in(SCHEMA, ["number", column], layout, "table t")
+
+
+def test_case_does_not_matter_where_it_is_clear() -> None:
+    assert sort_columns_in(SCHEMA, ["Number", "text"], LINE, "table t") == ("number", "text")
+    twins = pa.schema([("id", pa.int32()), ("ID", pa.int32())])
+    assert sort_columns_in(twins, ["ID"], LINE, "table t") == ("ID",)
+    with pytest.raises(ConfigError, match="sort column Id is not in table t"):
+        sort_columns_in(twins, ["Id"], LINE, "table t")
 
 
 def test_a_column_that_is_not_there_makes_no_plan(table: HudiTable) -> None:
