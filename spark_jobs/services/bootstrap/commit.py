@@ -23,12 +23,13 @@ from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INS
 from spark_jobs.core.view.bootstrap_writer import IndexedFile, write_bootstrap_index
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.services.bootstrap.leftovers import PAST, note_of_begun
 from spark_jobs.services.bootstrap.plan import BootstrapPlan, pieces_of
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.bootstrap.work import CopyRows, Done, WriteSkeletons, schema_text, skeleton_format
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY
 from spark_jobs.services.rollback.failed_writes import undo
-from spark_jobs.services.rollback.new_table import take_back_table
+from spark_jobs.services.rollback.new_table import in_the_way, take_back_table
 
 
 def planned_by(table: HudiTable, time: str) -> str | None:
@@ -40,7 +41,9 @@ def planned_by(table: HudiTable, time: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bootstrap:
-    """The commits of one plan on a table that is there; ``digest`` names the plan in them."""
+    """The commits of one plan on a table that is there; ``digest`` names the plan in them, ``asked`` is the hash that
+    the run was given.
+    """
 
     table: HudiTable
     settings: BootstrapSettings
@@ -48,6 +51,7 @@ class Bootstrap:
     engine: Engine
     progress: Progress
     digest: str
+    asked: str | None
 
     @property
     def transaction(self) -> TransactionSettings:
@@ -60,7 +64,7 @@ class Bootstrap:
         """
         transaction = self._begin(time)
         try:
-            transaction.to_inflight()
+            transaction.to_inflight(note_of_begun(self.digest, self.asked))
             done = self._keep(time) if time == BOOTSTRAP_INSTANT else self._copy(time)
             stats = [stat for _, some in done for stat in some]
             with self.progress.phase("publish"):
@@ -84,15 +88,11 @@ class Bootstrap:
         with settings.new_lock():
             timeline = settings.load_timeline()
             refuse_pending_restore(timeline)
-            others = [
-                one
-                for one in timeline.instants
-                if one.action is not Action.ROLLBACK and not (one.timestamp < time and one.is_completed)
-            ]
+            others = [one for one in in_the_way(timeline, PAST) if one.timestamp >= time or not one.is_completed]
             if others:
                 raise WriteConflictError(
                     f"{others[0]} came to table {self.table.config.name} before it was bootstrapped",
-                    todo="let its writer end, then run it again",
+                    todo="wait if a process is at it; else take it back or finish it; then run this again",
                     instant=others[0].timestamp,
                 )
             return resume(settings, request(timeline, time, action))

@@ -21,12 +21,13 @@ from spark_jobs.options.bootstrap import BootstrapOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.bootstrap.columns import refuse_missing_columns
 from spark_jobs.services.bootstrap.commit import Bootstrap, planned_by
+from spark_jobs.services.bootstrap.leftovers import PAST, Leftovers, busy, leftovers_of
 from spark_jobs.services.bootstrap.plan import SERVICE, BootstrapPlan, plan_bootstrap
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.bootstrap.source import hive_fields, table_schema
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.outcome import nothing_to_do, written
-from spark_jobs.services.plan_hash import refuse_other_plan
+from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.new_table import take_back_table
 
@@ -73,7 +74,7 @@ class _Job:
 
     def run(self, table: HudiTable | None) -> JobResult:
         timeline = _timeline(self.settings, table)
-        wanted = self._wanted()
+        wanted, done, left = self._wanted(), list[str](), Leftovers()
         if table is not None:
             self.settings.refuse_other_table(table.config)
             done = _completed(timeline)
@@ -83,12 +84,15 @@ class _Job:
                 reason = f"the table is there already: {_text_of(done)} bootstrapped it from {self.plan.source}"
                 return nothing_to_do(SERVICE, table, reason, **{BOOTSTRAPPED: True})
             wanted = [one for one in wanted if one not in done]
-        facts = self.plan.facts()
-        if self.options.plan_hash:
-            refuse_other_plan(self.options.plan_hash, facts, timeline)
+            left = leftovers_of(table.transaction_settings(self.settings.properties), table)
+        rest = self.plan.without(done)
+        facts = _facts(rest, left, done)
+        asked = self.options.plan_hash
+        if asked is not None and not left.is_of(asked, self.plan.facts()):
+            refuse_other_plan(asked, facts, timeline)
         if self.options.dry_run:
-            return self._planned(facts.hash_at(timeline))
-        return self._execute(table, wanted, facts.digest)
+            return self._planned(rest, left, done, facts.hash_at(timeline))
+        return self._execute(table, rest, wanted, facts)
 
     def _sweep(self, table: HudiTable) -> None:
         """Heartbeat and markers that a run left which died right after its last commit."""
@@ -110,24 +114,25 @@ class _Job:
                     instant=time,
                 )
 
-    def _execute(self, table: HudiTable | None, wanted: list[str], digest: str) -> JobResult:
+    def _execute(self, table: HudiTable | None, rest: BootstrapPlan, wanted: list[str], facts: PlanFacts) -> JobResult:
         table = self._cleared(table)
         if table is None:
             try:
                 table = self.settings.create_table()
             except AlreadyExistsError as error:
-                raise self._busy("another process makes the table") from error
+                raise busy(self.settings.base_path, "another process makes the table") from error
         bootstrap = Bootstrap(
             table=HudiTable.open(table.base_path, lists_storage=True),
             settings=self.settings,
             plan=self.plan,
             engine=self.engine,
             progress=self.progress,
-            digest=digest,
+            digest=self.plan.facts().digest,
+            asked=self.options.plan_hash,
         )
         stats = []
         try:
-            engine = self.engine.settle(self.plan.bytes)
+            engine = self.engine.settle(rest.bytes)
             for time in wanted:
                 stats += bootstrap.carry_out(time)
         except BaseException:
@@ -135,12 +140,9 @@ class _Job:
             raise
         transaction = bootstrap.transaction
         maintain_metadata_table(transaction, self.settings.properties, self.progress.note)
-        plan = self.plan
-        done = plan.kept * (BOOTSTRAP_INSTANT in wanted) + plan.copied * (FULL_BOOTSTRAP_INSTANT in wanted)
-        bytes_in = sum(file.size for file in done)
-        result = written(SERVICE, table, wanted[-1], stats, files_in=len(done), bytes_in=bytes_in)
-        extra: dict[str, Any] = {**plan.counts(), "instants": wanted, "engine": engine, BOOTSTRAPPED: True}
-        return replace(result, extra={**extra, "plan_hash": plan.facts().hash_at(transaction.load_timeline())})
+        result = written(SERVICE, table, wanted[-1], stats, files_in=len(rest.files), bytes_in=rest.bytes)
+        extra: dict[str, Any] = {**rest.counts(), "instants": wanted, "engine": engine, BOOTSTRAPPED: True}
+        return replace(result, extra={**extra, "plan_hash": facts.hash_at(transaction.load_timeline())})
 
     def _cleared(self, table: HudiTable | None) -> HudiTable | None:
         """Without what a dead run left; None where that was all."""
@@ -151,40 +153,62 @@ class _Job:
             self.progress.note(f"rolled back {undone} of a bootstrap that failed, by {by}")
         timeline = settings.load_timeline()
         if timeline.pending_writes():
-            raise self._busy(f"instant {timeline.pending_writes()[0].timestamp} is under way")
+            raise busy(self.settings.base_path, f"instant {timeline.pending_writes()[0].timestamp} is under way")
         if timeline.completed_commits():
             return table
-        take_back_table(settings, self.progress.note)
+        take_back_table(settings, self.progress.note, PAST)
         return _open(self.settings.base_path)
 
-    def _busy(self, why: str) -> WriteConflictError:
-        return WriteConflictError(
-            f"{self.settings.base_path} is being bootstrapped: {why}",
-            todo="let that run end, then run it again",
-            path=self.settings.base_path,
-        )
-
-    def _planned(self, shown: str) -> JobResult:
-        plan = self.plan
-        guess = {"files_out": len(plan.files), "bytes_copied": plan.bytes_copied}
-        for file in plan.kept:
+    def _planned(self, rest: BootstrapPlan, left: Leftovers, done: list[str], shown: str) -> JobResult:
+        """
+        :param rest: what is left of the plan.
+        """
+        for line in left.lines():
+            self.progress.note(line)
+        for file in rest.kept:
             self.progress.note(f"METADATA_ONLY {file.path} {file.size} bytes")
-        for file in plan.copied:
+        for file in rest.copied:
             self.progress.note(f"FULL_RECORD {file.path} {file.size} bytes")
+        deletions = left.deletions
+        before = f"{_text_of(done)} did the others before; " if done else ""
+        gone = f"{len(deletions)} file(s) that an earlier run left" if deletions else "nothing"
         self.progress.note(
-            f"bootstrap would leave {len(plan.kept)} file(s) in the source and copy {len(plan.copied)} of "
-            f"{plan.bytes_copied} bytes; it deletes nothing; --plan-hash {shown}"
+            f"bootstrap would leave {len(rest.kept)} file(s) in the source and copy {len(rest.copied)} of "
+            f"{rest.bytes_copied} bytes; {before}it deletes {gone}; --plan-hash {shown}"
         )
+        content = {
+            "hash": shown,
+            **rest.content(),
+            "done": done,
+            "deletes": [{"path": path, "bytes": size} for path, size in sorted(deletions.items())],
+            "estimate": {"files_out": len(rest.files), "bytes_copied": rest.bytes_copied},
+        }
+        extra: dict[str, Any] = {**rest.counts(), "plan_hash": shown}
+        if left.first.undoings:
+            content["rolls_back"] = left.first.to_json()
+            extra["rolls_back"] = left.first.instants
         return JobResult(
             action=SERVICE,
             state=JobState.DRY_RUN,
             base_path=self.settings.base_path,
             table=self.settings.name,
-            files_in=len(plan.files),
-            bytes_in=plan.bytes,
-            plan={"hash": shown, **plan.content(), "deletes": [], "estimate": guess},
-            extra={**plan.counts(), "plan_hash": shown},
+            files_in=len(rest.files),
+            bytes_in=rest.bytes,
+            plan=content,
+            extra=extra,
         )
+
+
+def _facts(rest: BootstrapPlan, left: Leftovers, done: list[str]) -> PlanFacts:
+    """Those of the whole plan, where no run began it before."""
+    before = {"done": done} if done else {}
+    deletions = left.deletions
+    return PlanFacts(
+        service=SERVICE,
+        content={**rest.content(), **left.content(), **before},
+        files=len(rest.files) + len(deletions),
+        bytes=rest.bytes + sum(deletions.values()),
+    )
 
 
 def _text_of(instants: list[str]) -> str:

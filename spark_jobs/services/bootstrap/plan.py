@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from spark_jobs.core.config import bootstrap_keys as keys
 from spark_jobs.core.config.bootstrap_keys import BootstrapMode, ModeSelector
+from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
 from spark_jobs.services.bootstrap.source import SourceFile
 from spark_jobs.services.plan_hash import PlanFacts
 
@@ -39,6 +40,14 @@ class BootstrapPlan:
     @property
     def bytes_copied(self) -> int:
         return sum(file.size for file in self.copied)
+
+    def without(self, done: Collection[str]) -> BootstrapPlan:
+        """What is left of it once these commits are there."""
+        return replace(
+            self,
+            kept=() if BOOTSTRAP_INSTANT in done else self.kept,
+            copied=() if FULL_BOOTSTRAP_INSTANT in done else self.copied,
+        )
 
     def content(self) -> dict[str, Any]:
         """JSON's own types: all that decides what is done."""

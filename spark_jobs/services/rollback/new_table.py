@@ -3,28 +3,35 @@ the fault."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from collections.abc import Set as AbstractSet
 
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
-from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
 
 _SETTINGS = frozenset({PROPERTIES, BACKUP})
+_ROLLBACKS = frozenset({Action.ROLLBACK})
 
 
-def take_back_table(settings: TransactionSettings, tell: Callable[[str], None]) -> None:
+def take_back_table(
+    settings: TransactionSettings, tell: Callable[[str], None], past: AbstractSet[Action] = _ROLLBACKS
+) -> None:
     """Remove a table on which nothing was ever written but rollbacks; one that another writer has begun with stays.
 
     Its properties go last, so that a crash on the way leaves an empty table. Where it fails, the table stays.
+
+    :param past: what may have been completed on it.
     """
     try:
         with settings.new_lock():
             timeline = settings.load_timeline()
-            used = [one for one in timeline.instants if one.action is not Action.ROLLBACK or not one.is_completed]
-            if used or timeline.has_archive:
+            if in_the_way(timeline, past) or timeline.has_archive:
                 return
             _remove_partitions(settings)
             _remove_meta_files(settings)
@@ -35,15 +42,40 @@ def take_back_table(settings: TransactionSettings, tell: Callable[[str], None]) 
         tell(f"the new table {settings.config.name} stays, without rows ({error})")
 
 
-def _remove_partitions(settings: TransactionSettings) -> None:
+def in_the_way(timeline: ActiveTimeline, past: AbstractSet[Action]) -> list[Instant]:
+    """The instants for which a table is not removed."""
+    return [one for one in timeline.instants if one.action not in past or not one.is_completed]
+
+
+def files_of_table(settings: TransactionSettings, gone: Collection[str]) -> dict[str, int]:
+    """Bytes by relative path of the files that go with a table, but for the lock.
+
+    :param gone: relative paths of data files that are deleted before.
+    """
+    storage, base_path = settings.storage, settings.base_path
+    metafiles = [one for _, several in _empty_partitions(settings, frozenset(gone)) for one in several]
+    metas = [one for one in storage.walk(f"{base_path}/{META_FOLDER}") if one.path != settings.lock.path]
+    return {one.path.removeprefix(f"{base_path}/"): one.size for one in (*metafiles, *metas)}
+
+
+def _empty_partitions(
+    settings: TransactionSettings, gone: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, list[FileStatus]]]:
+    """Partitions without anything but their metafiles, and these."""
     storage, base_path = settings.storage, settings.base_path
     for partition in list_partitions(storage, base_path):
         folder = join(base_path, partition) if partition else base_path
-        entries = [one for one in storage.list(folder) if one.name != META_FOLDER]
+        found = [one for one in storage.list(folder) if one.name != META_FOLDER]
+        entries = [one for one in found if join(partition, one.name) not in gone]
         if all(one.name in METAFILES for one in entries):
-            for one in entries:
-                storage.delete(one.path)
-            _remove_empty_folders(settings, partition)
+            yield partition, entries
+
+
+def _remove_partitions(settings: TransactionSettings) -> None:
+    for partition, metafiles in _empty_partitions(settings):
+        for one in metafiles:
+            settings.storage.delete(one.path)
+        _remove_empty_folders(settings, partition)
 
 
 def _remove_empty_folders(settings: TransactionSettings, partition: str) -> None:
