@@ -165,6 +165,10 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         # a log compaction that is carried out again after a rollback has the instant of what was undone
         holding = {instant for instant in instants if versions.get(instant, 0) < name.version}
         yield from named.left_out(path, partition, name, holding)
+        unseen = holding & (evidence.undone - evidence.done - evidence.pending)
+        if unseen and unseen == instants:
+            what = f"its blocks are of instant {min(unseen)}, which was rolled back, and nothing takes them back here"
+            yield warning(7, path, f"{what}: no reader sees them", _DELETE)
         strange = instants - known - versions.keys()
         if strange and strange == instants:
             what = f"its blocks are of instant {min(strange)}, which is on neither timeline and was not rolled back"
