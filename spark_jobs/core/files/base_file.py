@@ -29,6 +29,19 @@ INT96_UNIT = "us"
 
 
 @dataclass(frozen=True, slots=True)
+class FileRole:
+    """What a file is to its table, and what to do where it is damaged, for messages."""
+
+    name: str
+    todo: str
+
+
+BASE_FILE = FileRole("base file", "restore it from a copy, or roll its commit back with Hudi")
+SOURCE_FILE = FileRole("source file", "restore it from a copy")
+"""Of a bootstrap: it belongs to no commit."""
+
+
+@dataclass(frozen=True, slots=True)
 class FooterIndex:
     """What a footer says of the keys in its file; None where the writer left it out.
 
@@ -66,7 +79,7 @@ def footer_index(file: pq.ParquetFile) -> FooterIndex:
     return FooterIndex(bounds, text, raw.get(BLOOM_TYPE_FOOTER, SIMPLE))
 
 
-def open_base_file(storage: Storage, path: str, *, whole: bool = False) -> pq.ParquetFile:
+def open_base_file(storage: Storage, path: str, *, whole: bool = False, role: FileRole = BASE_FILE) -> pq.ParquetFile:
     """
     :param whole: it will be read from end to end. It is not mapped into memory then, where each page that was read
         would count as this process's, and of large row groups a part is read at a time.
@@ -88,8 +101,8 @@ def open_base_file(storage: Storage, path: str, *, whole: bool = False) -> pq.Pa
         return file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a column's name
         raise CorruptTableError(
-            f"base file {path} is not readable ({_first_line(error)})",
-            todo="restore it from a copy, or roll its commit back with Hudi",
+            f"{role.name} {path} is not readable ({_first_line(error)})",
+            todo=role.todo,
             path=path,
         ) from error
 
@@ -105,6 +118,7 @@ def read_batches(
     rows: int = ROWS_PER_BATCH,
     *,
     name: str = "(name unknown)",
+    role: FileRole = BASE_FILE,
 ) -> Iterator[pa.RecordBatch]:
     """The rows in file order, at most ``rows`` at once; columns the file lacks are left out; ``name`` is
     the file's, for messages.
@@ -120,7 +134,7 @@ def read_batches(
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError) as error:
-            raise CorruptTableError(f"base file {name} is damaged ({_first_line(error)})") from error
+            raise CorruptTableError(f"{role.name} {name} is damaged ({_first_line(error)})", todo=role.todo) from error
         if batch is None:
             return
         yield batch

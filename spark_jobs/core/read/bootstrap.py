@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
-from spark_jobs.core.files.base_file import open_base_file, read_batches
+from spark_jobs.core.files.base_file import BASE_FILE, SOURCE_FILE, FileRole, open_base_file, read_batches
 from spark_jobs.core.files.names import join
 from spark_jobs.core.keygen.path_names import unescape
 from spark_jobs.core.schema.conform import Origins, conform, stored_names
@@ -90,12 +90,12 @@ def source_rows(
 
     :param folder: relative to the source; ``fields`` are the partition columns, in their order.
     """
-    file = open_base_file(storage, path)
+    file = open_base_file(storage, path, role=SOURCE_FILE)
     told = folder_values(folder, fields)
     stored = set(file.schema_arrow.names)
     missing = [field for field in schema if field.name in told and field.name not in stored]
     constants = {field.name: _constant(told[field.name], field, folder) for field in missing}
-    return _rows(file, path, schema, origins, constants)
+    return _rows(file, path, schema, origins, constants, SOURCE_FILE)
 
 
 def _refuse_other_length(storage: Storage, path: str, source: SourceFile) -> None:
@@ -157,9 +157,14 @@ def _constant(value: str | None, field: pa.Field[Any], folder: str) -> pa.Scalar
 
 
 def _rows(
-    file: pq.ParquetFile, name: str, schema: pa.Schema, origins: Origins, constants: Mapping[str, pa.Scalar[Any]]
+    file: pq.ParquetFile,
+    name: str,
+    schema: pa.Schema,
+    origins: Origins,
+    constants: Mapping[str, pa.Scalar[Any]],
+    role: FileRole = BASE_FILE,
 ) -> Iterator[pa.RecordBatch]:
-    for batch in read_batches(file, stored_names(schema.names, origins), name=name):
+    for batch in read_batches(file, stored_names(schema.names, origins), name=name, role=role):
         rows: Any = conform(batch, schema, origins)
         for column, value in constants.items():
             place = schema.get_field_index(column)

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from spark_jobs.core.errors import ConfigError, StorageError
-from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.files.base_file import FileRole, open_base_file
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION
 from spark_jobs.core.read.bootstrap import folder_values
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.storage import Storage
 from spark_jobs.services.bootstrap.moments import schema_with_moments
+
+_GIVEN = FileRole("source file", "restore it from a copy, or take it out of the source")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +105,7 @@ def table_schema(source: Source, partition_fields: tuple[str, ...], table: str) 
 def stored_schema(source: Source, file: SourceFile, table: str) -> pa.Schema:
     """The columns of one file in the types that a table has."""
     path = source.whole_path(file)
-    schema = schema_with_moments(open_base_file(source.storage, path)).remove_metadata()
+    schema = schema_with_moments(open_base_file(source.storage, path, role=_GIVEN)).remove_metadata()
     for name in META_FIELDS:
         if name in schema.names:
             raise ConfigError(

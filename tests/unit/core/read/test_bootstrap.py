@@ -172,6 +172,19 @@ def test_a_source_that_changed(cow: HudiTable) -> None:
     assert cow.scan().to_arrow().num_rows
 
 
+def test_a_source_that_is_damaged(cow: HudiTable) -> None:
+    file = next(Path(cow.base_path + "_source").rglob("week=w2/*.parquet"))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-4] + b"PARX")
+    with pytest.raises(
+        CorruptTableError, match=rf"^source file {file} is not readable \(.*\): restore it from a copy$"
+    ):
+        cow.scan().to_arrow()
+    file.write_bytes(whole[:4] + bytes(200) + whole[204:])
+    with pytest.raises(CorruptTableError, match=rf"^source file {file} is damaged \(.*\): restore it from a copy$"):
+        cow.scan().to_arrow()
+
+
 def test_without_an_index_only_skeletons_are_refused(cow: HudiTable) -> None:
     whole = cow.scan().to_arrow()
     other = point(cow, "hoodie.bootstrap.index.class", NO_INDEX)

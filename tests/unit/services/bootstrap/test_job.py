@@ -227,6 +227,18 @@ def test_a_source_of_hudi_files_is_refused(tmp_path: Path, plain: Path) -> None:
         bootstrap(tmp_path / "u", tmp_path / "t")
 
 
+@pytest.mark.parametrize("content", [b"", b"PAR1nonsense"])
+@pytest.mark.parametrize("name", ["a.parquet", "z.parquet"])
+@pytest.mark.parametrize("conf", [{}, ALL_COPIED], ids=["kept", "copied"])
+def test_a_damaged_source_file_is_told(
+    tmp_path: Path, plain: Path, name: str, content: bytes, conf: dict[str, str]
+) -> None:
+    (plain / "north" / name).write_bytes(content)
+    with pytest.raises(StorageError, match=f"^source file {plain}/north/{name} is not readable .*, or take it out of"):
+        bootstrap(tmp_path / "t", plain, conf)
+    assert not (tmp_path / "t").exists()
+
+
 def test_a_changed_source_file_is_told(tmp_path: Path, plain: Path) -> None:
     source = BootstrapSettings.of(options(tmp_path / "t", plain)).source
     (file, *_) = pickle.loads(pickle.dumps(source)).files
