@@ -22,7 +22,7 @@ endef
 export PYHUDI_ENV
 
 .PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services \
-	operations-in-turn all-faults faults bench benches wheel clean
+	operations-in-turn all-plans all-faults faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -102,6 +102,13 @@ operations-in-turn: ## Every operation x table type x index, by us and by Hudi o
 	python scripts/real_hudi_env.py >/dev/null
 	export PYHUDI_ALL_INDEXES=1
 	exec python -m pytest -m interop tests/interop/test_operations_in_turn.py $(ARGS)
+
+all-plans: ## Plans of compaction, log compaction and clustering, by us and by Hudi, each executed by the other (five minutes)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	python scripts/real_hudi_env.py >/dev/null
+	export PYHUDI_ALL_PLANS=1
+	exec python -m pytest -m interop tests/interop/test_rewrites.py $(ARGS)
 
 all-faults: ## Break every storage call of every service in every way, reads too (hours)
 	@$(call ENTER,dev)

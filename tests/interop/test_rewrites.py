@@ -4,6 +4,7 @@ which on the same table must be the same.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -248,6 +249,7 @@ def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
     return {**part, "deltaFilePaths": sorted(path.removeprefix("file:") for path in part["deltaFilePaths"])}
 
 
+SLOW = pytest.mark.skipif(not os.environ.get("PYHUDI_ALL_PLANS"), reason="slow: make all-plans")
 SORTED = {f"{PLAN}.strategy.sort.columns": "v,id"}
 ROUNDS = [
     pytest.param(MOR, COMPACTION, {}, id="compaction"),
@@ -276,6 +278,63 @@ def test_each_executes_the_others_plan(table: Table, kind: str, conf: dict[str, 
     before = table.rows()
     assert table.serve(kind, conf).state is JobState.COMPLETED
     table.check(before, f"after our {kind}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "conf"),
+    [
+        pytest.param(COMPACTION, {}, id="compaction"),
+        pytest.param(LOG_COMPACTION, {}, id="log compaction", marks=SLOW),
+        pytest.param(CLUSTERING, {f"{PLAN}.strategy.max.bytes.per.group": "1"}, id="clustering", marks=SLOW),
+    ],
+)
+def test_each_plans_beside_the_others_pending_plan_and_executes_both(
+    table: Table, kind: str, conf: dict[str, str]
+) -> None:
+    """Each makes one plan of some file groups, after a write another one, which is the same for both, and executes the
+    two plans of the other, the newer one first.
+    """
+    for planner, executor, number in (("ours", "Hudi", 1), ("Hudi", "ours", 2)):
+        if number > 1:
+            table.write(batch(range(0, 60, 6), 10 * number))
+        first = _planned(table, planner, kind, {f"{PLAN}.strategy.max.num.groups": "1", **conf})
+        if kind == CLUSTERING:  # of whose plans updates are rejected
+            table.write(batch(range(1000 * number, 1000 * number + 20), 10 * number + 1), "insert")
+        else:
+            for step in (2, 5) if kind == LOG_COMPACTION else (5,):  # two blocks make a log compaction due
+                table.write(batch(range(0, 100, step), 10 * number + step))
+        theirs = table.plan_by_hudi(kind, conf)
+        assert theirs is not None
+        expected = _comparable(table.payload(theirs, kind), kind)
+        table.forget(theirs)
+        second = _planned(table, planner, kind, conf)
+        assert _comparable(table.payload(second, kind), kind) == expected
+        assert not _groups(table, first, kind) & _groups(table, second, kind)
+        before = table.rows()
+        for instant in (second, first):
+            if executor == "Hudi":
+                table.run_by_hudi(kind, instant, conf)
+            else:
+                assert table.serve(kind, conf, mode="execute", instant_time=instant).instant == instant
+        table.check(before, f"after both {kind}s of {planner} were executed by {executor}")
+
+
+def _planned(table: Table, planner: str, kind: str, conf: Mapping[str, str]) -> str:
+    if planner == "Hudi":
+        found = table.plan_by_hudi(kind, conf)
+    else:
+        made = table.serve(kind, conf, mode="schedule")
+        assert made.reason is None
+        found = made.instant
+    assert found is not None
+    return found
+
+
+def _groups(table: Table, instant: str, kind: str) -> set[str]:
+    raw = table.payload(instant, kind)
+    if kind != CLUSTERING:
+        return {str(one["fileId"]) for one in raw["operations"]}
+    return {str(one["fileId"]) for group in raw["clusteringPlan"]["inputGroups"] for one in group["slices"]}
 
 
 @pytest.mark.parametrize(("table", "kind"), [(MOR, COMPACTION), (COW, CLUSTERING)], indirect=["table"])
