@@ -50,7 +50,7 @@ def test_rows_are_read_by_the_engine_and_the_report_is_the_same(tmp_path: Path, 
     goal = local.write(path, FIRST, "first")
     local.write(path, SECOND, "second")
     shutil.copytree(path, other)
-    before = {one.relative_path: one.size for one in HudiTable.open(str(path)).view(until=goal).latest_base_files()}
+    before = {one: one.stat().st_size for one in path.glob("[ab]/*") if ".hoodie_partition" not in one.name}
     there, files = Told(), Told()
     done = restore(path, goal, RestoreCheck.ROWS, there)
     here = restore(other, goal, RestoreCheck.ROWS, None)
@@ -58,7 +58,7 @@ def test_rows_are_read_by_the_engine_and_the_report_is_the_same(tmp_path: Path, 
     undone = {**done.extra, "plan_hash": None}
     assert undone == {**here.extra, "plan_hash": None}
     bytes_in, calls = max(there.all_told)
-    assert bytes_in == 2 * sum(before.values())
+    assert bytes_in == 2 * sum(size for one, size in before.items() if one.exists())  # before it, and after
     assert calls == done.extra["deleted_files"]
     assert done.seconds_by_phase.keys() == here.seconds_by_phase.keys()
     assert local.rows_of(path) == local.rows_of(other) == local.expected_rows(FIRST)
