@@ -28,6 +28,7 @@ class LockSettings:
     expire_ms: int
 
 
+_TRIES = 3
 _HELD: set[str] = set()
 """Tokens of the locks that this process holds or tries to take. A lock file of this process with another token is left
 over from a call whose answer was lost, and nobody's."""
@@ -87,13 +88,15 @@ class TableLock:
     def release(self) -> None:
         """Remove the file if it is still this lock's.
 
-        A storage that fails now does not undo what was done under the lock: the file stays, and whoever wants the lock
-        next finds that nobody holds it.
+        A storage that fails now does not undo what was done under the lock: after a few tries the file stays, and
+        whoever wants the lock next finds that nobody holds it (Hudi only where its lock expires).
         """
-        with suppress(StorageError):
-            status = self._storage.stat(self._settings.path)
-            if status is not None and self.is_held():
-                self._storage.delete_if(self._settings.path, status.etag)
+        for _ in range(_TRIES):
+            with suppress(StorageError):
+                status = self._storage.stat(self._settings.path)
+                if status is not None and self.is_held():
+                    self._storage.delete_if(self._settings.path, status.etag)
+                break
         _HELD.discard(self._token)
         self._token = ""
 
