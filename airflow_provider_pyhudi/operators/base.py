@@ -241,6 +241,12 @@ def given_instant(instant: str | None) -> str | None:
     return None if instant in (None, "", "None") else instant
 
 
+def name_of_run(context: Context) -> str:
+    """The same on every try of a task: the idempotency key that a task has without one of its own."""
+    ti = context["ti"]
+    return f"{ti.dag_id}/{ti.task_id}/{ti.run_id}/{ti.map_index}"
+
+
 def _installed(job: str) -> str:
     spec = find_spec("spark_jobs")
     folder = next(iter(spec.submodule_search_locations or []), None) if spec else None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from airflow.providers.common.compat.sdk import Context
 
-from airflow_provider_pyhudi.operators.base import HudiJobOperator
+from airflow_provider_pyhudi.operators.base import HudiJobOperator, name_of_run
 from spark_jobs.options import IngestOptions, JobOptions
 from spark_jobs.options.source_packages import packages_for, with_packages
 
@@ -109,8 +109,7 @@ class HudiIngestOperator(HudiJobOperator):
     def job_values(self, context: Context) -> dict[str, Any]:
         if self.idempotency_key is not None:
             return {"idempotency_key": self.idempotency_key or None}
-        ti = context["ti"]
-        return {"idempotency_key": f"{ti.dag_id}/{ti.task_id}/{ti.run_id}/{ti.map_index}"}
+        return {"idempotency_key": name_of_run(context)}
 
     def packages_for(self, options: JobOptions) -> str | None:
         """Those of the task, else of ``conf``, and what the source's format needs beside them."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import Context
 
-from airflow_provider_pyhudi.operators.base import given_instant
+from airflow_provider_pyhudi.operators.base import given_instant, name_of_run
 from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
 from spark_jobs.options import EngineKind, ServiceMode
 
@@ -51,7 +51,6 @@ class HudiServiceOperator(HudiPlannedOperator):
         if self.mode != ServiceMode.SCHEDULE.value:
             key = None
         elif key is None:
-            ti = context["ti"]
-            key = f"{ti.dag_id}/{ti.task_id}/{ti.run_id}/{ti.map_index}"
+            key = name_of_run(context)
         values = super().job_values(context)
         return {**values, "instant_time": given_instant(self.instant_time), "idempotency_key": key or None}

@@ -43,7 +43,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
-    by_hash = digest_of(options.plan_hash) if options.plan_hash is not None else None
+    digest = digest_of(options.plan_hash) if options.plan_hash is not None else ""
     if options.instant_time is not None and not options.instant_time:
         raise ConfigError("--instant-time is empty", todo="give the instant of a pending plan, or leave it out")
     table = HudiTable.open(options.base_path, lists_storage=True)
@@ -55,7 +55,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
         options=options,
         progress=progress,
         settings=table.transaction_settings(properties),
-        by_hash=by_hash,
+        digest=digest,
         budget=Budget.start(options.max_bytes, options.max_seconds, table.clock),
     )
     if options.mode is ServiceMode.CANCEL:
@@ -81,7 +81,8 @@ class _Job(Generic[P]):
     options: ServiceOptions
     progress: Progress
     settings: TransactionSettings
-    by_hash: str | None
+    digest: str
+    """Of the hash that was given; empty without one."""
     budget: Budget
 
     def schedule(self, table: HudiTable) -> JobResult:
@@ -138,7 +139,15 @@ class _Job(Generic[P]):
             done = self._done_before(table)
             if done is not None:
                 return done
-            pending = [one] if (one := self._by_hash(table, pending)) else self._refused(table, pending)
+            meant = self._by_hash(table, pending)
+            if meant is None:
+                now = (
+                    facts_of(service, table, service.read(table, pending[0]))
+                    if pending
+                    else f"no {service.name} is planned"
+                )
+                refuse_other_plan(self.options.plan_hash, now, table.timeline)
+            pending = [meant] if meant is not None else []
         words = f"pending {service.name}"
         wanted = choose_plan(table.timeline, pending, named, words, lambda done: carried_out(service, table, done))
         if wanted is None:
@@ -155,7 +164,7 @@ class _Job(Generic[P]):
             settings=self.settings,
             budget=self.budget,
             progress=self.progress,
-            note={PLAN_HASH_KEY: self.by_hash} if self.by_hash else {},
+            note=self._hash_note(),
         )
         return execution.run(table.refreshed(), wanted)
 
@@ -194,20 +203,11 @@ class _Job(Generic[P]):
         """The pending plan of the hash that was given."""
         asked = self.options.plan_hash or ""
         for instant in pending:
-            if self._note_of(table, instant).get(PLAN_HASH_KEY) == digest_of(asked):
+            if self._note_of(table, instant).get(PLAN_HASH_KEY) == self.digest:
                 return instant
             if facts_of(self.service, table, self.service.read(table, instant)).is_meant_by(asked):
                 return instant
         return None
-
-    def _refused(self, table: HudiTable, pending: list[Instant]) -> list[Instant]:
-        """
-        :raises WriteConflictError: always, these are other plans than that of the hash.
-        """
-        service = self.service
-        now = facts_of(service, table, service.read(table, pending[0])) if pending else f"no {service.name} is planned"
-        refuse_other_plan(self.options.plan_hash or "", now, table.timeline)
-        return []
 
     def _done_before(self, table: HudiTable) -> JobResult | None:
         """A plan that was scheduled or carried out by this hash, or scheduled by an earlier attempt of this run, and is
@@ -216,7 +216,7 @@ class _Job(Generic[P]):
         asked, key = self.options.plan_hash, self._key()
         if not asked and not key:
             return None
-        name, wanted = (PLAN_HASH_KEY, digest_of(asked)) if asked else (PLAN_KEY, key)
+        name, wanted = (PLAN_HASH_KEY, self.digest) if asked else (PLAN_KEY, key)
         timeline = table.timeline
         for instant in reversed(timeline.completed_commits()):
             if not carried_out(self.service, table, instant):
@@ -245,8 +245,11 @@ class _Job(Generic[P]):
 
     def _note(self) -> dict[str, str]:
         """What a new plan says of the run that made it."""
-        asked, key = self.options.plan_hash, self._key()
-        return {**({PLAN_HASH_KEY: digest_of(asked)} if asked else {}), **({PLAN_KEY: key} if key else {})}
+        key = self._key()
+        return {**self._hash_note(), **({PLAN_KEY: key} if key else {})}
+
+    def _hash_note(self) -> dict[str, str]:
+        return {PLAN_HASH_KEY: self.digest} if self.digest else {}
 
     def _note_of(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
         return self.service.note(table.timeline.payload(plan.at(State.REQUESTED), table.clock))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,15 +89,10 @@ def open_base_file(storage: Storage, path: str, *, whole: bool = False, role: Fi
     """
     try:
         source = storage.open_input(path, may_change=whole)
-        file = pq.ParquetFile(source, pre_buffer=False, coerce_int96_timestamp_unit=INT96_UNIT)
+        opened = partial(pq.ParquetFile, source, pre_buffer=False, coerce_int96_timestamp_unit=INT96_UNIT)
+        file = opened()
         if whole and _largest_row_group(file.metadata) > LARGE_ROW_GROUP:
-            file = pq.ParquetFile(
-                source,
-                metadata=file.metadata,
-                pre_buffer=False,
-                buffer_size=COLUMN_BUFFER,
-                coerce_int96_timestamp_unit=INT96_UNIT,
-            )
+            file = opened(metadata=file.metadata, buffer_size=COLUMN_BUFFER)
         refuse_giants(file.metadata, file.schema_arrow, source.size())
         return file
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last of a column's name

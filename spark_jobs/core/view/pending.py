@@ -30,14 +30,19 @@ def read_pending_services(timeline: ActiveTimeline, clock: Clock) -> PendingServ
 
 def being_cleaned(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
     """Relative paths that cleans delete which have begun and are not completed: they may be gone or not."""
-    found: set[str] = set()
-    for clean in timeline.pending({Action.CLEAN}):
-        requested = clean.at(State.REQUESTED)
-        if clean.state is State.INFLIGHT and timeline.has_content(requested):
-            raw = timeline.payload(requested, clock)
-            for partition, files in (raw["filePathsToBeDeletedPerPartition"] or {}).items():
-                found.update(join(partition, one["filePath"].rsplit("/", 1)[-1]) for one in files)
-    return frozenset(found)
+    begun = (one for one in timeline.pending({Action.CLEAN}) if one.state is State.INFLIGHT)
+    return frozenset().union(*(deleted_by(timeline, clean, clock) for clean in begun))
+
+
+def deleted_by(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> frozenset[str]:
+    """Relative paths that a clean deletes by its plan; none where that was never written."""
+    requested = clean.at(State.REQUESTED)
+    if not timeline.has_content(requested):
+        return frozenset()
+    planned = timeline.payload(requested, clock)["filePathsToBeDeletedPerPartition"] or {}
+    return frozenset(
+        join(partition, one["filePath"].rsplit("/", 1)[-1]) for partition, files in planned.items() for one in files
+    )
 
 
 def compaction_groups(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:

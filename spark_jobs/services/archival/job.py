@@ -9,7 +9,6 @@ from typing import Any
 from spark_jobs.core.config import history_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.errors import InstantGoneError, StorageError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
@@ -21,6 +20,7 @@ from spark_jobs.services.archival.plan import ArchivalPlan, Keep, TimelineFacts,
 from spark_jobs.services.archival.work import ArchivalWork, work_of
 from spark_jobs.services.cleaning.job import retained_from
 from spark_jobs.services.estimate import seconds_to_delete, seconds_to_write
+from spark_jobs.services.look_again import looked_again
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 
@@ -39,7 +39,7 @@ def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)
     if options.dry_run:
-        return _look(table, properties, progress)
+        return looked_again(table, lambda table: _seen(table, properties, progress), _LOOKS)
     with table.transaction_settings(properties).new_lock():
         return archive_table(table.refreshed(), properties, progress, plan_hash=options.plan_hash)
 
@@ -57,21 +57,6 @@ def archive_table(
         return nothing_to_do(ACTION, table, why)
     work.carry_out(table, progress)
     return _result(table, work, why, progress, dry_run=False)
-
-
-def _look(table: HudiTable, properties: Mapping[str, str], progress: Progress) -> JobResult:
-    """A dry run, which holds no lock: it looks again where an archival took files away meanwhile."""
-    for _ in range(_LOOKS):
-        try:
-            return _seen(table, properties, progress)
-        except InstantGoneError:
-            table = table.refreshed()
-        except StorageError as failure:
-            path = failure.details.get("path")
-            if not isinstance(path, str) or table.storage.stat(path) is not None:
-                raise
-            table = table.refreshed()
-    return _seen(table, properties, progress)
 
 
 def _seen(table: HudiTable, properties: Mapping[str, str], progress: Progress) -> JobResult:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from spark_jobs.core.errors import CorruptTableError, StorageError, WriteConflictError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
-from spark_jobs.services.cleaning.plan import CleanPlan
+from spark_jobs.core.view.pending import deleted_by
 
 
 def removed_meanwhile(
@@ -35,12 +35,8 @@ def removed_meanwhile(
     return None
 
 
-def _files_of(timeline: ActiveTimeline, clean: Instant, settings: TransactionSettings) -> list[str]:
-    requested = clean.at(State.REQUESTED)
-    if not timeline.has_content(requested):
-        return []
+def _files_of(timeline: ActiveTimeline, clean: Instant, settings: TransactionSettings) -> frozenset[str]:
     try:
-        raw = timeline.payload(requested, settings.clock)
+        return deleted_by(timeline, clean, settings.clock)
     except CorruptTableError:
-        return []
-    return list(CleanPlan.from_avro(raw, lambda path: 0).sizes)
+        return frozenset()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.errors import CorruptTableError, InstantGoneError, StorageError, UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import parse_instant
@@ -14,6 +14,7 @@ from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import EngineKind
+from spark_jobs.services.look_again import looked_again
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
 from spark_jobs.services.validation.finding import Finding, error, warning
@@ -83,18 +84,8 @@ def inspect(
 
     Where an archival or a rollback takes a file of the timeline away before it was read, all is looked at once more.
     """
-    engine = engine or LocalEngine(table.clock)
-    for _ in range(_ATTEMPTS):
-        try:
-            return _inspect(table, deep, overdue_hours, progress, engine)
-        except InstantGoneError:
-            table = table.refreshed()
-        except StorageError as failure:
-            path = failure.details.get("path")
-            if not isinstance(path, str) or table.storage.stat(path) is not None:
-                raise
-            table = table.refreshed()
-    return _inspect(table, deep, overdue_hours, progress, engine)
+    by = engine or LocalEngine(table.clock)
+    return looked_again(table, lambda table: _inspect(table, deep, overdue_hours, progress, by), _ATTEMPTS)
 
 
 def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress, engine: Engine) -> Validation:

@@ -1,0 +1,28 @@
+"""Looks at a table that hold no lock, while others archive and roll back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from spark_jobs.core.errors import InstantGoneError, StorageError
+from spark_jobs.core.table import HudiTable
+
+Seen = TypeVar("Seen")
+
+
+def looked_again(table: HudiTable, look: Callable[[HudiTable], Seen], times: int) -> Seen:
+    """What a look sees. Where a file of the timeline was taken away before it was read, the table is loaded anew and
+    looked at once more, at most so many ``times``; then the error counts.
+    """
+    for _ in range(times):
+        try:
+            return look(table)
+        except InstantGoneError:
+            table = table.refreshed()
+        except StorageError as failure:
+            path = failure.details.get("path")
+            if not isinstance(path, str) or table.storage.stat(path) is not None:
+                raise
+            table = table.refreshed()
+    return look(table)
