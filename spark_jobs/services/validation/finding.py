@@ -16,6 +16,19 @@ class Severity(StrEnum):
     WARNING = "WARNING"
 
 
+class Repair(StrEnum):
+    """What ``repair.py`` does about a finding; the value is how its ``--only`` names it."""
+
+    LEFTOVERS = "leftovers"
+    """Delete the file or folder at the finding's path: no row of the table is in it."""
+    METADATA_TABLE = "metadata-table"
+    """Make the metadata table anew from the files on storage."""
+    DOUBLED_KEYS = "doubled-keys"
+    """Keep one row of each key that is in several file groups, and delete the others."""
+    LOGS = "logs"
+    """Compact the file slice from the blocks of its logs that are left; what was in the others is given up."""
+
+
 INVARIANTS = {
     1: "a query at a retained instant gives its rows",
     2: "a record key is in one file group, and meta columns tell the truth",
@@ -33,13 +46,16 @@ INVARIANTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A fault. ``path`` is the file at fault, relative to the table's base path (also one that should be there)."""
+    """A fault. ``path`` is the file at fault, relative to the table's base path (also one that should be there);
+    ``repair`` is what ``repair.py`` can do about it, None where it can do nothing.
+    """
 
     invariant: int
     severity: Severity
     path: str
     what: str
     todo: str
+    repair: Repair | None = None
 
     @property
     def is_error(self) -> bool:
@@ -52,15 +68,16 @@ class Finding:
             "path": self.path,
             "what": self.what,
             "todo": self.todo,
+            "repair": self.repair.value if self.repair else None,
         }
 
     def __str__(self) -> str:
         return f"{self.severity.value} (invariant {self.invariant}) {self.path}: {self.what}; {self.todo}"
 
 
-def error(invariant: int, path: str, what: str, todo: str) -> Finding:
-    return Finding(invariant=invariant, severity=Severity.ERROR, path=path, what=what, todo=todo)
+def error(invariant: int, path: str, what: str, todo: str, repair: Repair | None = None) -> Finding:
+    return Finding(invariant=invariant, severity=Severity.ERROR, path=path, what=what, todo=todo, repair=repair)
 
 
-def warning(invariant: int, path: str, what: str, todo: str) -> Finding:
-    return Finding(invariant=invariant, severity=Severity.WARNING, path=path, what=what, todo=todo)
+def warning(invariant: int, path: str, what: str, todo: str, repair: Repair | None = None) -> Finding:
+    return Finding(invariant=invariant, severity=Severity.WARNING, path=path, what=what, todo=todo, repair=repair)

@@ -17,7 +17,7 @@ from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataParti
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.engine.progress import Progress
 from spark_jobs.services.validation.evidence import Evidence
-from spark_jobs.services.validation.finding import Finding, error
+from spark_jobs.services.validation.finding import Finding, Repair, error
 from spark_jobs.services.validation.footer_checks import FILES_AT_ONCE
 from spark_jobs.services.validation.metadata_checks import open_metadata_table
 
@@ -50,7 +50,15 @@ def _column_stats(evidence: Evidence, files: list[_File], progress: Progress) ->
         footer = read_footer_stats(evidence.table.storage, _whole(evidence, file), columns)
         found = {one.column: records.get(column_stats_key(one.column, *file)) for one in footer}
         if footer and all(one is None or one.is_deleted for one in found.values()):
-            return [error(9, join(*file), "column_stats of the metadata table does not have it", _REBUILD)]
+            return [
+                error(
+                    9,
+                    join(*file),
+                    "column_stats of the metadata table does not have it",
+                    _REBUILD,
+                    Repair.METADATA_TABLE,
+                )
+            ]
         return [fault for one in footer for fault in _compare(file, one, found[one.column])]
 
     yield from _each(files, check, "column statistics", progress)
@@ -74,7 +82,7 @@ def _compare(file: _File, footer: ColumnStats, record: ColumnStats | None) -> It
                 wrong.append(f"the {name} value {told.value!r}, and its footer {known.value!r}")
     for what in wrong:
         text = f"column_stats of the metadata table tells of column {footer.column} {what}: queries may pass it over"
-        yield error(9, join(*file), text, _REBUILD)
+        yield error(9, join(*file), text, _REBUILD, Repair.METADATA_TABLE)
 
 
 def _bloom_filters(evidence: Evidence, files: list[_File], progress: Progress) -> Iterator[Finding]:
@@ -89,9 +97,25 @@ def _bloom_filters(evidence: Evidence, files: list[_File], progress: Progress) -
         if footer is None:
             return []
         if record is None or record.is_deleted:
-            return [error(9, join(*file), "bloom_filters of the metadata table does not have it", _REBUILD)]
+            return [
+                error(
+                    9,
+                    join(*file),
+                    "bloom_filters of the metadata table does not have it",
+                    _REBUILD,
+                    Repair.METADATA_TABLE,
+                )
+            ]
         if not _equal(record, footer):
-            return [error(9, join(*file), "bloom_filters of the metadata table has another filter for it", _REBUILD)]
+            return [
+                error(
+                    9,
+                    join(*file),
+                    "bloom_filters of the metadata table has another filter for it",
+                    _REBUILD,
+                    Repair.METADATA_TABLE,
+                )
+            ]
         return []
 
     yield from _each(files, check, "bloom filters", progress)
@@ -120,7 +144,7 @@ def _records(evidence: Evidence, partition: MetadataPartition, codec: Codec[Any]
         return read_records(open_metadata_table(evidence), partition, codec)
     except HudiError as failure:
         path = f"{METADATA_FOLDER}/{partition.path}"
-        return error(9, path, f"it is listed and unreadable ({failure.what})", _REBUILD)
+        return error(9, path, f"it is listed and unreadable ({failure.what})", _REBUILD, Repair.METADATA_TABLE)
 
 
 def _whole(evidence: Evidence, file: _File) -> str:

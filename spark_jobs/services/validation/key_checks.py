@@ -20,7 +20,7 @@ from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.validation.evidence import Evidence
-from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.metadata_checks import open_metadata_table
 from spark_jobs.services.validation.row_hash import hash_text
@@ -134,7 +134,7 @@ def _doubled(keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Itera
     if len(worst) > _MOST_PAIRS:
         keys_left = int(counts[worst[_MOST_PAIRS:]].sum())
         what = f"up to {keys_left} more key(s) are in two places, in {len(worst) - _MOST_PAIRS} pairs of file groups"
-        yield error(2, scope[0].partition or ".", what, _TWICE)
+        yield error(2, scope[0].partition or ".", what, _TWICE, Repair.DOUBLED_KEYS)
     for place in sorted(worst[:_MOST_PAIRS].tolist()):
         number, start, count = int(numbers[place]), int(starts[place]), int(counts[place])
         first, second = divmod(number, len(scope))
@@ -149,7 +149,7 @@ def _doubled(keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Itera
         both = sorted(set(mine).intersection(keys.keys_with(scope[second], some)))
         if both:
             what = f"key {both[0]!r} is in it and in {scope[first].paths[0]} ({count} such key(s))"
-            yield error(2, scope[second].paths[0], what, _TWICE)
+            yield error(2, scope[second].paths[0], what, _TWICE, Repair.DOUBLED_KEYS)
 
 
 def _index(evidence: Evidence, keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:
@@ -160,7 +160,9 @@ def _index(evidence: Evidence, keys: _KeyReader, scope: Sequence[FileSlice], row
         for shard in RecordIndex.of(open_metadata_table(evidence)).shards:
             told.append(_as_rows(shard.read_all(), places, len(scope)))
     except HudiError as failure:
-        yield error(9, _INDEX_FOLDER, f"it is listed and unreadable ({failure.what})", _REBUILD_INDEX)
+        yield error(
+            9, _INDEX_FOLDER, f"it is listed and unreadable ({failure.what})", _REBUILD_INDEX, Repair.METADATA_TABLE
+        )
         return
     indexed: _Rows = np.concatenate(told) if told else np.empty(0, _KEYS)
     indexed.sort(order=["hash", "slice"])
@@ -172,12 +174,12 @@ def _index(evidence: Evidence, keys: _KeyReader, scope: Sequence[FileSlice], row
             f"the record index does not tell that key {names[0]!r} is in its file group ({len(hashes)} such key(s)), "
             "so that an upsert writes it a second time"
         )
-        yield error(9, scope[number].paths[0], what, _REBUILD_INDEX)
+        yield error(9, scope[number].paths[0], what, _REBUILD_INDEX, Repair.METADATA_TABLE)
     stale = _only_in(indexed, rows)
     if len(stale):
         gone = int((stale["slice"] == len(scope)).sum())
         what = f"it has {len(stale)} key(s) that are not where it says, {gone} of them in file groups that are gone"
-        yield warning(9, _INDEX_FOLDER, what, _REBUILD_INDEX)
+        yield warning(9, _INDEX_FOLDER, what, _REBUILD_INDEX, Repair.METADATA_TABLE)
 
 
 def _as_rows(located: Located, places: dict[tuple[str, str], int], nowhere: int) -> _Rows:

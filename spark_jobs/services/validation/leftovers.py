@@ -25,7 +25,7 @@ from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
 from spark_jobs.services.validation.evidence import Evidence
-from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 from spark_jobs.services.validation.footer_checks import FILES_AT_ONCE
 
 _CHECKSUM_SUFFIX = ".crc"
@@ -83,9 +83,9 @@ def _base_files(evidence: Evidence) -> Iterator[Finding]:
                 continue
             what = f"instant {name.instant} is completed and does not name it"
             if (path.rpartition("/")[0], name.file_id, name.instant) in slices:
-                yield warning(7, path, f"{what}, but another file of the same slice", _DELETE)
+                yield warning(7, path, f"{what}, but another file of the same slice", _DELETE, Repair.LEFTOVERS)
             else:
-                yield error(7, path, f"{what}: readers take its rows for the table's", _DELETE)
+                yield error(7, path, f"{what}: readers take its rows for the table's", _DELETE, Repair.LEFTOVERS)
         elif name.instant not in evidence.done:
             yield _of_nobody(evidence, path, name.instant)
 
@@ -101,7 +101,7 @@ def _of_nobody(evidence: Evidence, path: str, instant: str) -> Finding:
             "delete it, unless the archive lost the instant: then restore the archive from a copy of the table",
         )
     what = f"instant {instant} is on neither timeline: no reader sees the file"
-    return warning(7, path, what, _DELETE)
+    return warning(7, path, what, _DELETE, Repair.LEFTOVERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class _NamedLogs:
             others = self.slices.get((partition, name.file_id, name.base_instant), [])
             is_twin = any(other == instant for _, other in others)
             if is_twin and not any(other > instant and version < name.version for version, other in others):
-                yield warning(7, path, f"{what}, but another log of the same slice", _DELETE)
+                yield warning(7, path, f"{what}, but another log of the same slice", _DELETE, Repair.LEFTOVERS)
             else:
                 yield error(7, path, f"{what}: readers that list the storage take its rows for the table's", _STRAY)
             return
@@ -168,14 +168,14 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         unseen = holding & (evidence.undone - evidence.done - evidence.pending)
         if unseen and unseen == instants:
             what = f"its blocks are of instant {min(unseen)}, which was rolled back, and nothing takes them back here"
-            yield warning(7, path, f"{what}: no reader sees them", _DELETE)
+            yield warning(7, path, f"{what}: no reader sees them", _DELETE, Repair.LEFTOVERS)
         strange = instants - known - versions.keys()
         if strange and strange == instants:
             what = f"its blocks are of instant {min(strange)}, which is on neither timeline and was not rolled back"
             if evidence.timeline.unbroken_from and min(strange) < evidence.timeline.unbroken_from:
-                yield error(7, path, f"{what}: readers take them for the table's", _DELETE)
+                yield error(7, path, f"{what}: readers take them for the table's", _DELETE, Repair.LEFTOVERS)
             else:
-                yield warning(7, path, what, _DELETE)
+                yield warning(7, path, what, _DELETE, Repair.LEFTOVERS)
 
 
 def block_instants(evidence: Evidence, path: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -220,6 +220,7 @@ def _debris(evidence: Evidence) -> Iterator[Finding]:
                 f"{folder}/{status.name}",
                 f"it has {what} of instant {status.name}, which is not pending",
                 _NEXT_WRITE,
+                Repair.LEFTOVERS,
             )
 
 
@@ -234,7 +235,7 @@ def _temporary(evidence: Evidence) -> Iterator[Finding]:
                 "any update ends it; until then readers take whichever copy is good",
             )
         elif status.name.endswith(TEMPORARY_SUFFIX):
-            yield warning(7, evidence.relative(status.path), "it was never published", _DELETE)
+            yield warning(7, evidence.relative(status.path), "it was never published", _DELETE, Repair.LEFTOVERS)
     for path in evidence.on_storage:
         if path.endswith(TEMPORARY_SUFFIX):
-            yield warning(7, path, "it was never published", _DELETE)
+            yield warning(7, path, "it was never published", _DELETE, Repair.LEFTOVERS)

@@ -13,7 +13,7 @@ from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.services.validation.evidence import Evidence
-from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 
 FILES_FOLDER = f"{METADATA_FOLDER}/{MetadataPartition.FILES.path}"
 REBUILD = (
@@ -44,7 +44,7 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
     try:
         records = read_file_records(open_metadata_table(evidence))
     except HudiError as failure:
-        yield error(9, FILES_FOLDER, f"it is listed and unreadable ({failure.what})", REBUILD)
+        yield error(9, FILES_FOLDER, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
         return
     yield from _partitions(evidence, records)
     listed = {
@@ -64,14 +64,30 @@ def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Itera
     for folder in evidence.partitions:
         has_data = any(_is_committed(evidence, join(folder.path, one.name)) for one in folder.files)
         if has_data and folder.path not in listed:
-            yield error(9, FILES_FOLDER, f"it does not list partition {folder.path!r}, which has files", REBUILD)
+            yield error(
+                9,
+                FILES_FOLDER,
+                f"it does not list partition {folder.path!r}, which has files",
+                REBUILD,
+                Repair.METADATA_TABLE,
+            )
     for partition in sorted(listed - {one.path for one in evidence.partitions}):
         place = join(evidence.table.base_path, partition)
         if any(not entry.is_deleted for entry in records.get(partition, {}).values()):
-            yield error(9, partition or ".", "the metadata table lists the partition, which is not on storage", REBUILD)
+            yield error(
+                9,
+                partition or ".",
+                "the metadata table lists the partition, which is not on storage",
+                REBUILD,
+                Repair.METADATA_TABLE,
+            )
         elif evidence.table.storage.stat(place) is None:
             yield warning(
-                9, partition or ".", "the metadata table lists the partition, which is gone and empty", REBUILD
+                9,
+                partition or ".",
+                "the metadata table lists the partition, which is gone and empty",
+                REBUILD,
+                Repair.METADATA_TABLE,
             )
 
 
@@ -82,18 +98,26 @@ def _listed(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Fin
             if path in evidence.being_cleaned:
                 continue  # it leaves the metadata table when the clean is completed
             if evidence.table.storage.stat(join(evidence.table.base_path, path)) is None:
-                yield error(9, path, "the metadata table lists it, and it is not on storage", REBUILD)
+                yield error(
+                    9, path, "the metadata table lists it, and it is not on storage", REBUILD, Repair.METADATA_TABLE
+                )
             continue
         is_base = parse_base_file_name(status.name) is not None
         if entry.size > status.size or (is_base and entry.size != status.size):
             what = f"the metadata table lists it with {entry.size} bytes, and storage has {status.size}"
-            yield error(9, path, what, REBUILD)
+            yield error(9, path, what, REBUILD, Repair.METADATA_TABLE)
 
 
 def _unlisted(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Finding]:
     for path in sorted(evidence.on_storage.keys() - listed.keys()):
         if _is_committed(evidence, path) and not _is_cleaned_meanwhile(evidence, path):
-            yield error(9, path, "it belongs to a completed write, and the metadata table does not list it", REBUILD)
+            yield error(
+                9,
+                path,
+                "it belongs to a completed write, and the metadata table does not list it",
+                REBUILD,
+                Repair.METADATA_TABLE,
+            )
 
 
 def _is_committed(evidence: Evidence, path: str) -> bool:
