@@ -46,3 +46,16 @@ class EngineKind(StrEnum):
     AUTO = "auto"
     LOCAL = "local"
     SPARK = "spark"
+
+
+class Repair(StrEnum):
+    """What ``repair.py`` does about a finding; the value is how ``--only`` names it."""
+
+    LEFTOVERS = "leftovers"
+    """Delete the file or folder at the finding's path: no row of the table is in it."""
+    METADATA_TABLE = "metadata-table"
+    """Make the metadata table anew from the files on storage."""
+    DOUBLED_KEYS = "doubled-keys"
+    """Keep one row of each key that is in several file groups, and delete the others."""
+    LOGS = "logs"
+    """Compact the file slice from the blocks of its logs that are left; what was in the others is given up."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from spark_jobs.core.config import file_keys, write_keys
+from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.view.file_slice import FileSlice
@@ -28,7 +29,6 @@ from spark_jobs.write.routes import (
     MergeRoute,
     Route,
     RoutingPlan,
-    append_target,
 )
 from spark_jobs.write.workload import OpenWrite, Spread, Workload
 

@@ -13,6 +13,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.read.bootstrap import BootstrapReader
@@ -39,7 +40,7 @@ from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
 from spark_jobs.write.once import is_free, settle
 from spark_jobs.write.overwrite import replaced_groups, requested_replacement
-from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route, append_target
+from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route
 from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.string()), ("ts", pa.int64())])

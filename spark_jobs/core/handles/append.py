@@ -16,6 +16,8 @@ from spark_jobs.core.keygen.virtual import without_meta
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.file_system_view import FileSystemView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,25 @@ class AppendTarget:
     base_file: str
     log_names: tuple[str, ...]
     next_version: int
+
+
+def append_target(view: FileSystemView, file_slice: FileSlice, pending_compaction: str | None) -> AppendTarget:
+    """The log that comes next on a slice.
+
+    While a compaction is pending it belongs to the slice that the compaction will make, which has no base file yet.
+    """
+    base_instant = pending_compaction or file_slice.base_instant
+    logs = tuple(str(log.name) for log in file_slice.log_files if log.name.base_instant == base_instant)
+    has_base = file_slice.base_file is not None and pending_compaction is None
+    version = view.log_versions.get((file_slice.partition, file_slice.file_id, base_instant), 0) + 1
+    return AppendTarget(
+        partition=file_slice.partition,
+        file_id=file_slice.file_id,
+        base_instant=base_instant,
+        base_file=str(file_slice.base_file.name) if has_base and file_slice.base_file else "",
+        log_names=logs,
+        next_version=version,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

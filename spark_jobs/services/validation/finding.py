@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from spark_jobs.options.choices import Repair as Repair
+
 
 class Severity(StrEnum):
     """``ERROR``: rows are missing, wrong or doubled, or the next reader or service will go wrong. ``WARNING``: the rows
@@ -14,19 +16,6 @@ class Severity(StrEnum):
 
     ERROR = "ERROR"
     WARNING = "WARNING"
-
-
-class Repair(StrEnum):
-    """What ``repair.py`` does about a finding; the value is how its ``--only`` names it."""
-
-    LEFTOVERS = "leftovers"
-    """Delete the file or folder at the finding's path: no row of the table is in it."""
-    METADATA_TABLE = "metadata-table"
-    """Make the metadata table anew from the files on storage."""
-    DOUBLED_KEYS = "doubled-keys"
-    """Keep one row of each key that is in several file groups, and delete the others."""
-    LOGS = "logs"
-    """Compact the file slice from the blocks of its logs that are left; what was in the others is given up."""
 
 
 INVARIANTS = {

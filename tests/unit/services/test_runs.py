@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.handles.append import append_changes
+from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
@@ -27,7 +27,6 @@ from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
-from spark_jobs.write.routes import append_target
 from tests.unit.core.support import complete, contents, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit

@@ -15,6 +15,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_writer import schema_text
+from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
@@ -22,7 +23,7 @@ from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
-from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route, append_target
+from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route
 from spark_jobs.write.tasks import BUCKET, RecordRules, bulk_insert_batches, write_buckets
 from tests.unit.core.support import AVRO, context_of, new_table, rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.errors import UnsupportedTableError
-from spark_jobs.core.handles.append import AppendTarget
+from spark_jobs.core.handles.append import AppendTarget, append_target
 from spark_jobs.core.keygen.spec import COMPLEX, NON_PARTITIONED, SIMPLE, KeySpec, infer_class
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.view.file_slice import FileSlice
@@ -13,7 +13,7 @@ from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.write.pack import InsertShare
 from spark_jobs.write.profile import WorkloadProfile, workload_metadata
-from spark_jobs.write.routes import append_target, number_slices
+from spark_jobs.write.routes import number_slices
 from tests.unit.core.support import file_slice
 
 pytestmark = pytest.mark.unit

@@ -16,7 +16,7 @@ from spark_jobs.core.alter import alter_schema
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.write_format import base_file_format
-from spark_jobs.core.handles.append import append_changes
+from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import WriteContext, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
@@ -40,7 +40,6 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
-from spark_jobs.write.routes import append_target
 from tests.interop.schema_rows import STEPS, TYPED, stepped, typed
 from tests.unit.core.support import scope
 

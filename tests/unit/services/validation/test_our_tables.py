@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.handles.append import append_changes
+from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
@@ -25,7 +25,6 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.validation.run import validate
-from spark_jobs.write.routes import append_target
 from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
 from tests.unit.services.validation.damage import rewrite
 
