@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, InstantGoneError, InstantStateError, StorageError
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, highest_states
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
@@ -26,7 +28,8 @@ _ARCHIVE_PREFIX = ".commits_.archive."
 class ActiveTimeline:
     """The instants of one load, each in its highest state, sorted by time.
 
-    ``moved_ms`` tells when an instant reached its state (milliseconds since the epoch, by its file).
+    ``moved_ms`` tells when an instant reached its state (milliseconds since the epoch, by its file). ``archive``
+    answers for single instants that left the timeline; nothing of it is read before it is asked, and nothing twice.
 
     Others go on meanwhile: what of an instant was archived since the load is read from the archive, which has it before
     it leaves the folder. One that is nowhere any more was taken back: :class:`InstantGoneError`.
@@ -38,6 +41,7 @@ class ActiveTimeline:
     moved_ms: dict[Instant, int]
     archive_folder: str
     has_archive: bool
+    archive: ArchivedWrites = field(compare=False)
 
     @staticmethod
     def load(storage: Storage, folder: str, archive_folder: str) -> ActiveTimeline:
@@ -48,9 +52,10 @@ class ActiveTimeline:
         """
         for attempt in range(_TRIES):
             files = storage.list(folder)
-            has_archive = _has_archive(files) or _has_archive(storage.list(archive_folder))
+            archived = (*_archive_files(files), *_archive_files(storage.list(archive_folder)))
             moved = dict(highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
-            timeline = ActiveTimeline(storage, folder, tuple(moved), moved, archive_folder, has_archive)
+            archive = ArchivedWrites(storage, (folder, archive_folder), archived)
+            timeline = ActiveTimeline(storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive)
             if attempt == _TRIES - 1 or not timeline._is_torn():
                 break
         return timeline
@@ -67,7 +72,9 @@ class ActiveTimeline:
         return any(self.storage.stat(self.path(one)) is None for one in old)
 
     def reload(self) -> ActiveTimeline:
-        return ActiveTimeline.load(self.storage, self.folder, self.archive_folder)
+        timeline = ActiveTimeline.load(self.storage, self.folder, self.archive_folder)
+        timeline.archive.take_over(self.archive)
+        return timeline
 
     def filter(self, keep: Callable[[Instant], bool]) -> tuple[Instant, ...]:
         return tuple(one for one in self.instants if keep(one))
@@ -226,10 +233,10 @@ def _gone(instant: Instant) -> InstantGoneError:
     )
 
 
-def _has_archive(files: Sequence[FileStatus]) -> bool:
-    """Whether a listing, which is sorted by name, has a file of the archive."""
-    at = bisect_left(files, _ARCHIVE_PREFIX, key=attrgetter("name"))
-    return at < len(files) and files[at].name.startswith(_ARCHIVE_PREFIX)
+def _archive_files(files: Sequence[FileStatus]) -> list[FileStatus]:
+    """Those of a listing, which is sorted by name, that are of the archive."""
+    rest = files[bisect_left(files, _ARCHIVE_PREFIX, key=attrgetter("name")) :]
+    return list(takewhile(lambda one: one.name.startswith(_ARCHIVE_PREFIX), rest))
 
 
 _BEFORE = {State.INFLIGHT: State.REQUESTED, State.COMPLETED: State.INFLIGHT}

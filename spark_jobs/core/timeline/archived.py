@@ -114,10 +114,10 @@ def _entries(
     ``needle``; some come more than once.
     """
     for attempt in range(_TRIES):
-        files = [status for status in list_archive(storage, folder) if not _is_older(status, begin)]
+        files = [status for status in list_archive(storage, folder) if not is_older(status, begin)]
         try:
             for status in files:
-                yield from _entries_of_file(storage, folder, status, needle)
+                yield from entries_of_file(storage, folder, status, needle)
             return
         except StorageError:
             if attempt == _TRIES - 1 or all(storage.stat(status.path) is not None for status in files):
@@ -125,9 +125,13 @@ def _entries(
             # a merge of small files took one away meanwhile: what it held is in a file that was not listed
 
 
-def _entries_of_file(
-    storage: Storage, folder: str, status: FileStatus, needle: bytes
+def entries_of_file(
+    storage: Storage, folder: str, status: FileStatus, needle: bytes = b""
 ) -> Iterator[tuple[dict[str, Any], EntryPlace]]:
+    """What the entries of one archive file are, in its order, in blocks that hold ``needle``.
+
+    :raises CorruptTableError: it is no archive file; what could be read comes before.
+    """
     try:
         with storage.open_input(status.path) as file:
             read = ((block, block.read_content()) for block in archive_blocks(file))
@@ -138,11 +142,14 @@ def _entries_of_file(
             raise
 
 
-def _is_older(status: FileStatus, begin: str) -> bool:
+def is_older(status: FileStatus, begin: str) -> bool:
     """Whether a file can't hold an instant of ``begin`` or later: an instant is archived after its time."""
     if len(begin) < 14:
         return False
-    bound = parse_instant_time(begin).replace(tzinfo=UTC) - _SKEW
+    try:
+        bound = parse_instant_time(begin).replace(tzinfo=UTC) - _SKEW
+    except (CorruptTableError, OverflowError):  # no moment of the calendar: any file may hold it
+        return False
     return status.modified_ms < bound.timestamp() * 1000
 
 

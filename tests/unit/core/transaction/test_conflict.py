@@ -6,6 +6,7 @@ import pytest
 
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from spark_jobs.core.timeline.instant import Instant, parse_instant
 from spark_jobs.core.transaction.conflict import Baseline, candidates, find_conflict
 
@@ -15,7 +16,8 @@ pytestmark = pytest.mark.unit
 def timeline(*names: str) -> ActiveTimeline:
     instants = tuple(instant for name in names if (instant := parse_instant(name)) is not None)
     assert len(instants) == len(names)
-    return ActiveTimeline(LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0), "/nowhere", False)
+    archive = ArchivedWrites(LocalStorage(), (), ())
+    return ActiveTimeline(LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0), "/nowhere", False, archive)
 
 
 OWN = parse_instant("5.deltacommit.inflight")

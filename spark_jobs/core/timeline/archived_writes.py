@@ -1,0 +1,199 @@
+"""What the archive says of single writes: whether one was completed or rolled back, and what it wrote.
+
+A snapshot asks it of the few instants whose files are older than the active timeline. Each archive file is read once at
+most, and only where it may hold what is asked for: archival goes from old to new, so the files, in the order of their
+numbers, are searched by halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content_of, instant_of
+from spark_jobs.core.timeline.archive_files import EntryPlace, archive_version, list_archive, read_entry
+from spark_jobs.core.timeline.archived import entries_of_file, is_older
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
+
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _FileFacts:
+    """What one archive file says: completed writes and completed rollbacks by time, with the places of their entries;
+    ``failure`` where it is damaged, behind what could be read.
+    """
+
+    writes: Mapping[str, tuple[Instant, EntryPlace]]
+    rollbacks: Mapping[str, tuple[Instant, EntryPlace]]
+    failure: CorruptTableError | None
+
+    @property
+    def first(self) -> str:
+        return min(self.writes, default="")
+
+    @property
+    def last(self) -> str:
+        return max(self.writes, default="")
+
+
+class ArchivedWrites:
+    """The completed writes and the rollbacks of an archive, as far as anybody asked. Pickles with what was read.
+
+    :param folders: where archive files lie; early releases put them beside the timeline.
+    :param files: what a listing of them gave, in any order; others are passed over.
+    """
+
+    def __init__(self, storage: Storage, folders: Sequence[str], files: Iterable[FileStatus]) -> None:
+        self._storage = storage
+        self._folders = tuple(folders)
+        self._files = tuple(files)
+        self._is_sorted = False
+        self._facts: dict[FileStatus, _FileFacts] = {}
+        self._undone: dict[str, frozenset[str]] = {}
+
+    def has(self, time: str) -> bool:
+        """Whether a write of this time was completed, by the archive.
+
+        :raises CorruptTableError: it is not found, and a file that may hold it is damaged.
+        """
+        return self._find(time) is not None
+
+    def commit_metadata(self, time: str) -> CommitMetadata | None:
+        """What the completed write of this time wrote, as far as the archive keeps it (one ranged read); None where it
+        has no such write.
+
+        :raises CorruptTableError: as :meth:`has`, or an entry that can't be read.
+        """
+        for _ in range(_TRIES):
+            found = self._find(time)
+            if found is None:
+                return None
+            instant, place = found
+            try:
+                return commit_metadata_of(read_entry(self._storage, place), instant)
+            except StorageError:
+                if not self._is_moved(place.path):
+                    raise
+        raise CorruptTableError(f"the archive of {time} is merged again and again", instant=time)
+
+    def rolled_back_by(self, time: str) -> str | None:
+        """The completed rollback that undid an instant, by the archive; None where it has none.
+
+        :raises CorruptTableError: as :meth:`has`.
+        """
+        rollbacks: dict[str, tuple[Instant, EntryPlace]] = {}
+        for facts in self._all(time):
+            rollbacks.update(facts.rollbacks)
+        for at in sorted(one for one in rollbacks if one > time):
+            undone = self._undone_by(*rollbacks[at])
+            if undone is None:  # the files are others
+                return self.rolled_back_by(time)
+            if time in undone:
+                return at
+        return None
+
+    def take_over(self, earlier: ArchivedWrites) -> None:
+        """Take what an earlier snapshot read of files that are there unchanged."""
+        if earlier._facts:
+            self._facts.update({status: earlier._facts[status] for status in self._files if status in earlier._facts})
+            self._undone.update(earlier._undone)
+
+    def _undone_by(self, rollback: Instant, place: EntryPlace) -> frozenset[str] | None:
+        """None where its entry moved to another file."""
+        known = self._undone.get(rollback.timestamp)
+        if known is None:
+            try:
+                raw = content_of(read_entry(self._storage, place), rollback) or {}
+            except StorageError:
+                if not self._is_moved(place.path):
+                    raise
+                return None
+            known = self._undone[rollback.timestamp] = frozenset(raw.get("commitsRollback") or ())
+        return known
+
+    def _find(self, time: str) -> tuple[Instant, EntryPlace] | None:
+        low, high = self._first_for(time), len(self._files)
+        while low < high:
+            middle = (low + high) // 2
+            facts = self._facts_of(middle)
+            if facts is None:  # the listing was renewed
+                return self._find(time)
+            if time in facts.writes:
+                return facts.writes[time]
+            if facts.writes and facts.last < time:
+                low = middle + 1
+            elif facts.writes and time < facts.first:
+                high = middle
+            else:
+                break  # it should be here, or nothing tells on which side: a run keeps writes back for a savepoint
+        everywhere = list(self._all(time))
+        found = next((facts.writes[time] for facts in everywhere if time in facts.writes), None)
+        failure = next((facts.failure for facts in everywhere if facts.failure is not None), None)
+        if found is None and failure is not None:
+            raise failure
+        return found
+
+    def _all(self, time: str) -> Iterator[_FileFacts]:
+        """Of all files that may hold an instant or what came after it."""
+        number = self._first_for(time)
+        while number < len(self._files):
+            facts = self._facts_of(number)
+            if facts is None:
+                yield from self._all(time)
+                return
+            yield facts
+            number += 1
+
+    def _first_for(self, time: str) -> int:
+        """The first file, by number, that may hold an instant; one behind the last where none may."""
+        if not self._is_sorted:
+            self._files, self._is_sorted = _in_order(self._files), True
+        may = (number for number, status in enumerate(self._files) if not is_older(status, time))
+        return next(may, len(self._files))
+
+    def _facts_of(self, number: int) -> _FileFacts | None:
+        """What a file says; None where it is gone, after which the files are others."""
+        status = self._files[number]
+        if status not in self._facts:
+            try:
+                self._facts[status] = self._read(status)
+            except StorageError:
+                if not self._is_moved(status.path):
+                    raise
+                return None
+        return self._facts[status]
+
+    def _is_moved(self, path: str) -> bool:
+        """Whether a merge of small files took one away: what it held is in another, so the files are listed anew."""
+        if self._storage.stat(path) is not None:
+            return False
+        self._files = _in_order(one for folder in self._folders for one in list_archive(self._storage, folder))
+        self._facts = {status: facts for status, facts in self._facts.items() if status in self._files}
+        return True
+
+    def _read(self, status: FileStatus) -> _FileFacts:
+        writes: dict[str, tuple[Instant, EntryPlace]] = {}
+        rollbacks: dict[str, tuple[Instant, EntryPlace]] = {}
+        failure = None
+        try:
+            for entry, place in entries_of_file(self._storage, status.path.rpartition("/")[0], status):
+                instant = instant_of(entry)
+                if instant is None or not instant.is_completed:
+                    continue
+                if instant.action in COMMITS:
+                    writes[instant.timestamp] = (instant, place)
+                elif instant.action is Action.ROLLBACK:
+                    rollbacks[instant.timestamp] = (instant, place)
+        except CorruptTableError as error:
+            failure = error
+        return _FileFacts(writes, rollbacks, failure)
+
+
+def _in_order(files: Iterable[FileStatus]) -> tuple[FileStatus, ...]:
+    """Archive files by their numbers, oldest first."""
+    found = [status for status in files if not status.is_directory and archive_version(status.name) is not None]
+    return tuple(sorted(found, key=lambda status: archive_version(status.name) or 0))
