@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from airflow_provider_pyhudi.operators.hive_sync import HudiHiveSyncOperator
     from airflow_provider_pyhudi.operators.indexing import HudiIndexingOperator
     from airflow_provider_pyhudi.operators.ingest import HudiIngestOperator
+    from airflow_provider_pyhudi.operators.repair import HudiRepairOperator
     from airflow_provider_pyhudi.operators.restore import HudiRestoreOperator
     from airflow_provider_pyhudi.operators.rollback import HudiRollbackOperator
     from airflow_provider_pyhudi.operators.savepoint import HudiSavepointOperator
@@ -40,6 +41,7 @@ _HOMES = {
     "HudiHook": "hooks.hudi",
     "HudiIndexingOperator": "operators.indexing",
     "HudiIngestOperator": "operators.ingest",
+    "HudiRepairOperator": "operators.repair",
     "HudiRestoreOperator": "operators.restore",
     "HudiRollbackOperator": "operators.rollback",
     "HudiSavepointOperator": "operators.savepoint",
@@ -63,6 +65,7 @@ __all__ = [
     "HudiHook",
     "HudiIndexingOperator",
     "HudiIngestOperator",
+    "HudiRepairOperator",
     "HudiRestoreOperator",
     "HudiRollbackOperator",
     "HudiSavepointOperator",

@@ -8,7 +8,7 @@ _PACKAGE = "airflow_provider_pyhudi"
 _INTEGRATION = "Apache Hudi"
 _OPERATORS = (
     *("archive", "bootstrap", "clean", "clustering", "compaction", "health", "hive_sync", "indexing", "ingest"),
-    *("restore", "rollback", "savepoint", "validate"),
+    *("repair", "restore", "rollback", "savepoint", "validate"),
 )
 
 

@@ -3,7 +3,7 @@
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.bootstrap import BootstrapOptions
-from spark_jobs.options.choices import EngineKind, Operation, ServiceMode, TableType
+from spark_jobs.options.choices import EngineKind, Operation, Repair, ServiceMode, TableType
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.create_table import CreateTableOptions
 from spark_jobs.options.errors import OptionsError
@@ -12,6 +12,7 @@ from spark_jobs.options.hive_sync import HiveSyncOptions
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions, IndexType
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
@@ -39,6 +40,8 @@ __all__ = [
     "Operation",
     "OptionsError",
     "PlannedOptions",
+    "Repair",
+    "RepairOptions",
     "RestoreCheck",
     "RestoreOptions",
     "RollbackOptions",

@@ -35,6 +35,7 @@ with DAG("d"):
     pyhudi.HudiArchiveOperator(task_id="a", base_path="/t")
     pyhudi.HudiRollbackOperator(task_id="r", base_path="/t", instant_time=write.output["instant"])
     pyhudi.HudiSavepointOperator(task_id="v", base_path="/t")
+    pyhudi.HudiRepairOperator(task_id="m", base_path="/t")
     pyhudi.HudiRestoreOperator(task_id="b", base_path="/t", savepoint="{{ params.savepoint }}")
     pyhudi.HudiBootstrapOperator(task_id="o", base_path="/t", source="s")
     pyhudi.HudiIndexingOperator(task_id="x", base_path="/t", index_types="COLUMN_STATS")

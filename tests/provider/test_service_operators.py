@@ -34,6 +34,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     },
     "HudiHealthOperator": {"picture": "/tmp/h.svg", "footers": True, "list_storage": True, "overdue_hours": 2},
     "HudiIndexingOperator": {"mode": "dropindex", "index_types": ["COLUMN_STATS"], "instant_time": None},
+    "HudiRepairOperator": {"only": ["leftovers", "doubled-keys"], "plan_hash": "abc"},
     "HudiRestoreOperator": {
         "savepoint": "20260101000000000",
         "verify": "rows",

@@ -58,20 +58,24 @@ class MetadataWriter(Protocol):
     def before_publish(self, publication: Publication) -> None: ...
 
 
-class TakeOffMetadataWriter:
-    """Takes a listed metadata table off, so that no reader looks for the new files in it and misses them.
+def take_off(storage: Storage, base_path: str, clock: Clock) -> None:
+    """Take a metadata table off; the caller holds the table lock.
 
     The names leave ``hoodie.properties`` first: from then on nobody trusts the directory, which goes next. Hudi builds
     the table anew from a listing at its next write.
     """
+    config = read_table_config(storage, base_path, clock)
+    listed = (keys.METADATA_PARTITIONS, keys.METADATA_PARTITIONS_INFLIGHT)
+    if any(key.of(config.properties) for key in listed):
+        update_table_config(storage, base_path, {key.name: "" for key in listed}, clock)
+    storage.delete_tree(metadata_path(base_path))
+
+
+class TakeOffMetadataWriter:
+    """Takes a listed metadata table off, so that no reader looks for the new files in it and misses them."""
 
     def before_publish(self, publication: Publication) -> None:
-        storage, base_path = publication.storage, publication.base_path
-        config = read_table_config(storage, base_path, publication.clock)
-        listed = (keys.METADATA_PARTITIONS, keys.METADATA_PARTITIONS_INFLIGHT)
-        if any(key.of(config.properties) for key in listed):
-            update_table_config(storage, base_path, {key.name: "" for key in listed}, publication.clock)
-        storage.delete_tree(metadata_path(base_path))
+        take_off(publication.storage, publication.base_path, publication.clock)
 
 
 @dataclass(frozen=True, slots=True)

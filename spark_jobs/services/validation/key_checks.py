@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH
-from spark_jobs.core.errors import HudiError
+from spark_jobs.core.errors import CorruptTableError, HudiError
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import virtual_keys_of, with_keys
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -28,6 +28,7 @@ from spark_jobs.services.validation.row_hash import hash_text
 _KEYS = np.dtype([("hash", "<u8"), ("slice", "<u4")])
 """12 bytes for each row of a scope: all that is kept of it."""
 _Rows = npt.NDArray[np.void]
+Scope = Sequence[FileSlice]
 _EXAMPLES = 5
 _MOST_BYTES = 1 << 30
 """Of slices whose hashes Spark brings back together: as rows are hardly shorter than 15 bytes, less than its limit of
@@ -44,10 +45,9 @@ def check_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     """A partition is the scope, or the whole table where a record index says so."""
     if evidence.view is None:
         return
-    has_index = MetadataPartition.RECORD_INDEX.path in evidence.table.config.metadata_partitions
-    slices = evidence.view.latest_slices()
-    keys = _key_reader(evidence)
-    scopes = [slices] if has_index else _by_partition(slices)
+    slices, scopes = evidence.view.latest_slices(), scopes_of(evidence)
+    has_index = _has_index(evidence)
+    keys = key_reader(evidence)
     ordered = [one for scope in scopes for one in scope]
     with looks.progress.phase("keys", len(slices)) as phase:
         sizes = [one.size for one in ordered]
@@ -67,6 +67,35 @@ def check_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
                 yield from _index(evidence, keys, scope, rows)
 
 
+def scopes_of(evidence: Evidence) -> list[Scope]:
+    """The latest slices, those together in which a key may be once: of a partition, or all where a record index is."""
+    slices = evidence.view.latest_slices() if evidence.view is not None else ()
+    return [slices] if _has_index(evidence) else [*_by_partition(slices)]
+
+
+def _has_index(evidence: Evidence) -> bool:
+    return MetadataPartition.RECORD_INDEX.path in evidence.table.config.metadata_partitions
+
+
+def doubled_in(keys: KeyReader, scope: Scope, advance: Callable[[int], Any]) -> npt.NDArray[np.uint64]:
+    """Hashes that several slices of a scope have, sorted; those of one key, but for chance.
+
+    :raises CorruptTableError: a slice whose keys can't be read.
+    """
+    parts = []
+    for number, one in enumerate(scope):
+        found, fault = keys(one)
+        if fault:
+            raise CorruptTableError(
+                f"the keys of {one.paths[0]} can't be read ({fault})", todo="mend it first: see validate.py"
+            )
+        parts.append(_numbered(np.unique(found), number))
+        advance(1)
+    rows: _Rows = np.concatenate(parts) if parts else np.empty(0, _KEYS)
+    rows.sort(order=["hash", "slice"])
+    return np.unique(rows["hash"][1:][rows["hash"][1:] == rows["hash"][:-1]])
+
+
 def _by_partition(slices: Sequence[FileSlice]) -> list[list[FileSlice]]:
     found: dict[str, list[FileSlice]] = {}
     for one in slices:
@@ -81,7 +110,7 @@ def _numbered(hashes: npt.NDArray[np.uint64], number: int) -> _Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _KeyReader:
+class KeyReader:
     """Record keys of file slices as a snapshot query sees them; pickles. ``columns`` are read for them, None: all."""
 
     reader: SliceReader | None
@@ -102,15 +131,21 @@ class _KeyReader:
             return np.empty(0, np.uint64), failure.what
         return np.concatenate(parts) if parts else np.empty(0, np.uint64), ""
 
+    @staticmethod
+    def hashes_in(hashes: npt.NDArray[np.uint64]) -> Callable[[pa.Array[Any]], pa.Array[Any]]:
+        """Which keys of an array have one of the hashes."""
+        return lambda keys: pa.array(np.isin(hash_text(keys), hashes))
+
     def keys_with(self, one: FileSlice, hashes: npt.NDArray[np.uint64]) -> list[str]:
         """The keys of a slice, among all its rows, that have one of a few hashes."""
         found: list[str] = []
+        is_wanted = self.hashes_in(hashes)
         for keys in self.batches(one):
-            found += keys.filter(pa.array(np.isin(hash_text(keys), hashes))).to_pylist()
+            found += keys.filter(is_wanted(keys)).to_pylist()
         return found
 
 
-def _key_reader(evidence: Evidence) -> _KeyReader:
+def key_reader(evidence: Evidence) -> KeyReader:
     has_slices = evidence.view is not None and evidence.view.latest_slices()
     virtual = virtual_keys_of(evidence.table.config)
     columns: tuple[str, ...] | None = (RECORD_KEY,)
@@ -119,10 +154,10 @@ def _key_reader(evidence: Evidence) -> _KeyReader:
     elif virtual is not None:
         columns = (RECORD_KEY, *dict.fromkeys(one.split(".")[0] for one in virtual.record_key_fields))
     reader = evidence.reader(evidence.view) if evidence.view is not None and has_slices else None
-    return _KeyReader(reader=reader, virtual=virtual, columns=columns)
+    return KeyReader(reader=reader, virtual=virtual, columns=columns)
 
 
-def _doubled(keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:
+def _doubled(keys: KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:
     """Of hashes that come more than once the keys are compared, so that equal hashes alone are no finding."""
     again = np.flatnonzero(rows["hash"][1:] == rows["hash"][:-1])
     if not len(again):
@@ -152,7 +187,7 @@ def _doubled(keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Itera
             yield error(2, scope[second].paths[0], what, _TWICE, Repair.DOUBLED_KEYS)
 
 
-def _index(evidence: Evidence, keys: _KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:
+def _index(evidence: Evidence, keys: KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:
     """The record index, shard by shard, against the rows: both sorted by hash."""
     places = {(one.partition, one.file_id): number for number, one in enumerate(scope)}
     told: list[_Rows] = []

@@ -1,0 +1,1 @@
+"""Mends of what a validation found; shown first, then done exactly so."""

@@ -1,0 +1,152 @@
+"""Repair as ``repair.py`` runs it, in this process: it validates, shows what it would mend, and mends exactly that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from spark_jobs.core.config import write_keys
+from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.files.names import join
+from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
+from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.metadata_table.writer import take_off
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.choices import Repair
+from spark_jobs.options.repair import RepairOptions
+from spark_jobs.options.result import JobResult
+from spark_jobs.options.validate import ValidateOptions
+from spark_jobs.services.outcome import nothing_to_do, planned
+from spark_jobs.services.plan_hash import digest_of, refuse_other_plan
+from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
+from spark_jobs.services.repair.plan import RepairPlan, SurplusRows, paths_of, why_nothing
+from spark_jobs.services.validation.run import Validation, inspect
+
+ACTION = "repair"
+_FORGETS = "the keys that left file groups leave the record index too"
+
+
+def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
+    """
+    :raises OptionsError: a repair that there is not.
+    :raises WriteConflictError: a restore is pending, the plan is not that of ``plan_hash`` any more, or a writer
+        changed what was to be mended.
+    """
+    repairs = options.repairs
+    properties = options.effective().hoodie_properties()
+    for line in unknown_key_warnings(properties):
+        progress.note(f"warning: {line}")
+    if options.plan_hash is not None:
+        digest_of(options.plan_hash)  # one that is none is refused before the table is read
+    table = HudiTable.open(options.base_path, lists_storage=True)
+    refuse_unwritable(table.config)
+    refuse_pending_restore(table.timeline)
+    validation = _validation(table, Repair.DOUBLED_KEYS in repairs, progress)
+    plan = _plan(table, validation, repairs, progress)
+    if options.plan_hash is not None:
+        now = why_nothing(validation.findings, repairs) if plan.is_empty else plan.facts
+        refuse_other_plan(options.plan_hash, now, table.timeline)
+    if plan.is_empty:
+        return nothing_to_do(ACTION, table, why_nothing(validation.findings, repairs), repaired=plan.counts())
+    if options.dry_run:
+        return planned(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
+    repair = _Repair(table=table, settings=table.transaction_settings(properties), properties=properties)
+    instant = repair.carry_out(plan, progress)
+    left = _validation(table.refreshed(), False, progress).findings
+    result = planned(
+        ACTION,
+        table,
+        plan.facts,
+        progress,
+        shown=None,
+        instant=instant,
+        repaired=plan.counts(),
+        left={"errors": sum(one.is_error for one in left), "warnings": sum(not one.is_error for one in left)},
+    )
+    return replace(result, seconds_by_phase=dict(progress.seconds_by_phase))
+
+
+def _validation(table: HudiTable, deep: bool, progress: Progress) -> Validation:
+    return inspect(table, deep, ValidateOptions(base_path=table.base_path).overdue_hours, progress)
+
+
+def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair], progress: Progress) -> RepairPlan:
+    findings = validation.findings
+    leftovers: dict[str, int] = {}
+    if Repair.LEFTOVERS in repairs:
+        for path in paths_of(findings, Repair.LEFTOVERS):
+            status = table.storage.stat(join(table.base_path, path))
+            if status is not None:
+                leftovers[path] = 0 if status.is_directory else status.size
+    surplus: tuple[SurplusRows, ...] = ()
+    if Repair.DOUBLED_KEYS in repairs and paths_of(findings, Repair.DOUBLED_KEYS):
+        surplus = surplus_rows(table, progress)
+    reasons = tuple(f"{one.path}: {one.what}" for one in findings if one.repair is Repair.METADATA_TABLE)
+    if surplus and MetadataPartition.RECORD_INDEX.path in table.config.metadata_partitions:
+        reasons = (*reasons, _FORGETS)
+    remakes = Repair.METADATA_TABLE in repairs or _FORGETS in reasons
+    return RepairPlan(leftovers=leftovers, surplus=surplus, metadata_table=reasons if remakes else ())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Repair:
+    """One run over a table; what it does again after it was killed is the same."""
+
+    table: HudiTable
+    settings: TransactionSettings
+    properties: Mapping[str, str]
+
+    def carry_out(self, plan: RepairPlan, progress: Progress) -> str | None:
+        """:returns: the instant of the last commit that it made; None where it made none."""
+        instant = None
+        if plan.leftovers:
+            with progress.phase("leftovers", len(plan.leftovers)):
+                self._delete(plan.leftovers, progress)
+        if plan.surplus:
+            instant = remove_surplus(self.settings, self.table, plan.surplus, progress)
+        if plan.metadata_table:
+            with progress.phase("metadata table"):
+                self._remake_metadata_table(progress)
+        return instant
+
+    def _delete(self, leftovers: Mapping[str, int], progress: Progress) -> None:
+        """Of the files those that a validation under the lock still finds: a write that ended meanwhile may have made
+        one of them its own.
+        """
+        storage = self.settings.storage
+        with self.settings.new_lock():
+            found = _validation(self.table.refreshed(), False, Progress.silent(ACTION)).findings
+            for path in paths_of(found, Repair.LEFTOVERS):
+                status = storage.stat(join(self.table.base_path, path)) if path in leftovers else None
+                if status is None:
+                    continue
+                if status.is_directory:
+                    storage.delete_tree(status.path)
+                else:
+                    storage.delete_if(status.path, status.etag)
+        progress.note(f"deleted {len(leftovers)} file(s) or folder(s) that were left over")
+
+    def _remake_metadata_table(self, progress: Progress) -> None:
+        """Take it off; then make its list of files anew, where nothing else is under way."""
+        storage, base_path, clock = self.settings.storage, self.table.base_path, self.table.clock
+        with self.settings.new_lock():
+            config = read_table_config(storage, base_path, clock)
+            lost = [one for one in config.metadata_partitions if one != MetadataPartition.FILES.path]
+            take_off(storage, base_path, clock)
+            timeline = self.settings.load_timeline()
+            if not write_keys.METADATA_ENABLED.of(self.properties) or has_reserved_partition(storage, base_path):
+                progress.note("took the metadata table off: readers list the storage")
+                return
+            if not is_quiet(timeline, ""):
+                progress.note("took the metadata table off; the next write with no other beside it makes it anew")
+                return
+            initialize(storage, base_path, read_table_config(storage, base_path, clock), timeline, clock)
+        progress.note("made the metadata table anew from the files on storage")
+        if lost:
+            names = ", ".join(lost)
+            progress.note(f"its indexes {names} are made anew by index.py, or by the next write that asks for them")

@@ -1,0 +1,158 @@
+"""repair.py mends what validate.py finds, shows it first, and touches nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.core.schema.avro import avro_schema_of
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.timeline.write_stat import written_paths
+from spark_jobs.core.transaction.transaction import begin
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.errors import OptionsError
+from spark_jobs.options.repair import RepairOptions
+from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.repair.job import run_repair
+from spark_jobs.services.validation.run import validate
+from spark_jobs.write.routes import CreateRoute
+from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+TYPES = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+FIRST = local.batch(0, 8, "one", 1)
+
+
+def repair(path: Path, *only: str, dry_run: bool = False, plan_hash: str | None = None) -> JobResult:
+    options = RepairOptions(base_path=str(path), only=only, dry_run=dry_run, plan_hash=plan_hash)
+    return run_repair(options, Progress.silent("repair"))
+
+
+def errors(path: Path) -> list[str]:
+    return [str(one) for one in validate(str(path), deep=True) if one.is_error]
+
+
+def insert_again(path: Path, rows: pa.Table) -> None:
+    """The rows in file groups of their own, whatever keys the table has: what two blind writers leave."""
+    table = HudiTable.open(str(path))
+    action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
+    transaction = begin(table.transaction_settings(local.AT_ONCE), action)
+    assert transaction is not None
+    transaction.to_inflight()
+    keyed = local._keyed(rows)
+    partitions = sorted(set(rows["p"].to_pylist()))
+    numbers = pa.array([partitions.index(one) for one in rows["p"].to_pylist()], pa.int32())
+    routes = {number: CreateRoute(one, SYSTEM_CLOCK.new_uuid()) for number, one in enumerate(partitions)}
+    batches = iter(keyed.append_column(BUCKET, numbers).sort_by(BUCKET).combine_chunks().to_batches())
+    rules = RecordRules(combine=True, all_deleted=False)
+    context = local._context(table, transaction.time)
+    stats = list(write_buckets(batches, context, TaskScope(0, "0-0-7"), routes, rules))
+    metadata = CommitMetadata(
+        write_stats=tuple(stats),
+        operation_type=OperationType.INSERT,
+        extra_metadata={SCHEMA_KEY: json.dumps(avro_schema_of(local.SCHEMA, "t"))},
+    )
+    transaction.publish(metadata.encode(), written=written_paths(stats))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "t"
+
+
+def test_a_sound_table_has_nothing_to_repair(path: Path) -> None:
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, FIRST, "k")
+    result = repair(path)
+    assert (result.state, result.reason) == (
+        JobState.NOTHING_TO_DO,
+        "the table is sound: a validation finds nothing; rows are read only for --only doubled-keys",
+    )
+
+
+def test_a_repair_that_there_is_not(path: Path) -> None:
+    with pytest.raises(OptionsError, match=r"--only=rows is not valid: give some of leftovers, metadata-table"):
+        repair(path, "rows")
+
+
+@TYPES
+def test_leftovers_go_and_nothing_else(path: Path, table_type: str) -> None:
+    local.create(path, table_type)
+    local.write(path, FIRST, "k")
+    before = {one for one in path.rglob("*") if one.is_file()}
+    orphan = path / "a" / "11111111-1111-1111-1111-111111111111-0_0-0-1_20200101000000000.parquet"
+    orphan.write_bytes(b"PAR1")
+    unpublished = path / ".hoodie" / "20200101000000000.commit.x.tmp"
+    unpublished.write_bytes(b"{}")
+    stranger = path / "a" / "notes.txt"
+    stranger.write_bytes(b"keep me")
+    dry = repair(path, dry_run=True)
+    assert dry.plan is not None
+    assert unpublished.relative_to(path).as_posix() in dry.plan["leftovers"]
+    assert orphan.exists()
+    assert unpublished.exists()
+    done = repair(path, plan_hash=dry.extra["plan_hash"])
+    assert done.state is JobState.COMPLETED
+    assert not unpublished.exists()
+    assert stranger.exists()
+    assert before <= {one for one in path.rglob("*") if one.is_file()}
+    assert local.rows_of(path) == local.expected_rows(FIRST)
+
+
+def test_a_plan_that_is_another_by_now_is_refused(path: Path) -> None:
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, FIRST, "k")
+    first = path / ".hoodie" / "x.tmp"
+    first.write_bytes(b"{}")
+    dry = repair(path, dry_run=True)
+    (path / ".hoodie" / "y.tmp").write_bytes(b"{}")
+    with pytest.raises(WriteConflictError, match="had 1 file"):
+        repair(path, plan_hash=dry.extra["plan_hash"])
+    assert first.exists()
+
+
+@TYPES
+def test_of_a_doubled_key_the_row_stays_that_precombine_and_commit_choose(path: Path, table_type: str) -> None:
+    local.create(path, table_type)
+    local.write(path, FIRST, "k")
+    older, newer = local.batch(0, 3, "older", 0), local.batch(3, 3, "newer", 2)
+    same = local.batch(6, 1, "same time, later commit", 1)
+    insert_again(path, pa.concat_tables([older, newer, same]))
+    assert len(local.rows_of(path)) == 15
+    assert any("is in it and in" in one for one in errors(path))
+    refused = repair(path)
+    assert refused.state is JobState.NOTHING_TO_DO
+    assert str(refused.reason).endswith("rows are read only for --only doubled-keys")
+    dry = repair(path, "doubled-keys", dry_run=True)
+    assert dry.extra["repaired"]["doubled-keys"] == 7
+    assert len(local.rows_of(path)) == 15
+    done = repair(path, "doubled-keys", plan_hash=dry.extra["plan_hash"])
+    assert (done.state, done.extra["left"]["errors"]) == (JobState.COMPLETED, 0)
+    assert local.rows_of(path) == local.expected_rows(FIRST, newer, same)
+    assert errors(path) == []
+    assert repair(path, "doubled-keys").state is JobState.NOTHING_TO_DO
+
+
+@TYPES
+def test_a_metadata_table_that_misses_a_file_is_made_anew(path: Path, table_type: str) -> None:
+    local.create(path, table_type)
+    local.write(path, FIRST, "k")
+    local.write(path, local.batch(0, 4, "two", 2), "l")
+    logs = sorted((path / ".hoodie" / "metadata" / "files").glob(".*.log.*"), key=lambda one: one.stat().st_mtime_ns)
+    logs[-1].unlink()
+    assert errors(path)
+    done = repair(path, "metadata-table")
+    assert done.state is JobState.COMPLETED
+    assert errors(path) == []
+    assert local.rows_of(path) == local.expected_rows(FIRST, local.batch(0, 4, "two", 2))
+    local.write(path, local.batch(0, 2, "three", 3), "m")
+    assert errors(path) == []
