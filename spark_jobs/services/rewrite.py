@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from spark_jobs.core.config.file_keys import OPTIMIZED_LOG_SCAN
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.write_format import base_file_format
+from spark_jobs.core.files.write_format import base_file_format, data_storage
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.payload import ordering_field_of, payload_of_table, refuse_other_mergers
@@ -40,7 +40,7 @@ def rewrite_context(
     avro = table.avro_schema_at(instant) if has_history else table.avro_schema
     virtual_keys = virtual_keys_of(table.config, properties)
     return WriteContext(
-        storage=table.storage,
+        storage=data_storage(table.storage, properties),
         base_path=table.base_path,
         instant=instant,
         file_format=base_file_format(properties, arrow_schema_of(avro), avro, indexed=virtual_keys is None),

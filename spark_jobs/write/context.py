@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.core.files.log_format import log_format
-from spark_jobs.core.files.write_format import base_file_format
+from spark_jobs.core.files.write_format import base_file_format, data_storage
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.table import HudiTable
@@ -17,7 +17,7 @@ def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, ins
     :param instant: empty for a write that is only planned.
     """
     return WriteContext(
-        storage=table.storage,
+        storage=data_storage(table.storage, config.properties),
         base_path=table.base_path,
         instant=instant,
         file_format=base_file_format(

@@ -30,7 +30,7 @@ class Fault(Enum):
 
 CHANGES = frozenset(
     {"create", "replace", "replace_if", "delete", "delete_if", "delete_tree", "make_directory", "open_output"}
-    | {"remove_empty_directory"}
+    | {"remove_empty_directory", "sync"}
 )
 
 
@@ -83,6 +83,9 @@ class FaultyStorage(LocalStorage):
 
     def open_output(self, path: str) -> pa.NativeFile:
         return self._call("open_output", path, super().open_output, path)
+
+    def sync(self, path: str) -> None:
+        self._call("sync", path, super().sync, path)
 
     def _call(self, name: str, path: str, action: Callable[..., Answer], *arguments: Any) -> Answer:
         number = len(self.calls)

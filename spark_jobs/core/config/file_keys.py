@@ -155,3 +155,9 @@ BLOOM_MAX_ENTRIES = Key(
     default=100000,
     doc="Keys a dynamic filter grows to.",
 )
+DURABLE = Key(
+    name="pyhudi.durable",
+    parse=boolean,
+    default=True,
+    doc="On local disks: data files are forced to the disk before their commit, so that a loss of power loses none.",
+)

@@ -12,6 +12,12 @@ from spark_jobs.core.config import file_keys
 from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.schema.meta_fields import with_meta_fields
+from spark_jobs.core.storage import Storage
+
+
+def data_storage(storage: Storage, properties: Mapping[str, str]) -> Storage:
+    """The storage by which one write puts its data files down."""
+    return storage if file_keys.DURABLE.of(properties) else storage.relaxed()
 
 
 def base_file_format(

@@ -24,16 +24,25 @@ TEMPORARY_SUFFIX = ".tmp"
 
 
 class LocalStorage:
-    """A file system of this machine (or mounted on it) that knows hard links."""
+    """A file system of this machine (or mounted on it) that knows hard links.
+
+    What tells the state of a table always outlives a loss of power; ``durable`` says whether data files do.
+    """
 
     capabilities = Capabilities(conditional_put=True, atomic_rename=True, append=False)
+    durable = True
+
+    def relaxed(self) -> LocalStorage:
+        storage = LocalStorage()
+        storage.durable = False
+        return storage
 
     def create(self, path: str, data: bytes) -> None:
         with one_line(path, "written"):
             if not data:  # nothing to tear: markers and empty states need no temporary file
                 _in_folder(_create_empty, path)
                 return
-            synced = _is_control_file(path)
+            synced = self.durable or _is_control_file(path)
             _in_folder(lambda path: _publish_new(path, data, synced=synced), path)
             _drop_checksum_file(path)
             if synced:
@@ -131,6 +140,17 @@ class LocalStorage:
             _in_folder(_create_empty, path)
             return pa.OSFile(path, mode="wb")
 
+    def sync(self, path: str) -> None:
+        if not self.durable:
+            return
+        with one_line(path, "written"):
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fdatasync(descriptor)
+            finally:
+                os.close(descriptor)
+            _sync_directory(path)
+
 
 def _in_folder(make: Callable[[str], None], path: str) -> None:
     """Make the folder of a file and the file in it, again where a clean took the empty folder away in between."""
@@ -141,22 +161,33 @@ def _in_folder(make: Callable[[str], None], path: str) -> None:
 
 
 def _create_empty(path: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    _make_folders(os.path.dirname(path), synced="/.hoodie/.temp/" not in path)  # markers don't outlive their write
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
     except FileExistsError:
         raise AlreadyExistsError(f"{path} exists already", path=path) from None
 
 
+def _make_folders(path: str, *, synced: bool) -> None:
+    """A folder and those around it; ``synced`` forces the names of new ones to the disk."""
+    missing, folder = [], path
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    os.makedirs(path, exist_ok=True)
+    if synced:
+        for folder in missing:
+            _sync_directory(folder)
+
+
 def _is_control_file(path: str) -> bool:
-    """What tells the state of a table outlives a loss of power; data files, base files too, are left to the system."""
     return "/.hoodie/" in path
 
 
 def _publish_new(path: str, data: bytes, *, synced: bool) -> None:
     """Link the finished file to its name; where the system has nameless files, a crash before that leaves nothing."""
     directory, name = os.path.split(path)
-    os.makedirs(directory, exist_ok=True)
+    _make_folders(directory, synced=synced)
     folder = os.open(directory, os.O_RDONLY)
     try:
         descriptor = _nameless_file(directory)
@@ -198,7 +229,7 @@ def _publish_by_temporary(path: str, data: bytes) -> None:
 
 def _write_temporary(path: str, data: bytes, *, synced: bool = True) -> str:
     directory, name = os.path.split(path)
-    os.makedirs(directory, exist_ok=True)
+    _make_folders(directory, synced=synced)
     temporary = os.path.join(directory, f"{name}.{SYSTEM_CLOCK.new_uuid()}{TEMPORARY_SUFFIX}")
     try:
         with open(temporary, "xb") as file:

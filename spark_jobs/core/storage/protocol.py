@@ -46,6 +46,10 @@ class Storage(Protocol):
 
     capabilities: Capabilities
 
+    def relaxed(self) -> Storage:
+        """The same storage, which may lose data files (not those below ``.hoodie``) with the power."""
+        ...
+
     def create(self, path: str, data: bytes) -> None:
         """Publish a file whole, or raise :class:`AlreadyExistsError`; no reader ever sees a part of it."""
         ...
@@ -107,4 +111,8 @@ class Storage(Protocol):
 
     def open_output(self, path: str) -> pa.NativeFile:
         """A writer for a new data file; raises :class:`AlreadyExistsError` where one stands."""
+        ...
+
+    def sync(self, path: str) -> None:
+        """Let a file outlive a loss of power, with its name, that :meth:`open_output` made and that is closed."""
         ...

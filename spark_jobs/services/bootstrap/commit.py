@@ -9,7 +9,7 @@ from itertools import chain
 from spark_jobs.core.config import bootstrap_keys, file_keys, table_keys
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
-from spark_jobs.core.files.write_format import base_file_format
+from spark_jobs.core.files.write_format import base_file_format, data_storage
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.merge.payload import payload_for_write
 from spark_jobs.core.schema.avro import avro_schema_of
@@ -104,7 +104,7 @@ class Bootstrap:
         timeline = self.transaction.load_timeline()
         (instant,) = [one for one in timeline.find(time) if one.action is action]
         return WriteContext(
-            storage=self.table.storage,
+            storage=data_storage(self.table.storage, properties),
             base_path=self.table.base_path,
             instant=time,
             file_format=file_format,

@@ -244,3 +244,32 @@ def test_a_replacement_is_forced_to_the_disk_unless_its_loss_does_no_harm(
         for data in (b"one", b"another"):
             storage.replace(path, data, durable=durable)
         assert (storage.read(path), len(synced)) == (b"another", 2 * times)
+
+
+def test_data_files_are_forced_with_their_names_unless_the_storage_is_relaxed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced: list[str] = []
+    real = {"fsync": os.fsync, "fdatasync": os.fdatasync}
+    for name in real:
+
+        def counted(descriptor: int, name: str = name) -> None:
+            real[name](descriptor)
+            forced.append(os.readlink(f"/proc/self/fd/{descriptor}").removeprefix(str(tmp_path)))
+
+        monkeypatch.setattr(os, name, counted)
+    path = f"{tmp_path}/p/base"
+    with STORAGE.open_output(path) as sink:
+        sink.write(b"x")
+    STORAGE.sync(path)
+    assert forced == ["", "/p/base", "/p"]  # that of the new folder is in the one around it
+    forced.clear()
+    STORAGE.create(f"{tmp_path}/p/log", b"x")
+    assert len(forced) == 2
+    forced.clear()
+    relaxed = pickle.loads(pickle.dumps(STORAGE.relaxed()))
+    relaxed.create(f"{tmp_path}/p/log2", b"x")
+    relaxed.sync(path)
+    assert forced == []
+    relaxed.create(f"{tmp_path}/.hoodie/1.commit", b"x")
+    assert len(forced) > 1

@@ -1,0 +1,94 @@
+"""The power goes right after a write was acknowledged: what was not forced to the disk is gone, and no row with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from spark_jobs.services.validation.run import validate
+from tests.faults import forced
+from tests.faults import local_table as local
+from tests.faults.commands import environment, ingest_arguments, needs_java, spark_submit
+from tests.faults.test_storage_faults import in_another_process
+
+pytestmark = pytest.mark.faults
+
+STORED, CHANGED = local.batch(0, 20, "one", 1), local.batch(10, 20, "two", 2)
+ELSEWHERE = pa.table({"id": [90], "p": ["deep/c"], "v": ["three"], "ts": [3]}, schema=local.SCHEMA)
+
+
+OF_WORK_UNDER_WAY = (".hoodie/.temp", ".hoodie/.heartbeat", ".hoodie/.aux/pyhudi.done")
+"""What matters to a write that is not over, which a loss of power ends."""
+
+
+def after_power_loss(path: Path, log: Path, act: Callable[[], object]) -> list[str]:
+    """Do something in a process whose forcing is recorded, then lose the power; what is lost of a finished write."""
+    before = forced.files_of(path)
+
+    def recorded() -> None:
+        forced.record(str(log))
+        act()
+
+    assert in_another_process(recorded) == 0
+    return [name for name in forced.lose_power(path, before, log) if not name.startswith(OF_WORK_UNDER_WAY)]
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize(
+    ("act", "expected"),
+    [
+        (lambda path: local.write(path, STORED, "again"), [STORED]),
+        (lambda path: local.write(path, CHANGED.slice(10), "new"), [STORED, CHANGED.slice(10)]),
+        (lambda path: local.write(path, ELSEWHERE, "elsewhere"), [STORED, ELSEWHERE]),
+        (local.cluster, [STORED]),
+    ],
+    ids=["upsert", "insert", "new partition", "clustering"],
+)
+def test_nothing_acknowledged_is_lost(
+    tmp_path: Path, table_type: str, act: Callable[[Path], object], expected: list[pa.Table]
+) -> None:
+    path = tmp_path / "t"
+    local.create(path, table_type)
+    local.write(path, STORED, "first")
+    assert after_power_loss(path, tmp_path / "log", partial(act, path)) == []
+    assert local.rows_of(path) == local.expected_rows(*expected)
+    assert validate(str(path), deep=True) == []
+
+
+def test_compaction(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    local.write(path, STORED, "first")
+    local.write(path, STORED, "again")
+    assert after_power_loss(path, tmp_path / "log", partial(local.compact, path)) == []
+    assert local.rows_of(path) == local.expected_rows(STORED)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_workers_of_spark_force_what_they_write(tmp_path: Path, table_type: str) -> None:
+    needs_java()
+    path, log = tmp_path / "t", tmp_path / "log"
+    local.create(path, table_type)
+    local.write(path, STORED, "first")
+    pq.write_table(CHANGED, tmp_path / "changed.parquet")
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(forced.SITE)
+    variables = environment()
+    variables |= {
+        "PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), variables["PYTHONPATH"]]),
+        forced.LOG_VARIABLE: str(log),
+    }
+    before = forced.files_of(path)
+    command = spark_submit("ingest", *ingest_arguments(path, tmp_path / "changed.parquet", "--op", "upsert"))
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [name for name in forced.lose_power(path, before, log) if not name.startswith(OF_WORK_UNDER_WAY)] == []
+    assert local.rows_of(path) == local.expected_rows(STORED, CHANGED)
