@@ -14,11 +14,11 @@ from typing import TypeVar
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import HudiError, StorageError
-from spark_jobs.core.storage import locate
 from spark_jobs.engine.failure import Failure, failure_of
+from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import Progress, say
 from spark_jobs.engine.streams import separate_stderr
-from spark_jobs.options import JobOptions, JobResult
+from spark_jobs.options import JobOptions, JobResult, OptionsError
 
 Options = TypeVar("Options", bound=JobOptions)
 
@@ -45,9 +45,9 @@ def run_job(
     :param verdict: for jobs that judge: a result that it has words for is handed over too, and ends the job with 1 and
         these words, or with a failure's own exit code and line of error.
 
-    The result goes, as JSON, to the last line of stdout and to the storage URL ``--result-file`` (whole or not at all;
-    an earlier result there goes first). An error goes to stderr as one line, ``<job>: error: ...``; its traceback only
-    with ``--debug``.
+    The result goes, as JSON, to the last line of stdout and to the storage URL ``--result-file``: whole, and in place
+    of what stands there only when the job is done. An error goes to stderr as one line, ``<job>: error: ...``; its
+    traceback only with ``--debug``.
     """
     separate_stderr()
     words = list(sys.argv[1:] if argv is None else argv)
@@ -79,11 +79,8 @@ def _run(
     verdict: Callable[[JobResult], str | Failure | None],
 ) -> int:
     options = options_type.from_args(words)
-    target = locate(options.result_file) if options.result_file else None
-    if target:
-        storage, path = target
-        storage.replace(path, b"")  # says now whether the place is good, and leaves nobody an older result
-        storage.delete(path)
+    place, base_path = options.result_file, options.base_path
+    target = OutputFile.checked("--result-file", place, base_path, clock) if place else None
     progress = Progress(options_type.job, clock=clock)
     result = body(options, progress)
     result = dataclasses.replace(
@@ -92,18 +89,9 @@ def _run(
         table=result.table or options.table_name,
         seconds_by_phase={**progress.seconds_by_phase, **result.seconds_by_phase},
     )
-    line = result.to_json()
-    say(sys.stdout, line)
+    say(sys.stdout, result.to_json())
     if target:
-        storage, path = target
-        try:
-            storage.replace(path, line.encode() + b"\n")
-        except HudiError as error:
-            raise StorageError(
-                f"the job is {result.state} but its result could not be written ({error.what})",
-                todo="take it from stdout, and give another --result-file",
-                path=options.result_file,
-            ) from error
+        _hand_over(target, result)
     judged = verdict(result)
     if isinstance(judged, Failure):
         say(sys.stderr, f"{options_type.job}: error: {judged.message}")
@@ -111,6 +99,18 @@ def _run(
     if judged is not None:
         say(sys.stderr, f"{options_type.job}: {judged}")
     return 0 if judged is None else 1
+
+
+def _hand_over(target: OutputFile, result: JobResult) -> None:
+    try:
+        target.write(result.to_json().encode() + b"\n")
+    except (HudiError, OptionsError) as error:
+        what = error.what if isinstance(error, HudiError) else str(error)
+        raise StorageError(
+            f"the job is {result.state} but its result could not be written ({what})",
+            todo="take it from stdout, and give another --result-file",
+            path=target.location,
+        ) from error
 
 
 @contextmanager

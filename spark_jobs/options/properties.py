@@ -9,21 +9,28 @@ from urllib.parse import unquote, urlsplit
 from spark_jobs.options.errors import OptionsError
 
 _FOUR_DIGITS = re.compile("[0-9a-fA-F]{4}")
+_MOST_BYTES = 1 << 20
+"""Of a file of properties: Hudi's tools are given a few kilobytes."""
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_properties(location: str) -> dict[str, str]:
     """The pairs of a local file (a path or a ``file:`` URL), in its order; the last of equal keys wins.
 
-    :raises OptionsError: the file can't be read, or a line of it is no pair.
+    :raises OptionsError: the file can't be read, is too large, or a line of it is no pair.
     """
     path = Path(unquote(urlsplit(location).path)) if location.startswith("file:") else Path(location)
     try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        text = path.read_text(encoding="latin-1")
+        with path.open("rb") as file:  # also a pipe, which has no size: never more than this is taken from it
+            data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise OptionsError(f"--props {location} can't be read ({error.strerror}): give a readable file") from error
+    if len(data) > _MOST_BYTES:
+        raise OptionsError(f"--props {location} has more than {_MOST_BYTES} bytes: give a file of hoodie.* properties")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
     return parse_properties(text, location)
 
 

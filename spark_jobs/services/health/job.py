@@ -6,8 +6,8 @@ import sys
 from typing import TextIO
 
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import Progress, columns_of, say
 from spark_jobs.options.health import HealthOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -23,16 +23,18 @@ _PLAIN_WIDTH = 100
 def run_health(options: HealthOptions, progress: Progress) -> JobResult:
     """
     :raises StorageError: no table there, or the picture can't be written.
+    :raises OptionsError: the picture's place is no regular file, or inside a table.
     """
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
     table = HudiTable.open(options.base_path, lists_storage=options.list_storage)
+    place = options.picture
+    picture = OutputFile.checked("--picture", place, table.base_path, table.clock) if place else None
     health = measure(table, properties, options.overdue_hours, progress, footers=options.footers)
     advice = advise(health)
-    if options.picture:
-        storage, path = locate(options.picture)
-        storage.replace(path, draw(health, advice).encode())
+    if picture:
+        picture.write(draw(health, advice).encode())
     if not options.json:
         say(sys.stderr, report(health, advice, _width(sys.stderr), marks_of(sys.stderr)), end="")
     return JobResult(

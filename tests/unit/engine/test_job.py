@@ -1,6 +1,7 @@
 """What a job's caller sees: the result, the one line of error, the exit code, and a clean end on SIGTERM."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -138,15 +139,59 @@ def test_the_result_file_is_whole_json(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
-def test_an_older_result_does_not_outlive_a_run_that_fails(tmp_path: Path) -> None:
+def fail(options: CleanOptions, progress: Progress) -> JobResult:
+    raise WriteConflictError("changed", todo="run it again")
+
+
+def test_what_stands_at_the_result_file_stays_until_a_job_is_done(tmp_path: Path) -> None:
     target = tmp_path / "result.json"
-    target.write_text(RESULT.to_json())
+    target.write_text("precious")
+    words = ["--base-path=/t", f"--result-file={target}"]
+    seen = []
 
-    def fail(options: CleanOptions, progress: Progress) -> JobResult:
-        raise WriteConflictError("changed", todo="run it again")
+    def look(options: CleanOptions, progress: Progress) -> JobResult:
+        seen.append(target.read_text())
+        return RESULT
 
-    assert run_job(fail, CleanOptions, ["--base-path=/t", f"--result-file={target}"]) == 3
-    assert not target.exists()
+    assert run_job(fail, CleanOptions, words) == 3
+    assert target.read_text() == "precious"
+    assert run_job(look, CleanOptions, words) == 0
+    assert seen == ["precious"]
+    assert JobResult.from_json(target.read_text()).state is JobState.COMPLETED
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def _no_place(tmp_path: Path) -> dict[str, Path]:
+    (tmp_path / "lake" / "trips" / ".hoodie").mkdir(parents=True)
+    (tmp_path / "lake" / "trips" / ".hoodie" / "hoodie.properties").write_text("hoodie.table.name=trips")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "inside").symlink_to(tmp_path / "lake" / "trips")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    return {
+        "of a table": tmp_path / "lake" / "trips" / ".hoodie" / "hoodie.properties",
+        "in a partition": tmp_path / "lake" / "trips" / "r=1" / "result.json",
+        "in a table by a link": tmp_path / "inside" / "result.json",
+        "in the table to be": tmp_path / "new" / "result.json",
+        "folder": tmp_path / "folder",
+        "pipe": tmp_path / "pipe",
+        "link": tmp_path / "link",
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["of a table", "in a partition", "in a table by a link", "in the table to be", "folder", "pipe", "link"],
+)
+def test_no_place_for_a_result(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = _no_place(tmp_path)[kind]
+    before = sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*"))
+    assert run_job(body, CleanOptions, [f"--base-path={tmp_path}/new", f"--result-file={place}"]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"clean: error: --result-file={place} ")
+    assert line.count("\n") == 1
+    assert before == sorted((str(path), path.lstat().st_mtime_ns) for path in tmp_path.rglob("*"))
 
 
 def test_a_result_that_cannot_be_written_is_told_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

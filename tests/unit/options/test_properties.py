@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.options import HiveSyncOptions, IngestOptions, Operation, OptionsError, TableType
-from spark_jobs.options.properties import parse_properties
+from spark_jobs.options.properties import parse_properties, read_properties
 
 pytestmark = pytest.mark.unit
 
@@ -119,3 +119,12 @@ def test_words_with_half_characters_are_named(field: str) -> None:
     given = {"table_name": "a\ud800", "record_key_fields": ("a", "\udcff"), "hoodie_conf": {"a": "\udfff"}}
     with pytest.raises(OptionsError, match=r"^--[a-z-]+=.*\\ud.* is not valid: .* is no Unicode text$"):
         IngestOptions(base_path="/t", **{field: given[field]})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("endless", [True, False])
+def test_a_file_that_is_no_list_of_properties_is_refused_by_its_size(endless: bool, tmp_path: Path) -> None:
+    file = tmp_path / "large"
+    file.write_bytes(b"a=b\n" * (1 << 19))
+    location = "/dev/zero" if endless else str(file)
+    with pytest.raises(OptionsError, match=f"--props {location} has more than 1048576 bytes: give a file"):
+        read_properties(location)

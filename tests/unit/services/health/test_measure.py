@@ -153,6 +153,10 @@ def test_the_job_leaves_the_table_alone(unpack: Unpack, tmp_path: Path, capsys: 
     assert found["extra"]["health"]["base_files"] == 2
     assert picture.read_text().startswith("<svg ")
     assert digest(base) == before
+    inside = base / ".hoodie" / "hoodie.properties"
+    assert run_job(run_health, HealthOptions, [f"--base-path={base}", f"--picture={inside}"]) == 2
+    assert digest(base) == before
+    capsys.readouterr()
     assert run_job(run_health, HealthOptions, [*words, "--json"]) == 0
     assert "MERGE_ON_READ, version" not in capsys.readouterr().err
 
