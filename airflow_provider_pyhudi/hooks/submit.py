@@ -23,16 +23,25 @@ from airflow.providers.common.compat.sdk import (
     Connection,
 )
 
+DEFAULT_SPARK_CONN_ID = "spark_default"
 LOCAL_MASTER = "local[*]"
 BAD_OPTIONS = 2
 _ERROR_LINE = re.compile(r"^(\w+): error: (.*)$")
 _SECONDS_BETWEEN_LOOKS = 0.1
 
 
+class _NoConnectionError(Exception):
+    """Not Airflow's own kind: for that, the Spark provider's hook would take yarn."""
+
+    def __init__(self, conn_id: str) -> None:
+        super().__init__(f"spark_conn_id={conn_id} is no connection of this Airflow: add it, or name one that is there")
+
+
 class HudiSparkSubmitHook(SparkSubmitHook):
     """The Spark provider's hook, but for four things.
 
-    - Without a Spark connection of that name the master is ``local[*]`` (or ``spark.master`` of ``conf``), never yarn.
+    - Where no connection is named and there is no ``spark_default``, the master is ``local[*]`` (or ``spark.master`` of
+      ``conf``), never yarn. A connection that is named has to be there.
     - spark-submit comes from ``spark_binary``, else from SPARK_HOME, else from the installed PySpark, else from PATH.
     - It runs in a process group of its own. :meth:`on_kill` sends SIGTERM to the group, so that the driver's Python
       releases what it holds, and SIGKILL to what is left of it after ``kill_grace_seconds``. Should Airflow end the
@@ -40,26 +49,38 @@ class HudiSparkSubmitHook(SparkSubmitHook):
     - A job's one line of error is the exception's message; one about bad options (exit code 2) is not retried.
 
     :param job: name of the job in messages.
+    :param conn_id: a connection of type ``spark``; ``spark_default`` without it.
+    :raises AirflowFailException: there is no connection of the name that was given.
     :param kill_grace_seconds: seconds between SIGTERM and SIGKILL.
     """
 
-    def __init__(self, *, job: str = "job", kill_grace_seconds: float = 30.0, **kwargs: Any) -> None:
+    def __init__(
+        self, *, job: str = "job", kill_grace_seconds: float = 30.0, conn_id: str | None = None, **kwargs: Any
+    ) -> None:
         self.job = job
+        self._connection_is_named = conn_id is not None
+        self.get_connection = self._own_connection  # type: ignore[method-assign]  # which the Spark provider's hook asks
         self.kill_grace_seconds = kill_grace_seconds
         self._error_line: str | None = None
         self._killed = False
-        super().__init__(**kwargs)
+        super().__init__(conn_id=conn_id or DEFAULT_SPARK_CONN_ID, **kwargs)
 
-    @classmethod
-    def get_connection(cls, conn_id: str) -> Connection:
-        """The connection of that name, or one to the local master where there is none."""
+    def _own_connection(self, conn_id: str) -> Connection:
+        """The connection of that name; one to the local master where nobody named one and the default is not there."""
         try:
-            return super().get_connection(conn_id)
+            return type(self).get_connection(conn_id)
         except AirflowNotFoundException:
-            return Connection(conn_id=conn_id, conn_type="spark", host=LOCAL_MASTER)
+            if self._connection_is_named:
+                raise _NoConnectionError(conn_id) from None
+            master = (self._conf or {}).get("spark.master", LOCAL_MASTER)
+            self.log.info("There is no connection %s, and none is named: the master is %s", conn_id, master)
+            return Connection(conn_id=conn_id, conn_type="spark", host=master)
 
     def _resolve_connection(self) -> dict[str, Any]:
-        resolved: dict[str, Any] = super()._resolve_connection()
+        try:
+            resolved: dict[str, Any] = super()._resolve_connection()
+        except _NoConnectionError as error:
+            raise AirflowFailException(str(error)) from None
         if resolved["master"] == LOCAL_MASTER:
             resolved["master"] = self._conf.get("spark.master", LOCAL_MASTER)
         return resolved

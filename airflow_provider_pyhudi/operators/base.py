@@ -24,7 +24,6 @@ from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
 from spark_jobs.options.properties import read_properties
 
-DEFAULT_SPARK_CONN_ID = "spark_default"
 _ATTRIBUTES = {"dry_run": "job_dry_run"}
 """Options whose attribute of an operator has another name, because Airflow's own operators use it."""
 
@@ -38,8 +37,8 @@ class HudiJobOperator(BaseOperator):
 
     :param hudi_conn_id: a connection of type ``hudi``: relative base paths are joined to its own, and its
         ``hoodie_conf`` holds where the task gives no value of its own.
-    :param spark_conn_id: a connection of type ``spark``; ``spark_default`` without it, and ``local[*]`` where there is
-        no such connection.
+    :param spark_conn_id: a connection of type ``spark``, which has to be there; without it, that of ``hudi_conn_id``,
+        else ``spark_default``, else ``local[*]``.
     :param spark_binary: path of spark-submit, if it is not to be found by SPARK_HOME or the installed PySpark.
     :param application: path or URL of the job's file, if it is not to be the installed one.
     :param submit_arguments: further arguments of the Spark provider's ``SparkSubmitHook``.
@@ -202,7 +201,7 @@ class HudiJobOperator(BaseOperator):
         return HudiSparkSubmitHook(
             job=options.job,
             kill_grace_seconds=self.kill_grace_seconds,
-            conn_id=spark_conn_id or DEFAULT_SPARK_CONN_ID,
+            conn_id=spark_conn_id or None,
             application_args=options.to_args(),
             conf=self.conf,
             packages=self.packages_for(options),
@@ -222,18 +221,25 @@ class HudiJobOperator(BaseOperator):
 
     def _tell(self, result: JobResult, context: Context) -> None:
         self.log.info("%s %s at instant %s", result.action, result.state, result.instant)
+        if result.repeated:
+            self.log.info("Nothing was written, an earlier run did this: %s", result.reason)
+        if result.repeated or result.state in (JobState.NOTHING_TO_DO, JobState.DRY_RUN):
+            # Airflow makes an event for each asset that the running task has when it ends
+            self.outlets = [outlet for outlet in self.outlets if not isinstance(outlet, Asset)]
         if result.state is JobState.NOTHING_TO_DO:
             self.log.info("Nothing to do: %s", result.reason)
             if self.skip_on_nothing_to_do:
                 raise AirflowSkipException(f"Nothing to do: {result.reason}")
-        if result.state is JobState.COMPLETED:
-            if result.reason:
-                self.log.info("Done before: %s", result.reason)
-            for outlet in self.outlets:
-                if isinstance(outlet, Asset):
-                    context["outlet_events"][outlet].extra.update(
-                        {"instant": result.instant, "action": result.action, "records_out": result.records_out}
-                    )
+        for outlet in self.outlets:
+            if isinstance(outlet, Asset):
+                context["outlet_events"][outlet].extra.update(_event_of(result))
+
+
+def _event_of(result: JobResult) -> dict[str, Any]:
+    """What an asset's event says of the change."""
+    said: dict[str, Any] = {one: result.extra[one] for one in ("operation", "partitions") if one in result.extra}
+    counts: dict[str, Any] = {name: getattr(result, name) for name in ("records_out", "inserts", "updates", "deletes")}
+    return {"instant": result.instant, "action": result.action, **counts, **said}
 
 
 def given_instant(instant: str | None) -> str | None:

@@ -37,7 +37,7 @@ def _row(task: str, result: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _earlier(result: Mapping[str, Any]) -> str:
-    return "by an earlier run" if (result.get("extra") or {}).get("repeated") else ""
+    return "by an earlier run" if result.get("repeated") else ""
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -25,13 +25,15 @@ class JobState(StrEnum):
 class JobResult:
     """The outcome of a job; counts are of files, of bytes on storage and of records, and 0 where they say nothing.
 
-    ``instant`` is the instant that the job made or executed; ``reason`` says why nothing was done; ``plan`` is what a
-    dry run would execute; ``extra`` holds what only one kind of job has to say. All of it is made of JSON's own types.
+    ``instant`` is the instant that the job made or executed; ``repeated`` says that an earlier run had done it, whose
+    instant and counts these are; ``reason`` says why nothing was done; ``plan`` is what a dry run would execute;
+    ``extra`` holds what only one kind of job has to say. All of it is made of JSON's own types.
     """
 
     action: str
     state: JobState
     instant: str | None = None
+    repeated: bool = False
     reason: str | None = None
     base_path: str | None = None
     table: str | None = None

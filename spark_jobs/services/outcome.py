@@ -32,6 +32,7 @@ def done_by_hash(
         action=action,
         state=JobState.COMPLETED,
         instant=instant,
+        repeated=True,
         reason=reason,
         base_path=table.base_path,
         table=table.config.name,

@@ -233,6 +233,7 @@ class _Job(Generic[P]):
                 action=service,
                 state=JobState.COMPLETED,
                 instant=time,
+                repeated=True,
                 reason=f"{service} {time} was planned under idempotency key {key} before, and is completed",
                 base_path=table.base_path,
                 table=table.config.name,

@@ -148,7 +148,7 @@ def _write_ready(
         if is_new:
             take_back_table(table.transaction_settings(config.properties), progress.note)
         raise
-    if ready.origin is not None and "repeated" not in result.extra:
+    if ready.origin is not None and not result.repeated:
         count, size = files.counts if isinstance(files, ParquetSource) else source_size(ready.origin)
         reader = keyed_source(files, config)
         told = {SOURCE_READER: reader} if isinstance(reader, str) else {}

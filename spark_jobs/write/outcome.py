@@ -46,7 +46,8 @@ def already_done(config: WriteConfig, instant: Instant, metadata: CommitMetadata
     return replace(
         result,
         reason=f"instant {instant.timestamp} already did this write (idempotency key {key}){other}",
-        extra={**result.extra, "operation": did, **_checkpoint(metadata), "repeated": True},
+        repeated=True,
+        extra={**result.extra, "operation": did, **_checkpoint(metadata)},
     )
 
 

@@ -126,7 +126,7 @@ def test_a_rerun_waits_for_the_driver_that_lives_on(table: Path, command: list[s
     finally:
         kill(first)
     result = json.loads((tmp_path / "second.out").read_text().splitlines()[-1])
-    assert result["extra"]["repeated"] is True
+    assert result["repeated"] is True
     timeline = HudiTable.open(str(table)).timeline
     assert timeline.completed_commits()[-1].timestamp == result["instant"]
     assert len(timeline.completed_commits()) == 2

@@ -61,6 +61,12 @@ def test_each_task_ends_as_its_job(outcome: Outcome) -> None:
         "bad_job": "failed",
         "bad_option": "failed",
         "nothing": "skipped",
+        "nothing_for_consumers": "success",
+        "repeated_for_consumers": "success",
+        "dry_for_consumers": "success",
+        "look": "success",
+        "unseen": "skipped",
+        "mistyped": "failed",
         "plan": "success",
         "execute": "success",
         "mapped[0]": "success",
@@ -126,4 +132,23 @@ def test_the_event_of_the_asset_tells_the_instant(outcome: Outcome) -> None:
     with sqlite3.connect(Path(os.environ["AIRFLOW_HOME"], "airflow.db")) as database:
         extras = [json.loads(extra) for (extra,) in database.execute("SELECT extra FROM asset_event")]
     assert [extra.get("instant") for extra in extras] == ["20240101000000001"]
-    assert extras[0]["action"] == "commit"
+    assert extras[0] == {
+        "instant": "20240101000000001",
+        "action": "commit",
+        "records_out": 1000,
+        "inserts": 0,
+        "updates": 0,
+        "deletes": 0,
+    }
+
+
+def test_a_repeated_write_says_so(outcome: Outcome) -> None:
+    assert "Nothing was written, an earlier run did this: instant 20240101000000003 already" in outcome.log
+
+
+def test_a_hash_that_came_to_nothing_runs_nothing(outcome: Outcome) -> None:
+    assert "plan_hash came to nothing: no dry run showed a plan, so none is carried out" in outcome.log
+
+
+def test_a_mistyped_connection_fails(outcome: Outcome) -> None:
+    assert "spark_conn_id=sprak_cluster is no connection of this Airflow: add it, or name one" in outcome.log

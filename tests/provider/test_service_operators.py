@@ -6,9 +6,11 @@ import dataclasses
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowSkipException
 
 import airflow_provider_pyhudi as pyhudi
 from airflow_provider_pyhudi.operators.base import HudiJobOperator
+from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
 from spark_jobs.options import JobOptions, OptionsError
 
 pytestmark = pytest.mark.provider
@@ -76,6 +78,26 @@ def test_its_arguments_are_the_options_of_its_job(name: str) -> None:
 def test_what_a_template_may_fill_is_an_attribute(name: str) -> None:
     operator = made(name, **GIVEN[name])
     assert all(hasattr(operator, field) for field in operator.template_fields)
+
+
+PLANNED = [name for name in GIVEN if issubclass(getattr(pyhudi, name), HudiPlannedOperator)]
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_a_hash_that_came_to_nothing_carries_out_no_plan(name: str) -> None:
+    given = {key: value for key, value in GIVEN[name].items() if key != "plan_hash"}
+    operator = made(name, plan_hash="{{ ti.xcom_pull('look', key='extra').get('plan_hash') }}", **given)
+    for nothing in (None, "None", ""):
+        operator.plan_hash = nothing  # type: ignore[attr-defined]  # as Airflow sets what a template comes to
+        with pytest.raises(AirflowSkipException, match="plan_hash came to nothing"):
+            options_of(operator)
+    with pytest.raises(AirflowSkipException, match="plan_hash came to nothing"):
+        options_of(made(name, plan_hash=None, **given))  # as Airflow makes a mapped task
+    assert getattr(options_of(made(name, **given)), "plan_hash", "") is None
+
+
+def test_every_service_with_a_hash_is_asked() -> None:
+    assert len(PLANNED) == 7
 
 
 def test_a_rollback_of_nothing_in_particular_has_to_be_meant() -> None:

@@ -38,15 +38,22 @@ def _hook(**given: object) -> HudiSparkSubmitHook:
     return HudiSparkSubmitHook(job="ingest", **given)  # type: ignore[arg-type]
 
 
-def test_without_a_connection_the_master_is_local(airflow_database: None) -> None:
-    command = _hook(conn_id="nowhere")._build_spark_submit_command("job.py")
+def test_without_a_connection_the_master_is_local(airflow_database: None, capsys: pytest.CaptureFixture[str]) -> None:
+    command = _hook()._build_spark_submit_command("job.py")
+    assert "There is no connection spark_default, and none is named: the master is local[*]" in capsys.readouterr().out
     assert command[command.index("--master") + 1] == "local[*]"
     assert "yarn" not in " ".join(command)
 
 
 def test_a_master_in_the_conf_counts_where_there_is_no_connection(airflow_database: None) -> None:
-    command = _hook(conn_id="nowhere", conf={"spark.master": "local[2]"})._build_spark_submit_command("job.py")
+    command = _hook(conf={"spark.master": "local[2]"})._build_spark_submit_command("job.py")
     assert command[command.index("--master") + 1] == "local[2]"
+
+
+@pytest.mark.parametrize("name", ["sprak_cluster", "spark_default"])
+def test_a_connection_that_is_named_has_to_be_there(name: str, airflow_database: None) -> None:
+    with pytest.raises(AirflowFailException, match=f"spark_conn_id={name} is no connection of this Airflow: add it"):
+        _hook(conn_id=name)
 
 
 def test_a_connection_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ class Run:
         named = replace(self.options, idempotency_key=self.key_of_batch(after))
         move = CheckpointMove(before=position.stored, after=after, orders=self.orders)
         result = self.write(spark, rows, named, self.progress, checkpoint=move)
-        return result if was_repeated(result) else with_checkpoint(result, position, after)
+        return result if result.repeated else with_checkpoint(result, position, after)
 
     def key_of_batch(self, after: str) -> str | None:
         """The idempotency key of the batch up to ``after``.
@@ -214,7 +214,7 @@ def _batches(run: Run, source: CheckpointedSource, stopping: Stopping) -> JobRes
         position = run.position()
         result, has_more = _one_batch(run, source, position)
         totals.add(result)
-        if was_repeated(result) and run.position() == position:
+        if result.repeated and run.position() == position:
             stopping.ask(WRITTEN_BEFORE)
         if run.options.available_now and not has_more:
             break
@@ -224,11 +224,6 @@ def _batches(run: Run, source: CheckpointedSource, stopping: Stopping) -> JobRes
     if stopping:
         run.progress.note(totals.stopped(source.name, stopping.by))
     return totals.result or run.nothing(source, run.position(), "stopped before the first batch")
-
-
-def was_repeated(result: JobResult) -> bool:
-    """Whether an earlier run, or another process, did the write under the same idempotency key."""
-    return "repeated" in result.extra
 
 
 def with_checkpoint(result: JobResult, position: Position, after: str) -> JobResult:

@@ -21,7 +21,7 @@ from spark_jobs.core.config.source_keys import OffsetReset
 from spark_jobs.options.result import JobResult
 from spark_jobs.write.sources.kafka import KafkaSource
 from spark_jobs.write.sources.kafka_offsets import Offsets, checkpoint_of, from_spark
-from spark_jobs.write.sources.run import WRITTEN_BEFORE, Position, Run, was_repeated
+from spark_jobs.write.sources.run import WRITTEN_BEFORE, Position, Run
 from spark_jobs.write.sources.stopping import Stopping
 from spark_jobs.write.sources.totals import Totals
 
@@ -70,7 +70,7 @@ class _Batches:
             spark.conf.set(name, str(self.run.spark.conf.get(name)))
         result = self.run.commit(spark, rows, self.position, after)
         self.totals.add(result)
-        self.position = self.run.position() if was_repeated(result) else self.run.position_after(after)
+        self.position = self.run.position() if result.repeated else self.run.position_after(after)
         if self.position.checkpoint != after:
             self.stopping.ask(WRITTEN_BEFORE)
 

@@ -73,8 +73,18 @@ def body(options: JobOptions, progress: Progress) -> JobResult:
             wait_for_a_worker(f"{options.base_path}/marker")
         if what == "bad":
             raise ConfigError("hoodie.probe=bad is not valid", todo="give another")
+        if what == "repeated":
+            return JobResult(
+                action="commit",
+                state=JobState.COMPLETED,
+                instant="20240101000000003",
+                repeated=True,
+                reason="instant 20240101000000003 already did this write",
+            )
         if what == "nothing":
             return JobResult(action="commit", state=JobState.NOTHING_TO_DO, reason="no log files")
+    if options.dry_run:
+        return JobResult(action="commit", state=JobState.DRY_RUN, plan={"hash": "h"})
     if isinstance(options, CompactionOptions) and options.mode == "execute":
         extra["executed"] = options.instant_time
         return JobResult(action="commit", state=JobState.COMPLETED, instant=options.instant_time, extra=extra)

@@ -28,6 +28,19 @@ with finished:
     HudiIngestOperator(
         task_id="nothing", **WITHOUT_SPARK, hoodie_conf={"hoodie.probe": "nothing"}, skip_on_nothing_to_do=True
     )
+    for what in ("nothing", "repeated", "dry"):
+        HudiIngestOperator(
+            task_id=f"{what}_for_consumers",
+            **WITHOUT_SPARK,
+            hoodie_conf={"hoodie.probe": what},
+            dry_run=what == "dry",
+            outlets=[asset],
+        )
+    look = HudiCompactionOperator(task_id="look", **WITHOUT_SPARK, hoodie_conf={"hoodie.probe": "nothing"})
+    HudiCompactionOperator(
+        task_id="unseen", **WITHOUT_SPARK, plan_hash="{{ ti.xcom_pull('look', key='extra').get('plan_hash') }}"
+    ).set_upstream(look)
+    HudiIngestOperator(task_id="mistyped", **WITHOUT_SPARK, spark_conn_id="sprak_cluster", retries=3)
     plan = HudiCompactionOperator(task_id="plan", **WITHOUT_SPARK, mode="schedule")
     execute = HudiCompactionOperator(
         task_id="execute", **WITHOUT_SPARK, mode="execute", instant_time=plan.output["instant"]

@@ -135,7 +135,7 @@ def test_orders_are_followed_once_under_an_idempotency_key_too(spark: SparkSessi
     assert it.run(checkpoint=instants[1]).state is JobState.NOTHING_TO_DO
     commits = it.target.table().timeline.completed_commits()
     ended = it.run(**limited, ignore_checkpoint="again", source_options={BEGIN: "000"})  # its retry, long after
-    assert (ended.extra["repeated"], ended.extra["checkpoint"]) == (True, instants[0])
+    assert (ended.repeated, ended.extra["checkpoint"]) == (True, instants[0])
     assert it.target.table().timeline.completed_commits() == commits
 
 

@@ -64,7 +64,7 @@ def test_all_that_is_there_comes_in_several_micro_batches(reading: Make) -> None
     assert (again.updates, again.extra["checkpoint"]) == (2, it.place(4, 2))
     it.run(checkpoint=it.place(4, 2))
     ended = it.run(available_now=True, idempotency_key="run", checkpoint=it.place(3, 1))  # its retry, long after
-    assert (ended.instant, ended.extra["repeated"]) == (again.instant, True)
+    assert (ended.instant, ended.repeated) == (again.instant, True)
     said = it.said()
     it.topic.send(messages(range(6, 8)), 1)
     assert it.run(op=Operation.INSERT, available_now=True, idempotency_key="run").inserts == 2

@@ -36,7 +36,7 @@ def test_an_archived_write_is_not_done_again(spark: SparkSession, tmp_path: Path
     assert digests(jobs.path) == before
     assert jobs.rows() == held
     assert again.reason is not None
-    assert again.extra.pop("repeated") is True
+    assert again.repeated
     assert first.extra.pop("source_reader") == "tasks"  # a fact of the run, not of the write
     facts = {"reason": None, "seconds_by_phase": {}, "files_in": 0, "bytes_in": 0}
     assert replace(again, **facts) == replace(first, **facts)  # type: ignore[arg-type]

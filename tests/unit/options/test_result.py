@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.options import JobResult, JobState, OptionsError
+from spark_jobs.options import CleanOptions, JobResult, JobState, OptionsError
 
 pytestmark = pytest.mark.unit
 
@@ -39,3 +39,9 @@ def test_a_newer_job_may_say_more() -> None:
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(OptionsError, match="is not the result of a job"):
         JobResult.from_json(text)
+
+
+def test_a_hash_that_came_to_nothing_is_no_leave_to_do_any_plan() -> None:
+    for nothing in ("", " ", "None"):
+        with pytest.raises(OptionsError, match="--plan-hash came to nothing: give the hash"):
+            CleanOptions.from_args(["--base-path=/t", f"--plan-hash={nothing}"])

@@ -52,6 +52,8 @@ def _values(declared: Flag) -> st.SearchStrategy[object]:
 def _options(kind: type[JobOptions]) -> st.SearchStrategy[JobOptions]:
     flags = flags_of(kind)
     optional = {name: _values(declared) for name, declared in flags.items() if name != "base_path"}
+    if "plan_hash" in optional:  # which can't be empty
+        optional["plan_hash"] = TEXT.filter(lambda text: text.strip() not in ("", "None"))
     return st.fixed_dictionaries({"base_path": TEXT.filter(bool)}, optional=optional).map(lambda given: kind(**given))
 
 

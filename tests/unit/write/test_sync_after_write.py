@@ -31,7 +31,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_a_write_that_was_done_before_is_synced_all_the_same(table: Path) -> None:
-    assert main(_options(table, "k"), Progress("ingest")).extra["repeated"]
+    assert main(_options(table, "k"), Progress("ingest")).repeated
     uris = {"metastore.uris": "thrift://127.0.0.1:1"}
     with pytest.raises(MetastoreUnreachableError):
         main(_options(table, "k", enable="true", mode="hms", **uris), Progress("ingest"))
