@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from spark_jobs.options.errors import OptionsError
@@ -126,6 +127,7 @@ def flag(
     return Flag(names=names, kind=kind, keys=keys, help=help, choices=choices, least=least)
 
 
+@cache
 def flags_of(options: type[Any]) -> dict[str, Flag]:
     """Field name -> declaration of a dataclass, in the order of definition."""
     return {

@@ -4,7 +4,7 @@ import dataclasses
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.options import (
@@ -58,6 +58,7 @@ def _options(kind: type[JobOptions]) -> st.SearchStrategy[JobOptions]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(deadline=None)
 @given(data=st.data())
 def test_arguments_read_back_to_an_equal_value(kind: type[JobOptions], data: st.DataObject) -> None:
     options = data.draw(_options(kind))
