@@ -59,7 +59,7 @@ def alter_schema(
                     todo="run it again",
                     table=table.config.name,
                 )
-            add_to_history(table.storage, table.base_path, timeline, transaction.time, made.history, new)
+            add_to_history(timeline.storage, table.base_path, timeline, transaction.time, made.history, new)
 
         metadata = CommitMetadata(
             operation_type=OperationType.ALTER_SCHEMA, extra_metadata=schema_metadata(made.new_avro, new)

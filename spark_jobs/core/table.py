@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.config import strategy_keys, write_keys
+from spark_jobs.core.config import lock_keys, strategy_keys, write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, InstantGoneError
@@ -121,9 +121,15 @@ class HudiTable:
         storage, base_path = locate(path)
         return HudiTable(storage, base_path, create_table_config(storage, base_path, properties, clock), clock)
 
-    def refreshed(self) -> HudiTable:
-        """The same table as it stands now."""
-        return HudiTable.open(self.base_path, self.clock, lists_storage=self.lists_storage)
+    def refreshed(self, storage: Storage | None = None) -> HudiTable:
+        """The same table as it stands now.
+
+        :param storage: by which it is reached from now on: that of the table lock while it is held.
+        """
+        storage = storage or self.storage
+        config = read_table_config(storage, self.base_path, self.clock)
+        config.capabilities  # noqa: B018  (as when it was opened)
+        return HudiTable(storage, self.base_path, config, self.clock, self.lists_storage)
 
     def without(self, pending: Collection[Instant]) -> HudiTable:
         """The table as it will stand when pending instants are taken back: nobody asks for their plans and times. Their
@@ -305,7 +311,7 @@ class HudiTable:
         self, properties: Mapping[str, str], metadata_writer: MetadataWriter | None = None
     ) -> TransactionSettings:
         """How this table is guarded, by the ``hoodie.*`` values of a job."""
-        lock_folder = write_keys.LOCK_PATH.of(properties) or f"{self.base_path}/.hoodie"
+        lock_folder = lock_keys.LOCK_PATH.of(properties) or f"{self.base_path}/.hoodie"
         return TransactionSettings(
             storage=self.storage,
             base_path=self.base_path,
@@ -313,8 +319,9 @@ class HudiTable:
             clock=self.clock,
             lock=LockSettings(
                 path=f"{lock_folder}/lock",
-                wait_ms=write_keys.LOCK_WAIT.of(properties),
-                expire_ms=write_keys.LOCK_EXPIRE.of(properties) * 60_000,
+                wait_ms=lock_keys.LOCK_WAIT.of(properties),
+                expire_ms=lock_keys.LOCK_EXPIRE.of(properties) * 60_000,
+                lease_ms=lock_keys.LOCK_LEASE.of(properties),
             ),
             heartbeat=HeartbeatSettings(
                 interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties),

@@ -40,12 +40,12 @@ def cancel_plan(
     """
     if not options.instant_time:
         raise ConfigError("--mode cancel needs --instant-time", todo="give the instant of the pending plan")
-    with progress.phase("cancel"), settings.new_lock():
-        table = table.refreshed()
+    with progress.phase("cancel"), settings.new_lock() as locked:
+        table = table.refreshed(locked.storage)
         if options.plan_hash is not None:
-            _refuse_other(service, table, settings, options)
+            _refuse_other(service, table, locked, options)
         if not options.dry_run:
-            finish_rollbacks(settings)
+            finish_rollbacks(locked)
             table = table.refreshed()
         pending = service.pending(table)
         wanted = choose_plan(
@@ -57,7 +57,7 @@ def cancel_plan(
         )
         if wanted is None:
             return nothing_to_do(service.name, table, f"{service.name} {options.instant_time} is completed already")
-        if is_alive(settings, wanted):
+        if is_alive(locked, wanted):
             raise WriteConflictError(
                 f"another process executes {service.name} {wanted.timestamp} just now",
                 todo="stop it first, or wait until it is done",
@@ -74,7 +74,7 @@ def cancel_plan(
         extra = {**plan.facts(), "cancelled": True}
         shown = None
         if options.dry_run:
-            undone = _undone(settings, table, wanted)
+            undone = _undone(locked, table, wanted)
             extra["plan_hash"] = _facts(service, wanted.timestamp, undone).hash_at(table.timeline)
             for line in (*undone.lines(), f"--plan-hash {extra['plan_hash']}"):
                 progress.note(line)
@@ -82,7 +82,7 @@ def cancel_plan(
             shown = {"hash": extra["plan_hash"], "cancels": wanted.timestamp, **plan.content(), "deletes": deletes}
             shown["rolls_back"] = undone.to_json()
         else:
-            extra["rollback"] = roll_back(settings, table.timeline, wanted).timestamp
+            extra["rollback"] = roll_back(locked, table.timeline, wanted).timestamp
     return JobResult(
         action=service.name,
         state=JobState.DRY_RUN if options.dry_run else JobState.COMPLETED,

@@ -72,9 +72,9 @@ class CompletionRecords:
         after it.
         """
         pending = {one.timestamp for one in timeline.instants if not one.is_completed}
-        for status in self.storage.list(f"{self.base_path}/{FOLDER}"):
+        for status in timeline.storage.list(f"{self.base_path}/{FOLDER}"):
             if status.name not in pending:
-                self.storage.delete_tree(status.path)
+                timeline.storage.delete_tree(status.path)
 
     def count(self) -> int:
         """How many there are, whether they hold or not; 0 where the storage does not tell."""

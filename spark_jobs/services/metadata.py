@@ -58,8 +58,8 @@ def maintain_metadata_table(
     try:
         if not _is_due(settings, properties):
             return
-        with settings.new_lock():
-            table = _open(settings)
+        with settings.new_lock() as locked:
+            table = _open(locked)
             if table is not None:
                 _compact(table, properties)
                 _clean(table.reloaded(), properties)

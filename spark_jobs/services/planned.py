@@ -90,12 +90,12 @@ class _Job(Generic[P]):
         meant, the result is that plan.
         """
         service, asked = self.service, self.options.plan_hash
-        with nullcontext() if self.options.dry_run else self.settings.new_lock():
-            table = table.refreshed()
+        with nullcontext(self.settings) if self.options.dry_run else self.settings.new_lock() as locked:
+            table = table.refreshed(locked.storage)
             done = self._done_before(table)
             if done is not None:
                 return done
-            expired = expired_plans(service, table, self.settings)
+            expired = expired_plans(service, table, locked)
             after = table.without(expired)
             waiting = service.pending(after)
             chosen, why_no_other = self._meant_before(after, waiting), ""
@@ -108,11 +108,11 @@ class _Job(Generic[P]):
                 chosen, why_no_other = waiting[0], plan
                 plan = service.read(after, chosen)
             if expired and not self.options.dry_run:
-                take_back_expired(service, expired, self.settings, self.progress.note)
+                take_back_expired(service, expired, locked, self.progress.note)
                 table = table.refreshed()
             first = UndoneFirst()
             if self.options.dry_run:
-                first = plans_to_undo(self.settings, table, expired, keep=False)
+                first = plans_to_undo(locked, table, expired, keep=False)
             if isinstance(plan, str):
                 extra = {"rolls_back": first.instants} if first.instants else {}
                 return nothing_to_do(service.name, table, plan, **extra)
@@ -124,7 +124,7 @@ class _Job(Generic[P]):
             if self.options.dry_run:
                 return self._planned(table, plan, None, first)
             data = service.encode(table, plan, self._note())
-            instant = schedule(self.settings, service.action, table.timeline, data)
+            instant = schedule(locked, service.action, table.timeline, data)
             return self._planned(table, plan, instant.timestamp)
 
     def execute(self, table: HudiTable, scheduled: str | None) -> JobResult:

@@ -124,22 +124,22 @@ def claim(
     """
     told = False
     while True:
-        with settings.new_lock():
-            finish_rollbacks(settings)  # one left of this plan's last worker would undo the new one
-            timeline = settings.load_timeline()
+        with settings.new_lock() as locked:
+            finish_rollbacks(locked)  # one left of this plan's last worker would undo the new one
+            timeline = locked.load_timeline()
             found = [one for one in timeline.find(plan.timestamp) if one.action is plan.action and not one.is_completed]
             if not found:
                 return None
             current = found[0]
-            if not is_alive(settings, current):
+            if not is_alive(locked, current):
                 if records is not None:
                     records.sweep(timeline)
                     if current.state is State.INFLIGHT and records.finished():
-                        return resume(settings, current)
+                        return resume(settings, current, locked)
                 if current.state is State.INFLIGHT:
-                    undone = roll_back(settings, timeline, current, keep_plan=True)
+                    undone = roll_back(locked, timeline, current, keep_plan=True)
                     tell(f"rolled back {current.timestamp}, whose worker is gone (rollback {undone.timestamp})")
-                return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED))
+                return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED), locked)
         if not told:
             tell(f"another process executes {plan.timestamp}; waiting for it")
             told = True

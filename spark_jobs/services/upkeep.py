@@ -25,22 +25,22 @@ def maintain_table(settings: TransactionSettings, properties: Mapping[str, str],
     The commit before it stands already: what fails here is told, and left to the next one.
     """
     if keys.CLEAN_AUTOMATIC.of(properties) and not keys.CLEAN_ASYNC.of(properties):
-        _try("clean", settings, lambda table, quiet: clean_table(settings, table, properties, quiet), tell)
+        _try("clean", settings, lambda locked, table, quiet: clean_table(locked, table, properties, quiet), tell)
     if keys.ARCHIVE_AUTOMATIC.of(properties):
-        _try("archive", settings, lambda table, quiet: archive_table(table, properties, quiet), tell)
+        _try("archive", settings, lambda _, table, quiet: archive_table(table, properties, quiet), tell)
 
 
 def _try(
     name: str,
     settings: TransactionSettings,
-    work: Callable[[HudiTable, Progress], JobResult],
+    work: Callable[[TransactionSettings, HudiTable, Progress], JobResult],
     tell: Callable[[str], None],
 ) -> None:
     try:
-        with settings.new_lock():
-            config = read_table_config(settings.storage, settings.base_path, settings.clock)
-            table = HudiTable(settings.storage, settings.base_path, config, settings.clock, lists_storage=True)
-            result = work(table, Progress.silent(name))
+        with settings.new_lock() as locked:
+            config = read_table_config(locked.storage, locked.base_path, locked.clock)
+            table = HudiTable(locked.storage, locked.base_path, config, locked.clock, lists_storage=True)
+            result = work(locked, table, Progress.silent(name))
     except Exception as error:  # whatever ends it, the commit before it stands
         tell(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
         return

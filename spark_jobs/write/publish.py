@@ -67,7 +67,7 @@ def publish(
         if written.replaced:
             refuse_other_writers(timeline, table.timeline, written.replaced, table.clock)
         if internal is not None:
-            add_to_history(table.storage, table.base_path, timeline, transaction.time, rows.evolution, internal)
+            add_to_history(timeline.storage, table.base_path, timeline, transaction.time, rows.evolution, internal)
 
     paths = written_paths(written.stats)
     if config.index_type is IndexType.BUCKET:  # a bucket that had no group gets one, whoever begins it

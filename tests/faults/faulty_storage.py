@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from enum import Enum
 from functools import partial
 from typing import Any, TypeVar
@@ -30,8 +31,10 @@ class Fault(Enum):
 
 CHANGES = frozenset(
     {"create", "replace", "replace_if", "delete", "delete_if", "delete_tree", "make_directory", "open_output"}
-    | {"remove_empty_directory", "sync"}
+    | {"remove_empty_directory", "sync", "only_while", "while_alone"}
 )
+GUARDS = frozenset({"only_while", "while_alone"})
+"""Those of them that change nothing themselves: a change follows, and meets the same at its own call."""
 
 
 class FaultyStorage(LocalStorage):
@@ -86,6 +89,22 @@ class FaultyStorage(LocalStorage):
 
     def sync(self, path: str) -> None:
         self._call("sync", path, super().sync, path)
+
+    @contextmanager
+    def only_while(self, lock: str, token: str) -> Iterator[None]:
+        with ExitStack() as inside:
+            self._call("only_while", lock, lambda: inside.enter_context(LocalStorage().only_while(lock, token)))
+            yield
+
+    @contextmanager
+    def while_alone(self, lock: str, name: str, *, wait_ms: int = 10_000) -> Iterator[None]:
+        with ExitStack() as inside:
+            alone = partial(LocalStorage().while_alone, lock, name, wait_ms=wait_ms)
+            self._call("while_alone", lock, lambda: inside.enter_context(alone()))
+            yield
+
+    def clock_ms(self, folder: str) -> int | None:
+        return self._call("clock_ms", folder, super().clock_ms, folder)
 
     def _call(self, name: str, path: str, action: Callable[..., Answer], *arguments: Any) -> Answer:
         number = len(self.calls)

@@ -119,24 +119,6 @@ EMBEDDED_SERVER = Key(
     default=True,
     doc="Whether the driver may serve its tasks; without it, markers are direct.",
 )
-LOCK_WAIT = Key(
-    name="hoodie.write.lock.wait_time_ms",
-    parse=integer(),
-    default=60000,
-    doc="Milliseconds to wait for the table lock.",
-)
-LOCK_PATH = Key(
-    name="hoodie.write.lock.filesystem.path",
-    parse=text,
-    default="",
-    doc="Directory of the lock file; empty: `.hoodie`.",
-)
-LOCK_EXPIRE = Key(
-    name="hoodie.write.lock.filesystem.expire",
-    parse=integer(),
-    default=0,
-    doc="Minutes after which a lock of an unknown owner is taken over; 0: never.",
-)
 COMPACT_MAX_DELTA_COMMITS = Key(
     name="hoodie.compact.inline.max.delta.commits",
     parse=integer(1),

@@ -18,6 +18,7 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_pa
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.partition_files import append_to_new_group, write_partition
 from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
@@ -98,12 +99,13 @@ class IndexBuild:
             self.seen = _moved_on(self.seen, now, [*done, instant])
         return len(later)
 
-    def publish(self) -> None:
+    def publish(self, storage: Storage) -> None:
         """Complete the delta commit of the files; the caller holds the table lock and caught up under it.
 
+        :param storage: that of the lock.
         :raises WriteConflictError: the files are gone: the metadata table was made anew meanwhile.
         """
-        storage, base_path = self.table.storage, self.table.base_path
+        base_path = self.table.base_path
         for partition in self.partitions:
             there = {one.name for one in storage.list(f"{metadata_path(base_path)}/{partition.path}")}
             mine = {stat.file_name for stat in self.stats if stat.partition_path == partition.path}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,12 +14,17 @@ from stat import S_ISDIR
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError
+from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, WriteConflictError
 from spark_jobs.core.storage.failure import one_line
+from spark_jobs.core.storage.guard import directory_lock, inside_guard
 from spark_jobs.core.storage.protocol import Capabilities, FileStatus
 
 TEMPORARY_SUFFIX = ".tmp"
 """Unpublished files end so; the timeline does not know the extension and rollbacks sweep them."""
+_WAIT_MS = 10_000
+"""For those inside a guard, who come out in a moment unless they are suspended."""
+_LOCK_BYTES = 1 << 16
+"""More than a lock file of this project has."""
 
 
 class LocalStorage:
@@ -56,7 +60,7 @@ class LocalStorage:
                 _sync_directory(path)
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:
-        with one_line(path, "written"), _directory_lock(path):
+        with one_line(path, "written"), directory_lock(path, wait_ms=_WAIT_MS):
             status = self.stat(path)
             if status is None or status.etag != etag:
                 raise EtagMismatchError(f"{path} is not the version that was read", path=path, etag=etag)
@@ -102,7 +106,7 @@ class LocalStorage:
     def delete_if(self, path: str, etag: str) -> bool:
         with one_line(path, "deleted"):
             try:
-                with _directory_lock(path):
+                with directory_lock(path, wait_ms=_WAIT_MS):
                     status = self.stat(path)
                     return status is not None and status.etag == etag and self.delete(path)
             except FileNotFoundError:
@@ -150,6 +154,62 @@ class LocalStorage:
             finally:
                 os.close(descriptor)
             _sync_directory(path)
+
+    @contextmanager
+    def only_while(self, lock: str, token: str) -> Iterator[None]:
+        with inside_guard(lock, shared=True, wait_ms=_WAIT_MS):
+            _refuse_other_holder(lock, token)
+            yield
+
+    @contextmanager
+    def while_alone(self, lock: str, name: str, *, wait_ms: int = _WAIT_MS) -> Iterator[None]:
+        with inside_guard(lock, shared=False, wait_ms=wait_ms, name=name):
+            yield
+
+    def clock_ms(self, folder: str) -> int | None:
+        with one_line(folder, "written"):
+            try:
+                descriptor = _nameless_file(folder)
+                if descriptor is None:
+                    return _time_of_named_file(folder)
+            except OSError as error:
+                if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.ENOSPC):
+                    return None
+                raise
+            try:
+                return os.fstat(descriptor).st_mtime_ns // 1_000_000
+            finally:
+                os.close(descriptor)
+
+
+def _refuse_other_holder(lock: str, token: str) -> None:
+    """
+    :raises WriteConflictError: the lock file has not this token, or is gone.
+    """
+    with one_line(lock, "read"):
+        try:
+            with open(lock, "rb") as file:
+                content = file.read(_LOCK_BYTES)
+        except FileNotFoundError:
+            content = None
+    if content is None or token.encode() not in content:
+        raise WriteConflictError(
+            f"the table lock {lock} was lost: "
+            + ("its file was removed" if content is None else "another process took it over"),
+            todo="run it again; what the lock was held for was not done to its end",
+            path=lock,
+        )
+
+
+def _time_of_named_file(folder: str) -> int:
+    """Where the system has no files without a name (NFS)."""
+    path = os.path.join(folder, f"clock.{SYSTEM_CLOCK.new_uuid()}{TEMPORARY_SUFFIX}")
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+    try:
+        return os.fstat(descriptor).st_mtime_ns // 1_000_000
+    finally:
+        os.close(descriptor)
+        os.unlink(path)
 
 
 def _in_folder(make: Callable[[str], None], path: str) -> None:
@@ -255,17 +315,6 @@ def _sync_directory(path: str) -> None:
     descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _directory_lock(path: str) -> Iterator[None]:
-    """Exclude this project's other processes from the folder of ``path``; the system frees it when a process dies."""
-    descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
     finally:
         os.close(descriptor)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,7 +45,8 @@ class Storage(Protocol):
     An implementation pickles by value: executors get their own copy.
     """
 
-    capabilities: Capabilities
+    @property
+    def capabilities(self) -> Capabilities: ...
 
     def relaxed(self) -> Storage:
         """The same storage, which may lose data files (not those below ``.hoodie``) with the power."""
@@ -115,4 +117,30 @@ class Storage(Protocol):
 
     def sync(self, path: str) -> None:
         """Let a file outlive a loss of power, with its name, that :meth:`open_output` made and that is closed."""
+        ...
+
+    def only_while(self, lock: str, token: str) -> AbstractContextManager[None]:
+        """Make a change only while a lock file has a token: others that are inside by :meth:`while_alone` are waited
+        for, and wait for the end of the block.
+
+        It excludes those who ask here, which programs that know nothing of it do not.
+
+        :param lock: path of the lock file.
+        :raises WriteConflictError: the file has another token, or is gone; nothing of the block is done.
+        :raises LockNotAcquiredError: another process stays inside.
+        """
+        ...
+
+    def while_alone(self, lock: str, name: str, *, wait_ms: int = ...) -> AbstractContextManager[None]:
+        """Make, take over or remove a lock file while nobody is inside, neither here nor by :meth:`only_while`.
+
+        :param name: who asks, for those who wait.
+        :raises LockNotAcquiredError: others stay inside for the whole wait.
+        """
+        ...
+
+    def clock_ms(self, folder: str) -> int | None:
+        """The storage's own time: what :attr:`FileStatus.modified_ms` of a file that is made in ``folder`` now would
+        be. None where no file can be made there.
+        """
         ...

@@ -88,9 +88,12 @@ class Heartbeat:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{instant}", daemon=True)
 
-    def start(self) -> None:
+    def start(self, storage: Storage | None = None) -> None:
+        """
+        :param storage: by which the first beat goes, for which the caller holds the table lock.
+        """
         self._last_beat = self._clock.monotonic()
-        self._storage.replace(self._path, self._content)
+        (storage or self._storage).replace(self._path, self._content)
         self._thread.start()
 
     def stop(self) -> None:

@@ -1,33 +1,45 @@
-"""The table lock: a file that is created if absent, with an owner who can be found dead.
+"""The table lock: a file that is created if absent, with an owner who renews it and can be found dead.
 
-Hudi: FileSystemBasedLockProvider.
+Hudi: FileSystemBasedLockProvider, whose file is empty and never renewed.
 """
 
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Any
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config.write_keys import LOCK_EXPIRE
-from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, LockNotAcquiredError, StorageError
+from spark_jobs.core.config.lock_keys import LOCK_EXPIRE
+from spark_jobs.core.errors import (
+    AlreadyExistsError,
+    EtagMismatchError,
+    LockNotAcquiredError,
+    StorageError,
+    WriteConflictError,
+)
 from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.transaction.fenced_storage import FencedStorage
 from spark_jobs.core.transaction.owner import parse_owner, this_process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockSettings:
-    """``wait_ms`` until the writer gives up; ``expire_ms`` after which a lock is taken over whoever holds it (0:
-    never).
+    """``wait_ms`` until the writer gives up; ``expire_ms`` after which a lock that is not renewed is taken over whoever
+    holds it, and ``lease_ms`` that this writer's own lasts without a renewal (0: never, of both).
     """
 
     path: str
     wait_ms: int
     expire_ms: int
+    lease_ms: int = 120_000
 
 
+_RENEWALS = 6
+"""In the time that a lock lasts without any: some may fail or come late."""
 _TRIES = 3
 _HELD: set[str] = set()
 """Tokens of the locks that this process holds or tries to take. A lock file of this process with another token is left
@@ -37,8 +49,10 @@ over from a call whose answer was lost, and nobody's."""
 class TableLock:
     """A context manager; not reentrant. Hudi's own writers exclude it and are excluded by it.
 
-    A lock whose owner is a dead process of this machine is taken over at once; any other only when it is older than
-    ``expire_ms``. Taking over is a conditional replace, so of several waiters one wins.
+    A lock whose owner is a dead process of this machine is taken over at once; one that its owner renews when it missed
+    all renewals of its lease; any other only when it is older than ``expire_ms``, by the storage's clock. It is made,
+    taken over and removed while nobody makes a change under it; taking over is a conditional replace besides, so that
+    of several waiters, Hudi's too, one wins.
     """
 
     def __init__(self, storage: Storage, settings: LockSettings, clock: Clock) -> None:
@@ -46,6 +60,12 @@ class TableLock:
         self._settings = settings
         self._clock = clock
         self._token = ""
+        self._renewal: _Renewal | None = None
+
+    @property
+    def storage(self) -> FencedStorage:
+        """The storage by which the table may be changed while this lock is held."""
+        return FencedStorage(self._storage, self._settings.path, self._token)
 
     def __enter__(self) -> TableLock:
         self.acquire()
@@ -64,14 +84,14 @@ class TableLock:
         token, pause = self._clock.new_uuid(), 0.02
         _HELD.add(token)
         try:
-            while not self._try(token):
-                if self._clock.monotonic() >= deadline:
+            while not self._try(token, is_last := self._clock.monotonic() >= deadline):
+                if is_last:
                     raise LockNotAcquiredError(
                         f"{self._settings.path} is held by {self._holder()}"
                         f" after a wait of {self._settings.wait_ms} ms",
-                        todo="run it again later; an owner that may be dead on another machine gives way after the "
-                        f"minutes of {LOCK_EXPIRE.name} (0, the default: never), or remove the file if it is gone for "
-                        "certain",
+                        todo="run it again later; an owner of this release that died gives way by itself, any other "
+                        f"after the minutes of {LOCK_EXPIRE.name} (0, the default: never); if it is gone for certain, "
+                        "remove the file",
                         path=self._settings.path,
                     )
                 self._clock.sleep(pause)
@@ -80,6 +100,8 @@ class TableLock:
             _HELD.discard(token)
             raise
         self._token = token
+        if self._settings.lease_ms:
+            self._renewal = _Renewal(self.storage, self._content(token), self._settings.lease_ms / _RENEWALS)
 
     def is_held(self) -> bool:
         """Whether the file on storage is still this lock's."""
@@ -91,48 +113,66 @@ class TableLock:
         A storage that fails now does not undo what was done under the lock: after a few tries the file stays, and
         whoever wants the lock next finds that nobody holds it (Hudi only where its lock expires).
         """
+        if self._renewal is not None:
+            self._renewal.stop()
+            self._renewal = None
         for _ in range(_TRIES):
-            with suppress(StorageError):
-                status = self._storage.stat(self._settings.path)
-                if status is not None and self.is_held():
-                    self._storage.delete_if(self._settings.path, status.etag)
+            with suppress(StorageError, LockNotAcquiredError):
+                if self._token and self.is_held():
+                    self._remove()
                 break
         _HELD.discard(self._token)
         self._token = ""
 
-    def _try(self, token: str) -> bool:
-        content = self._content(token)
-        try:
-            self._storage.create(self._settings.path, content)
-            return True
-        except AlreadyExistsError:
+    def _remove(self) -> None:
+        with self._storage.while_alone(self._settings.path, str(this_process())):
             status = self._storage.stat(self._settings.path)
-        if status is None or not self._is_abandoned(status):
+            if status is not None and self.is_held():
+                self._storage.delete_if(self._settings.path, status.etag)
+
+    def _try(self, token: str, is_last: bool) -> bool:
+        path, content = self._settings.path, self._content(token)
+        status = self._storage.stat(path)
+        if status is not None and not self._is_abandoned(status):
             return False
         try:
-            self._storage.replace_if(self._settings.path, content, status.etag)
+            with self._storage.while_alone(path, str(this_process()), wait_ms=0):
+                if status is None:
+                    self._storage.create(path, content)
+                else:
+                    self._storage.replace_if(path, content, status.etag)
             return True
-        except EtagMismatchError:
+        except (AlreadyExistsError, EtagMismatchError):
+            return False  # another was faster
+        except LockNotAcquiredError:
+            if is_last:
+                raise  # it says who is in the middle of a change
             return False
 
     def _content(self, token: str) -> bytes:
         now = self._clock.now().astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-        value = {"lockCreateTime": now, "lockThreadName": "main", "token": token, "owner": this_process().to_json()}
-        return json.dumps(value).encode()
+        value: dict[str, Any] = {"lockCreateTime": now, "lockThreadName": "main", "token": token}
+        return json.dumps({**value, "owner": this_process().to_json(), "leaseMs": self._settings.lease_ms}).encode()
 
     def _is_abandoned(self, status: FileStatus) -> bool:
-        age_ms = self._clock.now().timestamp() * 1000 - status.modified_ms
-        if self._settings.expire_ms and age_ms > self._settings.expire_ms:
-            return True
         found = parse_owner(self._read())
-        if found is None:
-            return False
-        owner, raw = found
-        return owner.is_dead() or (owner.is_this_process() and str(raw.get("token")) not in _HELD)
+        if found is not None:
+            owner, raw = found
+            if owner.is_dead() or (owner.is_this_process() and str(raw.get("token")) not in _HELD):
+                return True
+        lasts_ms = self._settings.expire_ms if found is None else _lease_of(found[1], self._settings.expire_ms)
+        return bool(lasts_ms) and self._age_ms(status) > lasts_ms
+
+    def _age_ms(self, status: FileStatus) -> float:
+        now = self._storage.clock_ms(self._settings.path.rpartition("/")[0])
+        return (self._clock.now().timestamp() * 1000 if now is None else now) - status.modified_ms
 
     def _holder(self) -> str:
         found = parse_owner(self._read())
-        return str(found[0]) if found else "another writer"
+        if found is None:
+            return "another writer"
+        renews = "leaseMs" in found[1]
+        return str(found[0]) + ("" if renews else " (an earlier release, which does not renew its lock)")
 
     def _stored_token(self) -> str:
         found = parse_owner(self._read())
@@ -145,3 +185,39 @@ class TableLock:
             if self._storage.stat(self._settings.path) is None:
                 return b""  # released in between
             raise
+
+
+def _lease_of(raw: dict[str, Any], otherwise: int) -> int:
+    """Milliseconds that a lock lasts without a renewal, by its own word; a release before this one gave none."""
+    lease = raw.get("leaseMs")
+    return lease if type(lease) is int and lease >= 0 else otherwise
+
+
+class _Renewal:
+    """Writes a held lock file again, from a thread, so that it never looks old.
+
+    The file's time is what others judge by. A lock that was taken over is not renewed; a storage that fails once may
+    serve the next time.
+    """
+
+    def __init__(self, storage: FencedStorage, content: bytes, interval_ms: float) -> None:
+        self._storage = storage
+        self._content = content
+        self._interval = interval_ms / 1000
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="lock-renewal", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _renew(self) -> None:
+        while not self._stop.wait(self._interval):
+            try:
+                # one that a loss of power takes away is that of a process which died by it
+                self._storage.replace(self._storage.lock, self._content, durable=False)
+            except WriteConflictError:
+                return
+            except (StorageError, LockNotAcquiredError):
+                continue

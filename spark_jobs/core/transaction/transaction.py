@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import table_keys
@@ -64,12 +64,19 @@ class TransactionSettings:
             )
         )
 
-    def new_lock(self) -> TableLock:
-        """
+    def new_lock(self) -> AbstractContextManager[TransactionSettings]:
+        """The table lock, to be entered: what is done under it goes through the settings that it gives, whose storage
+        changes nothing once the lock is lost or released.
+
         :raises UnsupportedTableError: a table of an old version, which nothing here may change.
         """
         refuse_old_version(self.config)
-        return TableLock(self.storage, self.lock, self.clock)
+        return self._locked()
+
+    @contextmanager
+    def _locked(self) -> Iterator[TransactionSettings]:
+        with TableLock(self.storage, self.lock, self.clock) as lock:
+            yield replace(self, storage=lock.storage)
 
 
 class Transaction:
@@ -112,9 +119,9 @@ class Transaction:
         :raises WriteConflictError: another writer has a touched file group, or took this one for gone, or a plan that
             made the slice of a log was taken back.
         """
-        storage, base_path = self.settings.storage, self.settings.base_path
-        with self.settings.new_lock() as lock:
-            timeline = self.settings.load_timeline()
+        base_path = self.settings.base_path
+        with self.settings.new_lock() as locked:
+            storage, timeline = locked.storage, locked.load_timeline()
             self._check_rights(timeline)
             if touched:
                 self._check_conflicts(timeline, touched, place_of)
@@ -125,15 +132,15 @@ class Transaction:
             refuse_partitions_around(storage, base_path, partitions)
             for partition in partitions:
                 ensure_partition_metafile(storage, base_path, partition, self.time)
-            self.settings.tell_metadata_table(timeline, self.instant, data)
-            if not lock.is_held() or self._heartbeat.lapsed():
-                raise self._lost("its lock or heartbeat lapsed")
+            locked.tell_metadata_table(timeline, self.instant, data)
+            if self._heartbeat.lapsed():
+                raise self._lost("its heartbeat lapsed")
             done = self._complete(timeline, data)
         self.instant = done
         with suppress(StorageError):  # it is done; whoever writes next sweeps what could not be removed
             # once more: a task that outlived its attempt may have made its file since
-            delete_unnamed(storage, base_path, self.time, written)
-            delete_markers(self.settings.storage, self.settings.base_path, self.time)
+            delete_unnamed(self.settings.storage, base_path, self.time, written)
+            delete_markers(self.settings.storage, base_path, self.time)
         self._heartbeat.stop()
         return done
 
@@ -256,14 +263,14 @@ def begin(
     :returns: None where ``allowed`` said no; nothing was written then.
     :raises TableNotFoundError: the table went away since it was opened.
     """
-    with settings.new_lock():
+    with settings.new_lock() as locked:
         _require_properties(settings)
-        timeline = settings.load_timeline()
+        timeline = locked.load_timeline()
         refuse_pending_restore(timeline)
         if not allowed(timeline):
             return None
         time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
-        heartbeat = _start_heartbeat(settings, time, idempotency_key)
+        heartbeat = _start_heartbeat(settings, time, locked.storage, idempotency_key)
         try:
             instant = request(timeline, time, action, plan)
         except BaseException:
@@ -284,17 +291,17 @@ def _require_properties(settings: TransactionSettings) -> None:
         )
 
 
-def resume(settings: TransactionSettings, instant: Instant) -> Transaction:
+def resume(settings: TransactionSettings, instant: Instant, under: TransactionSettings) -> Transaction:
     """Go on with a plan that stands requested on the timeline.
 
-    The caller holds the table lock and saw no live heartbeat of it.
+    :param under: what :meth:`TransactionSettings.new_lock` gave to the caller, who saw no live heartbeat of the plan.
     """
     timeline = settings.load_timeline()
     refuse_pending_restore(timeline)
     baseline = Baseline.of(timeline)
     if instant.action is Action.REPLACE_COMMIT:
         baseline = baseline.since(instant, timeline)
-    return Transaction(settings, instant, baseline, _start_heartbeat(settings, instant.timestamp, None))
+    return Transaction(settings, instant, baseline, _start_heartbeat(settings, instant.timestamp, under.storage))
 
 
 def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:
@@ -317,9 +324,11 @@ def refuse_pending_restore(timeline: ActiveTimeline) -> None:
         )
 
 
-def _start_heartbeat(settings: TransactionSettings, time: str, idempotency_key: str | None) -> Heartbeat:
+def _start_heartbeat(
+    settings: TransactionSettings, time: str, under_lock: Storage, idempotency_key: str | None = None
+) -> Heartbeat:
     heartbeat = Heartbeat(
         settings.storage, settings.base_path, time, settings.heartbeat, settings.clock, idempotency_key
     )
-    heartbeat.start()
+    heartbeat.start(under_lock)
     return heartbeat

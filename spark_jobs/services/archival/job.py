@@ -40,8 +40,8 @@ def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
     refuse_unwritable(table.config)
     if options.dry_run:
         return looked_again(table, lambda table: _seen(table, properties, progress), _LOOKS)
-    with table.transaction_settings(properties).new_lock():
-        return archive_table(table.refreshed(), properties, progress, plan_hash=options.plan_hash)
+    with table.transaction_settings(properties).new_lock() as locked:
+        return archive_table(table.refreshed(locked.storage), properties, progress, plan_hash=options.plan_hash)
 
 
 def archive_table(

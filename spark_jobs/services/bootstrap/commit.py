@@ -85,8 +85,8 @@ class Bootstrap:
     def _begin(self, time: str) -> Transaction:
         settings = self.transaction
         action = Action.DELTA_COMMIT if self.table.config.is_merge_on_read else Action.COMMIT
-        with settings.new_lock():
-            timeline = settings.load_timeline()
+        with settings.new_lock() as locked:
+            timeline = locked.load_timeline()
             refuse_pending_restore(timeline)
             others = [one for one in in_the_way(timeline, PAST) if one.timestamp >= time or not one.is_completed]
             if others:
@@ -95,7 +95,7 @@ class Bootstrap:
                     todo="wait if a process is at it; else take it back or finish it; then run this again",
                     instant=others[0].timestamp,
                 )
-            return resume(settings, request(timeline, time, action))
+            return resume(settings, request(timeline, time, action), locked)
 
     def _context(self, time: str, file_format: BaseFileFormat) -> WriteContext:
         properties, config = self.settings.properties, self.table.config

@@ -69,10 +69,10 @@ def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | Non
     if rolls_back:
         for undone, by in roll_back_failed_writes(settings):
             progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
-    with settings.new_lock():
+    with settings.new_lock() as locked:
         return clean_table(
-            settings,
-            table.refreshed(),
+            locked,
+            table.refreshed(locked.storage),
             properties,
             progress,
             plan_hash=options.plan_hash,

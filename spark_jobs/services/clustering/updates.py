@@ -43,17 +43,17 @@ def settle_updates(
 
 
 def _take_back(settings: TransactionSettings, instants: frozenset[str], tell: Callable[[str], None]) -> None:
-    with settings.new_lock():
-        finish_rollbacks(settings)
+    with settings.new_lock() as locked:
+        finish_rollbacks(locked)
         for time in sorted(instants):
-            for instant in settings.load_timeline().find(time):
+            for instant in locked.load_timeline().find(time):
                 if instant.is_completed:
                     continue  # meanwhile; the conflict shows when the write is published
-                if is_alive(settings, instant):
+                if is_alive(locked, instant):
                     raise WriteConflictError(
                         f"a worker executes the clustering {time}, which this write would take back",
                         todo="run it again when the clustering is done",
                         instant=time,
                     )
-                undone = roll_back(settings, settings.load_timeline(), instant)
+                undone = roll_back(locked, locked.load_timeline(), instant)
                 tell(f"clustering {time} gives way to this write and was taken back (rollback {undone.timestamp})")

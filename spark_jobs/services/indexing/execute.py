@@ -33,26 +33,27 @@ class Indexed:
     up_to: str
 
 
-def claim_plan(settings: TransactionSettings, plan: Instant) -> Heartbeat | None:
-    """Take a plan for execution; what a dead execution of it left goes first. The caller holds the table lock.
+def claim_plan(settings: TransactionSettings, plan: Instant, under: TransactionSettings) -> Heartbeat | None:
+    """Take a plan for execution; what a dead execution of it left goes first.
 
+    :param under: what :meth:`TransactionSettings.new_lock` gave to the caller.
     :returns: a beating heartbeat; None where another process executes it.
     """
-    timeline = settings.load_timeline()
+    timeline = under.load_timeline()
     found = [one for one in timeline.find(plan.timestamp) if one.action is Action.INDEXING and not one.is_completed]
-    if not found or is_alive(settings, found[0]):
+    if not found or is_alive(under, found[0]):
         return None
     heartbeat = Heartbeat(settings.storage, settings.base_path, plan.timestamp, settings.heartbeat, settings.clock)
-    heartbeat.start()
-    partitions = read_plan(timeline, plan, settings).partitions
+    heartbeat.start(under.storage)
+    partitions = read_plan(timeline, plan, under).partitions
     if found[0].state is State.INFLIGHT:
-        unlist(settings, partitions, finished=False)
+        unlist(under, partitions, finished=False)
         timeline.storage.delete(timeline.path(found[0]))
     transition(timeline, found[0].at(State.REQUESTED), State.INFLIGHT, b"")
-    config = read_table_config(settings.storage, settings.base_path, settings.clock)
+    config = read_table_config(under.storage, under.base_path, under.clock)
     building = {*table_keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties), *(one.path for one in partitions)}
     changed = {table_keys.METADATA_PARTITIONS_INFLIGHT.name: ",".join(sorted(building))}
-    update_table_config(settings.storage, settings.base_path, changed, settings.clock)
+    update_table_config(under.storage, under.base_path, changed, under.clock)
     return heartbeat
 
 
@@ -68,25 +69,25 @@ def carry_out_plan(
     build = IndexBuild(partitions=wanted, source_of=source_of, table=table, seen=table.data_timeline)
     records = build.write()
     followed = build.catch_up(open_metadata_table(settings))
-    with settings.new_lock() as lock:
-        now = recover(open_metadata_table(settings), own=instant.timestamp)
+    with settings.new_lock() as locked:
+        now = recover(open_metadata_table(locked), own=instant.timestamp)
         if misses_commits(now, own=instant.timestamp):
             raise WriteConflictError(
                 "the metadata table misses commits of the table", todo="write once, then run the indexing again"
             )
         followed += build.catch_up(now)
-        if heartbeat.lapsed() or not lock.is_held() or instant.at(State.INFLIGHT) not in now.data_timeline.instants:
+        if heartbeat.lapsed() or instant.at(State.INFLIGHT) not in now.data_timeline.instants:
             raise WriteConflictError(
                 f"indexing {instant.timestamp} may not be published, another process took it for gone",
                 todo="run it again; nothing of it is visible",
                 instant=instant.timestamp,
             )
-        if _not_finished(settings, plan) != wanted:
+        if _not_finished(locked, plan) != wanted:
             raise WriteConflictError("another writer made one of the indexes meanwhile", todo="run it again")
         if wanted:
-            build.publish()
+            build.publish(locked.storage)
         finished = frozenset(one.path for one in plan.partitions)
-        list_partitions(settings.storage, settings.base_path, settings.clock, finished)
+        list_partitions(locked.storage, locked.base_path, locked.clock, finished)
         up_to = max(one.timestamp for one in build.seen.instants if one.is_completed)
         data = encode_payload(INDEX_COMMIT_METADATA, plan.to_avro(up_to))
         transition(now.data_timeline, instant.at(State.INFLIGHT), State.COMPLETED, data)
@@ -102,11 +103,11 @@ def _not_finished(settings: TransactionSettings, plan: IndexPlan) -> tuple[Metad
 
 def give_up(settings: TransactionSettings, instant: Instant, plan: IndexPlan, heartbeat: Heartbeat) -> None:
     """Take away what a failed execution left, its plan too, unless another process has it by now."""
-    with suppress(HudiError), settings.new_lock():  # what can't be removed now, the next execution removes
-        timeline = settings.load_timeline()
+    with suppress(HudiError), settings.new_lock() as locked:  # what can't be removed now, the next execution removes
+        timeline = locked.load_timeline()
         pending = [one for one in timeline.find(instant.timestamp) if not one.is_completed]
         if pending and not heartbeat.lapsed():
-            unlist(settings, plan.partitions, finished=False)
+            unlist(locked, plan.partitions, finished=False)
             remove_plan(timeline, instant)
     heartbeat.stop()
 

@@ -80,15 +80,15 @@ def _left_pending(table: HudiTable, settings: TransactionSettings, asked: Sequen
 def _schedule(
     table: HudiTable, settings: TransactionSettings, asked: Sequence[MetadataPartition], *, dry_run: bool
 ) -> JobResult:
-    with nullcontext() if dry_run else settings.new_lock():
-        table = table.refreshed()
-        plan = plan_indexing(asked, table.config, table.timeline, _planned(table, settings))
+    with nullcontext(settings) if dry_run else settings.new_lock() as locked:
+        table = table.refreshed(locked.storage)
+        plan = plan_indexing(asked, table.config, table.timeline, _planned(table, locked))
         if isinstance(plan, str):
             return nothing_to_do(ACTION, table, plan)
         if dry_run:
             return _result(table, JobState.DRY_RUN, None, plan)
         data = encode_payload(INDEX_PLAN, plan.to_avro())
-        instant = schedule(settings, Action.INDEXING, table.timeline, data)
+        instant = schedule(locked, Action.INDEXING, table.timeline, data)
         return _result(table, JobState.SCHEDULED, instant.timestamp, plan)
 
 
@@ -114,8 +114,8 @@ def _execute(
     writer = settings.metadata_writer
     if not isinstance(writer, UpdatingMetadataWriter):
         raise ConfigError(f"{keys.METADATA_ENABLED.name} is false", todo="leave it on where indexes are to be made")
-    with settings.new_lock():
-        heartbeat = claim_plan(settings, instant)
+    with settings.new_lock() as locked:
+        heartbeat = claim_plan(settings, instant, locked)
     if heartbeat is None:
         return nothing_to_do(ACTION, table, f"another process executes or executed indexing {instant.timestamp}")
     inflight = Instant(instant.timestamp, Action.INDEXING, State.INFLIGHT)
@@ -144,10 +144,10 @@ def _drop(
     table: HudiTable, settings: TransactionSettings, asked: Sequence[MetadataPartition], *, dry_run: bool
 ) -> JobResult:
     """Take indexes off, finished or not, and the pending plans that hold one of them."""
-    with nullcontext() if dry_run else settings.new_lock():
-        table = table.refreshed()
+    with nullcontext(settings) if dry_run else settings.new_lock() as locked:
+        table = table.refreshed(locked.storage)
         building = table_keys.METADATA_PARTITIONS_INFLIGHT.of(table.config.properties)
-        there = {*table.config.metadata_partitions, *building, *_planned(table, settings)}
+        there = {*table.config.metadata_partitions, *building, *_planned(table, locked)}
         gone = tuple(one for one in asked if one.path in there)
         if not gone:
             return nothing_to_do(ACTION, table, f"the table has no {', '.join(one.name for one in asked)}")
@@ -155,11 +155,11 @@ def _drop(
         if dry_run:
             return _result(table, JobState.DRY_RUN, None, dropped)
         for pending in table.timeline.pending({Action.INDEXING}):
-            plan = read_plan(table.timeline, pending, settings)
+            plan = read_plan(table.timeline, pending, locked)
             if set(plan.partitions) & set(gone):
-                unlist(settings, plan.partitions, finished=False)
+                unlist(locked, plan.partitions, finished=False)
                 remove_plan(table.timeline, pending)
-        unlist(settings, gone, finished=True)
+        unlist(locked, gone, finished=True)
         return _result(table, JobState.COMPLETED, None, dropped)
 
 

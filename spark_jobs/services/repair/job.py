@@ -118,8 +118,8 @@ class _Repair:
         """Of the files those that a validation under the lock still finds: a write that ended meanwhile may have made
         one of them its own.
         """
-        storage = self.settings.storage
-        with self.settings.new_lock():
+        with self.settings.new_lock() as locked:
+            storage = locked.storage
             found = _validation(self.table.refreshed(), False, Progress.silent(ACTION)).findings
             for path in paths_of(found, Repair.LEFTOVERS):
                 status = storage.stat(join(self.table.base_path, path)) if path in leftovers else None
@@ -133,12 +133,13 @@ class _Repair:
 
     def _remake_metadata_table(self, progress: Progress) -> None:
         """Take it off; then make its list of files anew, where nothing else is under way."""
-        storage, base_path, clock = self.settings.storage, self.table.base_path, self.table.clock
-        with self.settings.new_lock():
+        base_path, clock = self.table.base_path, self.table.clock
+        with self.settings.new_lock() as locked:
+            storage = locked.storage
             config = read_table_config(storage, base_path, clock)
             lost = [one for one in config.metadata_partitions if one != MetadataPartition.FILES.path]
             take_off(storage, base_path, clock)
-            timeline = self.settings.load_timeline()
+            timeline = locked.load_timeline()
             if not write_keys.METADATA_ENABLED.of(self.properties) or has_reserved_partition(storage, base_path):
                 progress.note("took the metadata table off: readers list the storage")
                 return

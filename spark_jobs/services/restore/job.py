@@ -85,10 +85,10 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
         _refuse_other(str(asked), plan, table)  # before anything is rolled back
     for undone, by in roll_back_failed_writes(settings):
         progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
-    with settings.new_lock():
+    with settings.new_lock() as settings:
         finish_rollbacks(settings, engine)
-        _finish(settings, table.refreshed(), progress, engine)
-        table = table.refreshed()
+        _finish(settings, table.refreshed(settings.storage), progress, engine)
+        table = table.refreshed(settings.storage)
         if begun is not None:
             plan = _done_before(table, begun, str(asked))
         else:

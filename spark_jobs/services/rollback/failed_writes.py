@@ -59,16 +59,16 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
     timeline = settings.load_timeline()
     if timeline.pending({Action.RESTORE}) or not _anything(settings, timeline):
         return []
-    with settings.new_lock():
-        done = finish_rollbacks(settings)
-        for target in abandoned_writes(settings, settings.load_timeline()):
-            finished = roll_back(settings, settings.load_timeline(), target)
+    with settings.new_lock() as locked:
+        done = finish_rollbacks(locked)
+        for target in abandoned_writes(locked, locked.load_timeline()):
+            finished = roll_back(locked, locked.load_timeline(), target)
             done.append((target.timestamp, finished.timestamp))
-        timeline = settings.load_timeline()
-        for left in _debris(settings, timeline):
-            for _, late in _late_files_of(settings, timeline, left.name):
-                settings.storage.delete(late.path)
-            remove = settings.storage.delete_tree if left.is_directory else settings.storage.delete
+        timeline = locked.load_timeline()
+        for left in _debris(locked, timeline):
+            for _, late in _late_files_of(locked, timeline, left.name):
+                locked.storage.delete(late.path)
+            remove = locked.storage.delete_tree if left.is_directory else locked.storage.delete
             remove(left.path)
     return done
 
@@ -176,16 +176,16 @@ def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) 
     One that did not get beyond requested has no files: it is withdrawn, and leaves no trace on the timeline.
     """
     try:
-        with settings.new_lock():
-            timeline = settings.load_timeline()
-            if _pulse(settings, time).alive:
+        with settings.new_lock() as locked:
+            timeline = locked.load_timeline()
+            if _pulse(locked, time).alive:
                 return  # another worker took the instant over: it is no longer this process's to undo
             for instant in timeline.find(time):
-                keep = is_plan(settings, timeline, instant)
+                keep = is_plan(locked, timeline, instant)
                 if instant.state is State.INFLIGHT:
-                    roll_back(settings, timeline, instant, keep_plan=keep)
+                    roll_back(locked, timeline, instant, keep_plan=keep)
                 elif instant.state is State.REQUESTED and not keep:
-                    settings.storage.delete(timeline.path(instant))
+                    locked.storage.delete(timeline.path(instant))
     except HudiError as error:
         tell(f"instant {time} stays pending for the next writer to roll back ({error})")
 

@@ -104,13 +104,13 @@ def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | 
         with progress.phase("plan"):
             plan = _plan(settings, table, options.instant_time, by_markers)
         return plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
-    with settings.new_lock():
-        refuse_pending_restore(table.refreshed().timeline)
-        table = table.refreshed()
+    with settings.new_lock() as locked:
+        table = table.refreshed(locked.storage)
+        refuse_pending_restore(table.timeline)
         asked = options.plan_hash
         begun = begun_by(table, asked) if asked is not None else None
         with progress.phase("plan"):
-            plan = _plan(settings, table, options.instant_time, by_markers)
+            plan = _plan(locked, table, options.instant_time, by_markers)
         note: dict[str, str] = {}
         if asked is not None:
             rest = plan.only(begun.instants) if begun is not None and not isinstance(plan, JobResult) else None
@@ -124,7 +124,7 @@ def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | 
                     asked, str(plan.reason) if isinstance(plan, JobResult) else plan.facts, table.timeline
                 )
                 note = note_for(asked, plan.instants) if not isinstance(plan, JobResult) else {}
-        finished = finish_rollbacks(settings, engine, note)
+        finished = finish_rollbacks(locked, engine, note)
         for undone, by in finished:
             progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
         if isinstance(plan, JobResult):
@@ -133,9 +133,9 @@ def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | 
         worked = engine.settle(0, plan.facts.files)
         with progress.phase("rollback", len(plan.undoings)) as phase:
             for one in plan.undoings:
-                timeline = settings.load_timeline()
+                timeline = locked.load_timeline()
                 rollback = roll_back(
-                    settings,
+                    locked,
                     timeline,
                     one.target,
                     keep_plan=one.keep_plan,

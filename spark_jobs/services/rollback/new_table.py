@@ -11,8 +11,10 @@ from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
 from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.transaction.owner import this_process
 from spark_jobs.core.transaction.transaction import TransactionSettings
 
 _SETTINGS = frozenset({PROPERTIES, BACKUP})
@@ -29,13 +31,15 @@ def take_back_table(
     :param past: what may have been completed on it.
     """
     try:
-        with settings.new_lock():
-            timeline = settings.load_timeline()
+        with settings.new_lock() as locked:
+            timeline = locked.load_timeline()
             if in_the_way(timeline, past) or timeline.has_archive:
                 return
-            _remove_partitions(settings)
-            _remove_meta_files(settings)
+            _remove_partitions(locked)
+            _remove_meta_files(locked)
         storage, meta = settings.storage, f"{settings.base_path}/{META_FOLDER}"
+        with storage.while_alone(settings.lock.path, str(this_process())):
+            storage.delete(f"{settings.lock.path}{GUARD_SUFFIX}")
         if storage.remove_empty_directory(meta):  # else somebody waits for the lock in it
             storage.remove_empty_directory(settings.base_path)
     except HudiError as error:
@@ -54,8 +58,12 @@ def files_of_table(settings: TransactionSettings, gone: Collection[str]) -> dict
     """
     storage, base_path = settings.storage, settings.base_path
     metafiles = [one for _, several in _empty_partitions(settings, frozenset(gone)) for one in several]
-    metas = [one for one in storage.walk(f"{base_path}/{META_FOLDER}") if one.path != settings.lock.path]
+    metas = [one for one in storage.walk(f"{base_path}/{META_FOLDER}") if not _is_lock(settings, one)]
     return {one.path.removeprefix(f"{base_path}/"): one.size for one in (*metafiles, *metas)}
+
+
+def _is_lock(settings: TransactionSettings, one: FileStatus) -> bool:
+    return one.path in (settings.lock.path, f"{settings.lock.path}{GUARD_SUFFIX}")
 
 
 def _empty_partitions(
@@ -88,7 +96,7 @@ def _remove_meta_files(settings: TransactionSettings) -> None:
     for one in storage.list(meta):
         if one.is_directory:
             storage.delete_tree(one.path)
-        elif one.name not in _SETTINGS and one.path != settings.lock.path:
+        elif one.name not in _SETTINGS and not _is_lock(settings, one):
             storage.delete(one.path)
     for name in sorted(_SETTINGS):
         storage.delete(f"{meta}/{name}")

@@ -41,8 +41,8 @@ def run_savepoint(options: SavepointOptions, progress: Progress) -> JobResult:
     work = _delete if options.mode is SavepointMode.DELETE else _create
     if options.dry_run:
         return work(table, options)
-    with settings.new_lock():
-        table = table.refreshed()
+    with settings.new_lock() as locked:
+        table = table.refreshed(locked.storage)
         refuse_pending_restore(table.timeline)
         return work(table, options)
 

@@ -19,6 +19,7 @@ from spark_jobs.core.metadata_table.index_build import IndexBuild
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
+from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.local import LocalEngine
@@ -247,7 +248,7 @@ def test_writers_leave_it_to_the_job_that_makes_it(path: Path, monkeypatch: pyte
 
 
 def test_a_failed_one_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: IndexBuild) -> None:
+    def fail(_: IndexBuild, storage: Storage) -> None:
         raise StorageError("the disk is full")
 
     with monkeypatch.context() as patched:
@@ -267,10 +268,10 @@ def test_one_that_died_is_made_again(
     path: Path, monkeypatch: pytest.MonkeyPatch, where: str, mode: IndexingMode
 ) -> None:
     with monkeypatch.context() as patched:
-        step: Callable[[IndexBuild], object] = getattr(IndexBuild, where)
+        step: Callable[..., object] = getattr(IndexBuild, where)
 
-        def die(build: IndexBuild) -> None:
-            step(build)
+        def die(build: IndexBuild, *storage: Storage) -> None:
+            step(build, *storage)
             os._exit(0)
 
         patched.setattr(IndexBuild, where, die)

@@ -1,4 +1,4 @@
-"""The table lock between real processes: exclusion, take-over from a dead one, waiting, expiry."""
+"""The table lock between real processes: exclusion, take-over from a dead one, waiting, renewal, expiry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import LockNotAcquiredError
-from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.transaction.lock import LockSettings, TableLock
 from spark_jobs.core.transaction.owner import Owner, parse_owner, this_process
 from tests.unit.core.support import HandClock
@@ -47,9 +48,31 @@ for _ in range(25):
 """
 
 
-def lock_at(path: Path, wait_ms: int = 0, expire_ms: int = 0, clock: HandClock | None = None) -> TableLock:
-    settings = LockSettings(path=str(path), wait_ms=wait_ms, expire_ms=expire_ms)
-    return TableLock(LocalStorage(), settings, clock or SYSTEM_CLOCK)
+LOCAL = LocalStorage()
+
+
+def lock_at(
+    path: Path,
+    wait_ms: int = 0,
+    expire_ms: int = 0,
+    clock: HandClock | None = None,
+    storage: Storage = LOCAL,
+    lease_ms: int = 120_000,
+) -> TableLock:
+    settings = LockSettings(path=str(path), wait_ms=wait_ms, expire_ms=expire_ms, lease_ms=lease_ms)
+    return TableLock(storage, settings, clock or SYSTEM_CLOCK)
+
+
+def make_older(path: Path, seconds: float) -> None:
+    """As if the file had been written so long ago, by the clock of the disk."""
+    then = path.stat().st_mtime - seconds
+    os.utime(path, (then, then))
+
+
+def elsewhere(**fields: object) -> bytes:
+    """The lock file of a process of another host."""
+    owner = {"host": "elsewhere/1/2", "pid": 7, "started": 0}
+    return json.dumps({"token": "another", "owner": owner, **fields}).encode()
 
 
 def python(code: str, *args: str) -> subprocess.Popen[str]:
@@ -78,7 +101,7 @@ def test_one_at_a_time(tmp_path: Path) -> None:
     with first:
         assert first.is_held()
         content = json.loads(path.read_bytes())
-        assert set(content) == {"lockCreateTime", "lockThreadName", "token", "owner"}
+        assert set(content) == {"lockCreateTime", "lockThreadName", "token", "owner", "leaseMs"}
         assert datetime.strptime(content["lockCreateTime"], "%Y-%m-%d %H:%M:%S.%f")
         held = rf"held by process {os.getpid()} on .* after a wait of 0 ms.*hoodie\.write\.lock\.filesystem\.expire"
         with pytest.raises(LockNotAcquiredError, match=held):
@@ -142,13 +165,90 @@ def test_of_many_that_take_over_a_dead_owners_lock_one_wins(tmp_path: Path) -> N
 def test_a_lock_of_hudi_is_taken_over_only_when_it_expired(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "lock"
     path.write_bytes(content)
-    made = path.stat().st_mtime
-    early, late = (HandClock(moment=datetime.fromtimestamp(made + wait, UTC)) for wait in (59, 61))
-    for expire_ms, clock in ((60_000, early), (0, late)):
+    make_older(path, 50)
+    for expire_ms, older in ((60_000, 0), (0, 7200)):
+        make_older(path, older)
         with pytest.raises(LockNotAcquiredError, match="held by another writer"):
-            lock_at(path, expire_ms=expire_ms, clock=clock).acquire()
-    with lock_at(path, expire_ms=60_000, clock=late) as mine:
+            lock_at(path, expire_ms=expire_ms).acquire()
+    with lock_at(path, expire_ms=60_000) as mine:
         assert mine.is_held()
+
+
+@pytest.mark.parametrize("expire_ms", [0, 1000])
+def test_a_renewed_lock_of_another_host_gives_way_when_it_missed_its_renewals(tmp_path: Path, expire_ms: int) -> None:
+    path = tmp_path / "lock"
+    path.write_bytes(elsewhere(leaseMs=120_000))
+    make_older(path, 100)
+    with pytest.raises(LockNotAcquiredError, match="held by process 7 on elsewhere after"):
+        lock_at(path, expire_ms=expire_ms).acquire()
+    make_older(path, 30)
+    with lock_at(path, expire_ms=expire_ms) as mine:
+        assert mine.is_held()
+
+
+@pytest.mark.parametrize("lease", [{}, {"leaseMs": 0}, {"leaseMs": -1}, {"leaseMs": "x"}, {"leaseMs": True}])
+def test_a_lock_that_nobody_renews_is_not_judged_by_renewals(tmp_path: Path, lease: dict[str, object]) -> None:
+    """An earlier release, or an owner whose lease has no end."""
+    path = tmp_path / "lock"
+    path.write_bytes(elsewhere(**lease))
+    make_older(path, 7200)
+    with pytest.raises(LockNotAcquiredError, match="process 7 on elsewhere"):
+        lock_at(path).acquire()
+
+
+def test_the_age_of_a_lock_is_by_the_clock_of_the_storage(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.write_bytes(elsewhere(leaseMs=120_000))
+    ahead = HandClock(moment=datetime.fromtimestamp(path.stat().st_mtime + 7200, UTC))
+    with pytest.raises(LockNotAcquiredError):
+        lock_at(path, expire_ms=60_000, clock=ahead).acquire()
+    make_older(path, 7200)
+    behind = HandClock(moment=datetime.fromtimestamp(path.stat().st_mtime - 7200, UTC))
+    with lock_at(path, clock=behind) as mine:
+        assert mine.is_held()
+
+
+def test_a_held_lock_is_renewed(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with lock_at(path, lease_ms=12) as mine:
+        os.utime(path, (1, 1))
+        assert comes_true(lambda: path.stat().st_mtime > 1)
+        assert mine.is_held()
+        path.write_bytes(elsewhere())
+        assert comes_true(lambda: not any(one.name == "lock-renewal" for one in threading.enumerate()))
+        assert path.read_bytes() == elsewhere()
+        assert not mine.is_held()
+
+
+def comes_true(condition: Callable[[], bool]) -> bool:
+    deadline = SYSTEM_CLOCK.monotonic() + 10
+    while not condition() and SYSTEM_CLOCK.monotonic() < deadline:
+        SYSTEM_CLOCK.sleep(0.002)
+    return condition()
+
+
+class Raced(LocalStorage):
+    """Another program, which asks no guard, takes the stale lock over right after it was looked at."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    @contextmanager
+    def while_alone(self, lock: str, name: str, *, wait_ms: int = 0) -> Iterator[None]:
+        with super().while_alone(lock, name, wait_ms=wait_ms):
+            Path(lock).unlink()
+            Path(lock).write_bytes(self.content)
+            yield
+
+
+@pytest.mark.parametrize("content", [b"", elsewhere(leaseMs=1000)])
+def test_a_stale_lock_that_another_took_meanwhile_stays_its(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "lock"
+    path.write_bytes(elsewhere(leaseMs=1000))
+    make_older(path, 10)
+    with pytest.raises(LockNotAcquiredError):
+        lock_at(path, storage=Raced(content)).acquire()
+    assert path.read_bytes() == content
 
 
 def test_a_lock_of_another_host_is_not_proved_dead(tmp_path: Path) -> None:
@@ -161,11 +261,9 @@ def test_a_lock_of_another_host_is_not_proved_dead(tmp_path: Path) -> None:
 
 def test_who_lost_the_lock_knows_and_leaves_it_alone(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    clock = HandClock(moment=datetime.now(UTC))
-    first = lock_at(path, expire_ms=60_000, clock=clock)
+    first, second = lock_at(path), lock_at(path)
     first.acquire()
-    clock.passed += 120
-    second = lock_at(path, expire_ms=60_000, clock=clock)
+    make_older(path, 121)
     second.acquire()
     assert (first.is_held(), second.is_held()) == (False, True)
     first.release()

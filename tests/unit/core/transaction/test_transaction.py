@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
+from spark_jobs.core.timeline.instant import Action, Instant, State, format_instant, next_instant_time
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin, resume, schedule
@@ -82,6 +83,49 @@ def test_begin_asks_under_the_lock_and_writes_nothing_when_told_no(settings: Tra
     assert settings.load_timeline().instants == ()
 
 
+def test_what_ends_while_begin_waits_for_the_lock_is_seen(settings: TransactionSettings, clock: HandClock) -> None:
+    """The timeline is of the time when the lock was had: an instant and a commit from before it are older."""
+    other, later = started(settings), clock.moment + timedelta(minutes=5)
+    with ExitStack() as stack:
+        locked = stack.enter_context(settings.new_lock())
+        time = format_instant(later, TimelineZone.UTC)
+
+        def end_the_other() -> None:
+            clock.on_sleep = lambda: None
+            line = locked.load_timeline()
+            transition(line, other.instant, State.COMPLETED, commit())
+            plan = request(line, time, Action.COMPACTION, planned_compaction(settings))
+            transition(line, plan, State.INFLIGHT, b"")
+            stack.close()
+
+        clock.on_sleep = end_the_other
+        one = started(settings)
+    assert one.time > time
+    one.publish(commit(), frozenset({GROUP}), written=frozenset())  # what ended before it began is no conflict
+    other.abandon()
+
+
+def test_a_plan_is_made_while_the_lock_is_held_or_not_at_all(settings: TransactionSettings) -> None:
+    with settings.new_lock() as locked:
+        line = locked.load_timeline()
+        Path(settings.lock.path).write_bytes(b"")  # Hudi took the lock over
+        with pytest.raises(WriteConflictError, match="lock was lost"):
+            schedule(locked, Action.COMPACTION, line, planned_compaction(settings))
+    assert settings.load_timeline().instants == ()
+    assert Path(settings.lock.path).exists()
+
+
+def test_a_write_begins_while_the_lock_is_held_or_not_at_all(settings: TransactionSettings) -> None:
+    def lose_it(_: object) -> bool:
+        Path(settings.lock.path).unlink()
+        return True
+
+    with pytest.raises(WriteConflictError, match="lock was lost: its file was removed"):
+        begin(settings, Action.COMMIT, allowed=lose_it)
+    assert settings.load_timeline().instants == ()
+    assert not Path(heartbeat_path(settings.base_path, "")).exists()
+
+
 def test_of_two_writers_of_a_file_group_the_second_is_told(settings: TransactionSettings) -> None:
     first, second = started(settings), started(settings)
     first.publish(commit(), frozenset({GROUP}), written=frozenset())
@@ -120,7 +164,7 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
 
     robbed = replace(settings, metadata_writer=Robber())
     one = started(robbed)
-    with pytest.raises(WriteConflictError, match="its lock or heartbeat lapsed"):
+    with pytest.raises(WriteConflictError, match="lock was lost: another process took it over"):
         one.publish(commit(), written=frozenset())
     assert settings.load_timeline().instants == (one.instant,)
     one.abandon()
@@ -152,7 +196,7 @@ def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_no
 ) -> None:
     before = schedule(settings, Action.COMPACTION, settings.load_timeline(), planned_compaction(settings))
     writer = started(settings)
-    work = resume(settings, before)
+    work = resume(settings, before, settings)
     work.to_inflight()
     assert (
         work.publish(commit(operation=OperationType.COMPACT), written=frozenset()).file_name
@@ -188,7 +232,7 @@ def test_a_clustering_does_not_overwrite_what_was_written_after_its_plan(setting
     line = settings.load_timeline()
     other = request(line, next_instant_time(settings.clock.now(), TimelineZone.LOCAL, line.last_time), Action.COMMIT)
     transition(line, transition(line, other, State.INFLIGHT, b""), State.COMPLETED, commit())
-    work = resume(settings, plan)
+    work = resume(settings, plan, settings)
     work.to_inflight()
     with pytest.raises(WriteConflictError, match=r"both changed 1 file group.*out of date"):
         work.publish(commit(operation=OperationType.CLUSTER), frozenset({GROUP}), written=frozenset())

@@ -165,8 +165,8 @@ def test_another_plan_than_the_one_that_was_begun_is_refused(tmp_path: Path, pla
 def test_another_run_under_way_is_left_alone(tmp_path: Path, plain: Path) -> None:
     table = BootstrapSettings.of(options(tmp_path / "t", plain)).create_table()
     settings = table.transaction_settings({})
-    with settings.new_lock():
-        alive = resume(settings, request(table.timeline, KEPT, Action.COMMIT))
+    with settings.new_lock() as locked:
+        alive = resume(settings, request(table.timeline, KEPT, Action.COMMIT), locked)
     with pytest.raises(WriteConflictError, match=f"instant {KEPT} is under way"):
         bootstrap(tmp_path / "t", plain)
     alive.abandon()

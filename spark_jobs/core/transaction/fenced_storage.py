@@ -1,0 +1,98 @@
+"""A storage that changes a table only while its lock is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from spark_jobs.core.storage import Capabilities, FileStatus, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class FencedStorage:
+    """Makes every change through :meth:`Storage.only_while` of the lock's token; reads go straight on.
+
+    It stays what it is when the lock is lost or released: then all changes raise. It pickles, for workers that delete
+    for whoever holds the lock.
+    """
+
+    unfenced: Storage
+    lock: str
+    token: str
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.unfenced.capabilities
+
+    def relaxed(self) -> Storage:
+        return FencedStorage(self.unfenced.relaxed(), self.lock, self.token)
+
+    def _held(self) -> AbstractContextManager[None]:
+        return self.unfenced.only_while(self.lock, self.token)
+
+    def create(self, path: str, data: bytes) -> None:
+        with self._held():
+            self.unfenced.create(path, data)
+
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        with self._held():
+            self.unfenced.replace(path, data, durable=durable)
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        with self._held():
+            self.unfenced.replace_if(path, data, etag)
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        return self.unfenced.read(path, offset, length)
+
+    def list(self, path: str) -> list[FileStatus]:
+        return self.unfenced.list(path)
+
+    def walk(self, path: str) -> Iterator[FileStatus]:
+        return self.unfenced.walk(path)
+
+    def stat(self, path: str) -> FileStatus | None:
+        return self.unfenced.stat(path)
+
+    def delete(self, path: str) -> bool:
+        with self._held():
+            return self.unfenced.delete(path)
+
+    def delete_if(self, path: str, etag: str) -> bool:
+        with self._held():
+            return self.unfenced.delete_if(path, etag)
+
+    def delete_tree(self, path: str) -> None:
+        with self._held():
+            self.unfenced.delete_tree(path)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        with self._held():
+            return self.unfenced.remove_empty_directory(path)
+
+    def make_directory(self, path: str) -> None:
+        with self._held():
+            self.unfenced.make_directory(path)
+
+    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+        return self.unfenced.open_input(path, may_change=may_change)
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        """Making the file is fenced, what is written to it is not."""
+        with self._held():
+            return self.unfenced.open_output(path)
+
+    def sync(self, path: str) -> None:
+        self.unfenced.sync(path)
+
+    def only_while(self, lock: str, token: str) -> AbstractContextManager[None]:
+        return self.unfenced.only_while(lock, token)
+
+    def while_alone(self, lock: str, name: str, *, wait_ms: int = 10_000) -> AbstractContextManager[None]:
+        return self.unfenced.while_alone(lock, name, wait_ms=wait_ms)
+
+    def clock_ms(self, folder: str) -> int | None:
+        return self.unfenced.clock_ms(folder)

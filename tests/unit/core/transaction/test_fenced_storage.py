@@ -1,0 +1,146 @@
+"""What is done under the table lock is done while it is held, or not at all."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
+from spark_jobs.core.storage import LocalStorage, Storage
+from spark_jobs.core.storage.guard import GUARD_SUFFIX
+from spark_jobs.core.transaction.lock import LockSettings, TableLock
+from tests.unit.core.transaction.test_lock import elsewhere, make_older
+
+pytestmark = pytest.mark.unit
+
+LOCAL = LocalStorage()
+CHANGES: dict[str, Callable[[Storage, str], object]] = {
+    "create": lambda storage, path: storage.create(f"{path}/new", b"2"),
+    "replace": lambda storage, path: storage.replace(f"{path}/old", b"2"),
+    "replace_if": lambda storage, path: storage.replace_if(f"{path}/old", b"2", etag(f"{path}/old")),
+    "delete": lambda storage, path: storage.delete(f"{path}/old"),
+    "delete_if": lambda storage, path: storage.delete_if(f"{path}/old", etag(f"{path}/old")),
+    "delete_tree": lambda storage, path: storage.delete_tree(f"{path}/full"),
+    "remove_empty_directory": lambda storage, path: storage.remove_empty_directory(f"{path}/empty"),
+    "make_directory": lambda storage, path: storage.make_directory(f"{path}/made"),
+    "open_output": lambda storage, path: storage.open_output(f"{path}/out").close(),
+}
+READS = {"capabilities", "read", "list", "walk", "stat", "open_input", "only_while", "while_alone", "clock_ms"} | {
+    "sync",
+    "relaxed",
+}
+
+
+def etag(path: str) -> str:
+    status = LOCAL.stat(path)
+    assert status is not None
+    return status.etag
+
+
+def new_lock(folder: Path, wait_ms: int = 0) -> TableLock:
+    settings = LockSettings(path=str(folder / ".hoodie" / "lock"), wait_ms=wait_ms, expire_ms=0)
+    return TableLock(LOCAL, settings, SYSTEM_CLOCK)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in (".hoodie", "empty", "full"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "old").write_bytes(b"1")
+    (tmp_path / "full" / "file").write_bytes(b"1")
+    return tmp_path
+
+
+def contents(folder: Path) -> set[tuple[str, bytes]]:
+    found = [one for one in folder.rglob("*") if ".hoodie" not in one.parts]
+    return {(str(one), one.read_bytes() if one.is_file() else b"") for one in found}
+
+
+def test_every_call_of_a_storage_is_fenced_or_reads() -> None:
+    assert {name for name, _ in inspect.getmembers(Storage) if not name.startswith("_")} == READS | set(CHANGES)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_made_while_the_lock_is_held(folder: Path, change: str) -> None:
+    before = contents(folder)
+    with new_lock(folder) as held:
+        CHANGES[change](pickle.loads(pickle.dumps(held.storage)), str(folder))
+    assert contents(folder) != before
+
+
+@pytest.mark.parametrize("lost", ["removed", "taken over", "taken by Hudi", "released"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_change_is_made_once_the_lock_is_lost(folder: Path, change: str, lost: str) -> None:
+    before = contents(folder)
+    held = new_lock(folder)
+    held.acquire()
+    path, storage = Path(held.storage.lock), held.storage
+    if lost == "released":
+        held.release()
+    elif lost == "removed":
+        path.unlink()
+    else:
+        path.write_bytes(b"" if lost == "taken by Hudi" else elsewhere())
+    with pytest.raises(WriteConflictError, match=r"the table lock .* was lost"):
+        CHANGES[change](storage, str(folder))
+    held.release()
+    assert contents(folder) == before
+
+
+def test_a_lock_is_not_taken_over_in_the_middle_of_a_change(folder: Path) -> None:
+    """A process that is suspended in it stays in it, however old its lock becomes, and even where that is removed."""
+    first, second = new_lock(folder), new_lock(folder)
+    first.acquire()
+    path = Path(first.storage.lock)
+    with first.storage.only_while(first.storage.lock, first.storage.token):
+        make_older(path, 7200)
+        with pytest.raises(LockNotAcquiredError, match="the process that holds the table lock in the middle of a ch"):
+            second.acquire()
+        path.unlink()
+        with pytest.raises(LockNotAcquiredError, match=r"kill -CONT"):
+            second.acquire()
+    with second:
+        assert second.is_held()
+        first.release()
+        assert second.is_held()
+
+
+def test_who_is_alone_with_the_lock_file_is_named_to_those_who_wait(folder: Path) -> None:
+    lock = str(folder / ".hoodie" / "lock")
+    with LOCAL.while_alone(lock, "process 7 on here"):
+        with pytest.raises(LockNotAcquiredError, match="held by process 7 on here in the middle"):
+            new_lock(folder).acquire()
+    with new_lock(folder) as held:
+        assert held.is_held()
+
+
+def test_a_process_that_was_forked_inside_keeps_nobody_out(folder: Path) -> None:
+    reader, writer = os.pipe()
+    with new_lock(folder) as held:
+        with held.storage.only_while(held.storage.lock, held.storage.token):
+            child = os.fork()
+            if child == 0:
+                os.close(writer)
+                os.read(reader, 1)  # till its parent ends it
+                os._exit(0)
+    try:
+        with new_lock(folder) as next_one:
+            assert next_one.is_held()
+    finally:
+        os.close(writer)
+        os.waitpid(child, 0)
+
+
+def test_a_guard_that_went_with_its_table_guards_nothing(folder: Path) -> None:
+    lock = str(folder / ".hoodie" / "lock")
+    with LOCAL.while_alone(lock, "first"):
+        Path(lock + GUARD_SUFFIX).unlink()
+    with LOCAL.while_alone(lock, "second"), pytest.raises(LockNotAcquiredError):
+        with LOCAL.while_alone(lock, "third", wait_ms=0):
+            pass
