@@ -127,9 +127,14 @@ def flag(
     return Flag(names=names, kind=kind, keys=keys, help=help, choices=choices, least=least)
 
 
-@cache
 def flags_of(options: type[Any]) -> dict[str, Flag]:
     """Field name -> declaration of a dataclass, in the order of definition."""
+    kind: Any = options  # a class may be a key, whatever the type checker thinks of its instances
+    return _flags_of(kind)
+
+
+@cache
+def _flags_of(options: Any) -> dict[str, Flag]:
     return {
         name: declared
         for name, hint in get_type_hints(options, include_extras=True).items()
