@@ -156,7 +156,7 @@ def test_a_dry_run_beside_a_run_is_refused_alike(path: Path, source: Path) -> No
 
 
 def test_an_empty_hash_is_none(path: Path, source: Path) -> None:
-    with pytest.raises(Exception, match="is no hash of a plan"):
+    with pytest.raises(Exception, match="plan-hash came to nothing"):
         bootstrap(path, source, plan_hash="")
 
 
