@@ -31,6 +31,7 @@ from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata,
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.core.timeline.write_stat import WriteStat
 from tests.interop.real_hudi import ROOT, RealHudi
+from tests.java import JVM_OPTIONS
 
 TARGET = 0.15
 GROUPS, PARTITIONS = 100, 10
@@ -95,7 +96,7 @@ def clean_by_us(path: Path) -> tuple[float, int]:
 
 def clean_by_hudi(path: Path) -> tuple[float, int]:
     begun = time.perf_counter()
-    with RealHudi(path.with_name("hudi.log")) as hudi:
+    with RealHudi(path.with_name("hudi.log"), java_options=JVM_OPTIONS) as hudi:
         deleted = hudi.clean(path, options=CONF)
     return time.perf_counter() - begun, deleted
 

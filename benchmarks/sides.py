@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.lineitem_data import KEY, PARTITION, PRECOMBINE, SHIP_YEARS
 from tests.interop.lines import LineClient
-from tests.interop.real_hudi import JVM_OPTIONS, ROOT, RealHudi
+from tests.interop.real_hudi import ROOT, RealHudi
+from tests.java import JVM_OPTIONS
 
 GROUPS_PER_PARTITION: Final = 7
 SORTED_BY: Final = "l_partkey"
@@ -74,7 +75,7 @@ def service_options(*, metadata_table: bool) -> dict[str, str]:
 
 
 def start_hudi(log: Path, memory: str) -> LineClient:
-    return RealHudi(log, memory=memory, session=SPARK_SETTINGS)
+    return RealHudi(log, memory=memory, session=SPARK_SETTINGS, java_options=JVM_OPTIONS)
 
 
 def start_ours(log: Path, memory: str) -> LineClient:

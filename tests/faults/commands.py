@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 import pyspark
-import pytest
+
+from tests.java import QUICK
 
 ROOT = Path(__file__).parents[2]
-JVM_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:UseAVX=2"
-
-
-def needs_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java", path=str(Path(home) / "bin") if home else None) is None:
-        pytest.skip("no Java: install a Java 17 runtime (openjdk-17-jre-headless)")
 
 
 def spark_submit(job: str, *arguments: str, cores: int = 1) -> list[str]:
     """The line of spark-submit for a job on a local master."""
     return [
         str(Path(sys.executable).with_name("spark-submit")),
-        *("--master", f"local[{cores}]", "--driver-java-options", JVM_OPTIONS),
+        *("--master", f"local[{cores}]", "--driver-java-options", QUICK),
         *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"),
         str(ROOT / "spark_jobs" / f"{job}.py"),
         *arguments,

@@ -20,7 +20,8 @@ import pytest
 from spark_jobs.core.config.table_config import PROPERTIES
 from spark_jobs.core.table import HudiTable
 from tests.faults import local_table as local
-from tests.faults.commands import environment, ingest_arguments, needs_java, spark_submit, without_spark_submit
+from tests.faults.commands import environment, ingest_arguments, spark_submit, without_spark_submit
+from tests.java import needs_java
 from tests.spark.tables import digests
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]

@@ -18,7 +18,8 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from tests.faults import local_table as local
-from tests.faults.commands import environment, ingest_arguments, needs_java, spark_submit
+from tests.faults.commands import environment, ingest_arguments, spark_submit
+from tests.java import needs_java
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 

@@ -26,8 +26,9 @@ from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
-from tests.faults.commands import environment, needs_java
+from tests.faults.commands import environment
 from tests.faults.roles import CONF, QUIET, ROLES
+from tests.java import needs_java
 from tests.spark.tables import COW, MOR, ordered
 from tests.unit.core.metadata_table.agreement import disagreements
 

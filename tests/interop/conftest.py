@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop.real_hudi import JVM_OPTIONS, RealHudi
+from tests.interop.real_hudi import RealHudi
+from tests.java import QUICK, has_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,15 +22,14 @@ if TYPE_CHECKING:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that start a JVM need a Java runtime, and may take minutes."""
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
+    java = has_java()
     for item in items:
         if Path(__file__).parent not in item.path.parents:
             continue
         item.add_marker(pytest.mark.interop)
         if {"real_hudi", "another_hudi", "spark"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.timeout(600))
-            if java is None:
+            if not java:
                 item.add_marker(pytest.mark.skip(reason="no Java: install a Java 17 runtime (openjdk-17-jre-headless)"))
 
 
@@ -70,7 +69,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.extraJavaOptions", JVM_OPTIONS)
+        .config("spark.driver.extraJavaOptions", QUICK)
         .getOrCreate()
     )
     yield session

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.interop.lines import LineClient
-from tests.interop.real_hudi import JVM_OPTIONS, ROOT, prepare_environment
+from tests.interop.real_hudi import ROOT, prepare_environment
+from tests.java import QUICK
 
 NEWER_BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.0.2"
 
@@ -29,7 +30,7 @@ class HudiHFiles(LineClient):
             jars = ["--driver-class-path", ":".join(environment["jars"])]
         else:
             jars = ["--packages", bundle, "--conf", f"spark.jars.ivy={ROOT / '.cache' / 'hudi-newer'}"]
-        arguments = ["--master", "local[1]", "--driver-java-options", JVM_OPTIONS, *jars, "pyspark-shell"]
+        arguments = ["--master", "local[1]", "--driver-java-options", QUICK, *jars, "pyspark-shell"]
         kept = {
             name: value
             for name, value in os.environ.items()

@@ -25,7 +25,8 @@ from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.write.ingest import ingest
 from tests.interop.flights import KEY, PARTITION, PRECOMBINE
-from tests.interop.real_hudi import JVM_OPTIONS, ROOT
+from tests.interop.real_hudi import ROOT
+from tests.java import QUICK
 
 COMPACT_AT_ONCE = {"hoodie.compact.inline.max.delta.commits": "1"}
 
@@ -96,7 +97,7 @@ def submit_command(options: IngestOptions) -> list[str]:
     """The spark-submit line that a user would write for a write."""
     return [
         str(Path(sys.executable).with_name("spark-submit")),
-        *("--master", "local[2]", "--driver-java-options", JVM_OPTIONS, "--conf", "spark.ui.enabled=false"),
+        *("--master", "local[2]", "--driver-java-options", QUICK, "--conf", "spark.ui.enabled=false"),
         str(ROOT / "spark_jobs" / "ingest.py"),
         *options.to_args(),
     ]

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.interop.lines import LineClient
+from tests.java import QUICK
 
 ROOT = Path(__file__).resolve().parents[2]
-JVM_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:UseAVX=2"
 SESSION = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -41,6 +41,7 @@ class RealHudi(LineClient):
     :param metastore_uri: with one, ``sql`` sees the tables of that Hive metastore.
     :param memory: the JVM's heap.
     :param session: more Spark settings.
+    :param java_options: of the JVM; the default is for one that lives for minutes.
     """
 
     def __init__(
@@ -51,13 +52,15 @@ class RealHudi(LineClient):
         memory: str = "2g",
         master: str = "local[2]",
         session: Mapping[str, str] | None = None,
+        java_options: str = QUICK,
     ) -> None:
         environment = prepare_environment()
         self._scratch = tempfile.TemporaryDirectory(prefix="real-hudi-")
         command = [environment["python"], "-m", "tests.interop.hudi_server"]
         if metastore_uri is not None:
             command += ["--metastore-uri", metastore_uri]
-        super().__init__(command, _variables(environment, memory, master, session or {}), log, Path(self._scratch.name))
+        variables = _variables(environment, memory, master, session or {}, java_options)
+        super().__init__(command, variables, log, Path(self._scratch.name))
 
     def read(
         self,
@@ -179,13 +182,15 @@ def prepare_environment() -> dict[str, Any]:
     return environment
 
 
-def _variables(environment: Mapping[str, Any], memory: str, master: str, session: Mapping[str, str]) -> dict[str, str]:
+def _variables(
+    environment: Mapping[str, Any], memory: str, master: str, session: Mapping[str, str], java_options: str
+) -> dict[str, str]:
     settings = {**SESSION, "spark.driver.memory": memory, "spark.master": master, **session}
     arguments = [
         "--driver-class-path",
         ":".join(environment["jars"]),
         "--driver-java-options",
-        JVM_OPTIONS,
+        java_options,
         *(word for name, value in settings.items() for word in ("--conf", f"{name}={value}")),
         "pyspark-shell",
     ]

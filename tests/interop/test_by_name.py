@@ -14,6 +14,7 @@ from spark_jobs.options.hive_sync import HiveSyncOptions
 from tests.interop.flights import Oracle, assert_same, by_key, delayed, flights, sample
 from tests.interop.ours import Ours
 from tests.interop.real_hudi import RealHudi
+from tests.java import QUICK
 
 DATABASE = "interop"
 
@@ -21,7 +22,7 @@ DATABASE = "interop"
 @pytest.fixture(scope="module")
 def metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedMetastore]:
     directory = tmp_path_factory.mktemp("metastore")
-    yield start_metastore(directory)
+    yield start_metastore(directory, java_options=tuple(QUICK.split()))
     stop_metastore(directory)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,15 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.java import QUICK, needs_java
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-JVM_OPTIONS = "-XX:+IgnoreUnrecognizedVMOptions -XX:UseAVX=2"
-
-
-def has_java() -> bool:
-    home = os.environ.get("JAVA_HOME")
-    return shutil.which("java", path=str(Path(home) / "bin") if home else None) is not None
 
 
 def kafka_connector() -> list[str]:
@@ -34,8 +28,7 @@ def kafka_connector() -> list[str]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session with two task slots, its workers this Python."""
-    if not has_java():
-        pytest.skip("no Java: install a Java 17 runtime (openjdk-17-jre-headless)")
+    needs_java()
     from pyspark.sql import SparkSession
 
     for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
@@ -48,7 +41,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.extraJavaOptions", JVM_OPTIONS)
+        .config("spark.driver.extraJavaOptions", QUICK)
         .config("spark.jars", ",".join(kafka_connector()))
         .getOrCreate()
     )

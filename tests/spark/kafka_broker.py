@@ -16,8 +16,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from tests.java import QUICK
+
 ROOT = Path(__file__).resolve().parents[2]
-JVM_OPTIONS = ["-XX:+IgnoreUnrecognizedVMOptions", "-XX:UseAVX=2", "-Xmx256m", "-Xms64m", "-XX:TieredStopAtLevel=1"]
 CLUSTER = "cHlodWRpLXRlc3RzLTAwMQ"
 SECONDS_TO_START = 60
 
@@ -34,7 +35,7 @@ class KafkaBroker:
         self.servers = f"127.0.0.1:{port}"
         settings = self._folder / "server.properties"
         settings.write_text(_settings(self._folder, port, controller))
-        java = ["java", *JVM_OPTIONS, "-cp", ":".join(jars)]
+        java = ["java", *QUICK.split(), "-Xmx256m", "-Xms64m", "-cp", ":".join(jars)]
         subprocess.run(
             [*java, "kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(settings)],
             check=True,

@@ -8,10 +8,11 @@ from pathlib import Path
 from airflow.sdk import DAG, get_current_context, task
 
 from airflow_provider_pyhudi import HudiCompactionOperator, HudiIngestOperator, hudi_asset
+from tests.java import QUICK
 
 HERE = Path(__file__).parent
 FOLDER = Path(os.environ["PROBE_FOLDER"])
-JVM = {"spark.driver.extraJavaOptions": "-XX:+IgnoreUnrecognizedVMOptions -XX:UseAVX=2", "spark.ui.enabled": "false"}
+JVM = {"spark.driver.extraJavaOptions": QUICK, "spark.ui.enabled": "false"}
 WITH_SPARK = {"application": str(HERE / "probe.py"), "conf": JVM, "driver_memory": "512m", "base_path": str(FOLDER)}
 # Runs the application with this Python, as spark-submit would, for tasks that are not about Spark.
 WITHOUT_SPARK = {**WITH_SPARK, "spark_binary": str(HERE / "submit_without_spark.py")}

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from tests.faults.commands import JVM_OPTIONS, ROOT
+from tests.faults.commands import ROOT
 from tests.faults.commands import environment as job_environment
+from tests.java import QUICK
 
 DEADLINE_SECONDS = 90.0
 
@@ -32,7 +33,7 @@ class StandaloneCluster:
         return [
             str(Path(sys.executable).with_name("spark-submit")),
             *("--master", self.url, "--executor-cores", "1", "--executor-memory", "512m", "--driver-memory", "512m"),
-            *("--driver-java-options", JVM_OPTIONS, "--conf", f"spark.executor.extraJavaOptions={JVM_OPTIONS}"),
+            *("--driver-java-options", QUICK, "--conf", f"spark.executor.extraJavaOptions={QUICK}"),
             *("--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=4"),
             *("--conf", "spark.scheduler.minRegisteredResourcesRatio=1.0"),
             *("--conf", "spark.driver.host=127.0.0.1", "--conf", f"spark.cores.max={len(self.workers)}"),
@@ -51,7 +52,7 @@ class StandaloneCluster:
 
 def environment() -> dict[str, str]:
     """That of a job, for the driver and the executors; the cluster's own processes get by with little."""
-    return {**job_environment(), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS}
+    return {**job_environment(), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": QUICK}
 
 
 @contextmanager

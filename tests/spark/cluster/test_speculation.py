@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.faults import local_table as local
-from tests.faults.commands import ingest_arguments, needs_java
+from tests.faults.commands import ingest_arguments
+from tests.java import needs_java
 from tests.spark.cluster.standalone import environment, standalone_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

@@ -15,7 +15,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
-from tests.faults.commands import needs_java
+from tests.java import needs_java
 from tests.spark.cluster.standalone import StandaloneCluster, environment, kill_group, standalone_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,21 +9,20 @@ import pytest
 
 from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.embedded import EmbeddedMetastore, start_metastore, stop_metastore
+from tests.java import QUICK, needs_java
 
 
 @pytest.fixture(scope="session")
 def java() -> None:
     """A Java runtime, without which there is no metastore."""
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java", path=str(Path(home) / "bin") if home else None) is None:
-        pytest.skip("no Java: install a Java 17 runtime (openjdk-17-jre-headless)")
+    needs_java()
 
 
 @pytest.fixture(scope="session")
 def server(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedMetastore]:
     """A Hive metastore on Derby."""
     directory = tmp_path_factory.mktemp("metastore")
-    yield start_metastore(directory)
+    yield start_metastore(directory, java_options=tuple(QUICK.split()))
     stop_metastore(directory)
 
 

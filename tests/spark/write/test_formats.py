@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.source_packages import packages_for
-from tests.spark.conftest import JVM_OPTIONS
+from tests.java import QUICK
 from tests.spark.tables import Jobs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -111,7 +111,7 @@ def ingest_avro(folder: Path, more: str = "") -> subprocess.CompletedProcess[str
     words = ["--base-path", str(folder / "t"), "--table-name", "t", "--record-key-fields", "id", "--op", "bulk_insert"]
     words += ["--source-format", "avro", "--source", str(folder / "rows.avro")]
     settings = f"--conf spark.ui.enabled=false --conf spark.jars.ivy={ROOT / '.cache' / 'spark-packages'} {more}"
-    arguments = f"--master local[1] {settings} --driver-java-options '{JVM_OPTIONS}' pyspark-shell"
+    arguments = f"--master local[1] {settings} --driver-java-options '{QUICK}' pyspark-shell"
     own = {"PYSPARK_SUBMIT_ARGS": arguments, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     return subprocess.run(
         [sys.executable, "-m", "spark_jobs.ingest", *words],
