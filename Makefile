@@ -22,7 +22,7 @@ endef
 export PYHUDI_ENV
 
 .PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services \
-	operations-in-turn all-plans all-faults faults bench benches wheel clean
+	operations-in-turn all-plans all-faults all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -69,7 +69,7 @@ spark: ## Run the tests that start Spark
 model: ## Run random steps on every kind of table against a dict, new ones each time (EXAMPLES=10 STEPS=12)
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
-	export PYHUDI_MODEL_EXAMPLES=$${EXAMPLES:-10} PYHUDI_MODEL_STEPS=$${STEPS:-12}
+	export PYHUDI_MODEL_EXAMPLES=$${EXAMPLES:-10} PYHUDI_MODEL_STEPS=$${STEPS:-12} PYHUDI_NIGHTLY=1
 	exec python -m pytest -m "spark or unit" tests/spark/write/test_model.py tests/unit/services/test_table_machine.py $(ARGS)
 
 together: ## Run a writer and all services on one table at once, COW then MOR, then let Hudi read it (SECONDS=300)
@@ -107,16 +107,33 @@ all-plans: ## Plans of compaction, log compaction and clustering, by us and by H
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	python scripts/real_hudi_env.py >/dev/null
-	export PYHUDI_ALL_PLANS=1
+	export PYHUDI_ALL_PLANS=1 PYHUDI_NIGHTLY=1
 	exec python -m pytest -m interop tests/interop/test_rewrites.py $(ARGS)
 
 all-faults: ## Break every storage call of every service in every way, reads too (a quarter of an hour)
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
-	export PYHUDI_ALL_FAULTS=1
+	export PYHUDI_ALL_FAULTS=1 PYHUDI_NIGHTLY=1
 	exec python -m pytest -m faults tests/faults/test_storage_faults.py tests/faults/test_rewrite_faults.py \
 		tests/faults/test_history_faults.py tests/faults/test_bootstrap_faults.py tests/faults/test_indexing_faults.py \
 		tests/faults/test_metadata_faults.py $(ARGS)
+
+all-spark: ## Run the tests that start Spark, those too that tests/nightly.py leaves to the night
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	export PYHUDI_NIGHTLY=1
+	exec scripts/run_tests.sh spark
+
+all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py leaves to the night
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	export PYHUDI_NIGHTLY=1
+	exec scripts/run_tests.sh interop
+
+nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
+	@for target in all-spark all-interop all-faults fixtures-services operations-in-turn all-plans model together; do
+		$(MAKE) "$$target"
+	done
 
 faults: ## Run the tests that kill processes and fail storage calls
 	@$(call ENTER,dev)

@@ -3,7 +3,8 @@
 #
 #   scripts/run_tests.sh lint unit provider spark faults interop
 #
-# The project's environment must be on PATH (the Makefile sees to it). ARGS goes to pytest.
+# The project's environment must be on PATH (the Makefile sees to it). ARGS goes to pytest. With PYHUDI_NIGHTLY=1 they
+# run the cases too that tests/nightly.py leaves to the night.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 reports=.cache/reports
@@ -16,15 +17,16 @@ lint() {
 }
 
 # pytest ends with 5 where a phase has no test: a phase that this clone asks for must have some.
-# A test with the markers of two phases runs in the first of them.
+# It collects from its own folder and from tests/demo, which tests/conftest.py looks after: to import all others takes
+# as long as some phases.
 tests() {
-    local marked=$1
-    [ "$1" != spark ] || marked="spark and not provider"
-    # Two processes share the files of a phase, but for the one that has one database.
-    local processes=(-n 2 --dist loadfile)
+    # Two processes share the tests of a phase, but for the one that has one database. Each begins with one half, so that
+    # the tests of a file, and what they share, mostly stay together; who has none left takes some of the other's.
+    local processes=(-n 2 --dist worksteal)
     [ "$1" != provider ] || processes=()
     # shellcheck disable=SC2086
-    python -m pytest -m "$marked" "${processes[@]}" --junit-xml="$reports/$1.xml" ${ARGS:-} </dev/null
+    python -m pytest -m "$1" -o "testpaths=tests/$1 tests/demo" "${processes[@]}" --junit-xml="$reports/$1.xml" \
+        ${ARGS:-} </dev/null
 }
 
 count() {

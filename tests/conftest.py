@@ -1,14 +1,30 @@
-"""Each test belongs to a phase: one without a marker would run in none of them."""
+"""Each test belongs to a phase: one without a marker would run in none of them. What is for the night waits for it."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.nightly import NIGHTLY, TESTS, for_the_night
+
 PHASES = ("unit", "provider", "spark", "faults", "interop")
+SHARED_FOLDERS = ("demo",)
+"""Beside the folder of its own, which each phase collects tests from (``scripts/run_tests.sh``)."""
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    homeless = sorted({item.location[0] for item in items if not any(map(item.get_closest_marker, PHASES))})
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    homeless = sorted({item.location[0] for item in items if not _runs(item)})
     if homeless:
-        raise pytest.UsageError(f"no marker of {', '.join(PHASES)} in {', '.join(homeless)}")
+        raise pytest.UsageError(f"no marker of {', '.join(PHASES)} for its folder in {', '.join(homeless)}")
+    by_name = any("::" in str(one) for one in config.args)
+    waiting = for_the_night(items, whole=not by_name)
+    if waiting and not NIGHTLY and not by_name:
+        config.hook.pytest_deselected(items=waiting)
+        items[:] = [item for item in items if item not in set(waiting)]
+
+
+def _runs(item: pytest.Item) -> bool:
+    """Whether a phase collects it: that of its folder, or in a shared folder any."""
+    marked = {name for name in PHASES if item.get_closest_marker(name)}
+    folder = item.path.relative_to(TESTS).parts[0] if TESTS in item.path.parents else ""
+    return bool(marked) and (folder in marked or folder in SHARED_FOLDERS or folder not in PHASES)

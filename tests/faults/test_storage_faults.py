@@ -140,9 +140,19 @@ def calls_of(case: Case, path: Path, record: Path) -> list[str]:
     return record.read_text().splitlines()
 
 
+IN_CI = {
+    "upsert of a COW table": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER),
+    "first commit": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER),
+    "compaction": (Fault.DIE_BEFORE, Fault.REFUSE),
+    "clustering": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER),
+    "rollback of a COW write": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER),
+}
+"""Each change of these in two ways; of the others every call in every way: begin, publish, clean and rollback."""
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_after_any_broken_call_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
-    wrong = wrong_after_broken_calls(CASES[name], tmp_path)
+    wrong = wrong_after_broken_calls(CASES[name], tmp_path, IN_CI.get(name, tuple(Fault)), only_changes=name in IN_CI)
     assert not wrong, "\n".join(wrong)
 
 

@@ -52,7 +52,7 @@ from tests.interop.real_hudi import RealHudi
 from tests.interop.tending import assert_hudi_validates
 from tests.unit.core.metadata_table.agreement import disagreements
 
-IN_CI = ("tables/cow_upserts", "tables/mor_logs", "metadata_tables/indexed_mor")
+IN_CI = ("tables/cow_upserts", "metadata_tables/indexed_mor")
 TABLES = (
     [name for name in all_tables() if not name.startswith("old_tables/")]
     if os.environ.get("PYHUDI_ALL_FIXTURES")

@@ -1,0 +1,130 @@
+"""Which cases of the slow tests `make test` runs; ``PYHUDI_NIGHTLY=1`` (`make nightly`) runs the others too.
+
+Each line is a test and the cases that stay, by their ids in brackets; none, where the whole test is one for the night.
+What stays has every operation on both table types and every service with Hudi, each of our readers and index kinds, and
+every way to break a write; the night adds the other combinations. A test that is renamed is renamed here too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+NIGHTLY = bool(os.environ.get("PYHUDI_NIGHTLY"))
+TESTS = Path(__file__).parent
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+SPARK: Mapping[str, Sequence[str]] = {
+    "demo/test_demo.py::test_a_second_run_writes_nothing_twice": (),
+    "spark/cluster/test_two_workers.py::test_a_write_outlives_a_worker": (MOR,),
+    "spark/hive/test_embedded.py::test_a_database_whose_making_was_broken_off_is_made_anew": ("1.2",),
+    "spark/write/test_bad_rows.py::test_an_empty_batch": (
+        *(f"upsert-{COW}", f"insert-{MOR}", f"bulk_insert-{COW}"),
+        *(f"delete-{MOR}", f"insert_overwrite-{COW}", f"insert_overwrite_table-{MOR}"),
+    ),
+    "spark/write/test_bad_rows.py::test_null_and_empty_keys": (
+        *("COW, read by tasks-upsert", "COW, read by tasks-bulk_insert", "COW, read by tasks-insert_overwrite"),
+        *("MOR, read by Spark-insert", "MOR, read by Spark-delete", "MOR, read by Spark-insert_overwrite_table"),
+    ),
+    "spark/write/test_beside_clean.py::test_a_file_that_was_cleaned_before_it_was_read": (
+        *(f"{COW}-SparkJobs", f"{MOR}-Jobs"),
+    ),
+    "spark/write/test_formats.py::test_avro_with_the_package_of_the_jobs_defaults": (),
+    "spark/write/test_indexes.py::test_global_indexes": (
+        *(f"simple, moves-{MOR}-True", f"simple, stays-{MOR}-False", f"bloom, moves-{COW}-True"),
+        *(f"bloom, stays-{COW}-False", f"record, moves-{MOR}-False", f"record, not built-{COW}-False"),
+    ),
+    "spark/write/test_inserts.py::test_an_insert_leaves_out_what_the_table_has": (
+        f"{COW}-hoodie.datasource.write.insert.drop.duplicates",
+        f"{MOR}-hoodie.datasource.insert.dup.policy",
+    ),
+    "spark/write/test_model.py::test_a_table_is_a_dict": (
+        *(f"SIMPLE-{COW}", f"BLOOM-{MOR}", f"BUCKET-{MOR}", f"GLOBAL_SIMPLE-{COW}", f"RECORD_INDEX-{MOR}"),
+        f"SIMPLE, flat-{MOR}",
+    ),
+    "spark/write/test_overwrites.py::test_a_partition_that_others_write_to_is_not_replaced": (
+        *(f"{COW}-upsert", f"{COW}-insert", f"{MOR}-insert_overwrite"),
+    ),
+    "spark/write/test_source_reader.py::test_tasks_write_what_spark_would": (
+        *(f"{COW}-SIMPLE", f"{COW}-RECORD_INDEX", f"{MOR}-SIMPLE", f"{MOR}-BUCKET"),
+    ),
+}
+FAULTS: Mapping[str, Sequence[str]] = {
+    "faults/test_bad_input.py::test_services_say_the_same": (
+        *("corrupt properties-compact", "table of version 8-cluster", "table of version 5-clean"),
+    ),
+    "faults/test_history_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": (
+        *("archival", "clean in parts", "rollback of a completed MOR write", "savepoint", "deletion of a savepoint"),
+        "restore of a MOR table",
+    ),
+}
+INTEROP: Mapping[str, Sequence[str]] = {
+    "interop/test_create_table.py::test_hudi_writes_to_a_table_of_our_ddl": ("mor",),
+    "interop/test_create_table.py::test_we_write_to_a_table_of_hudis_ddl": ("cow",),
+    "interop/test_hfile.py::test_compressions_that_need_more_than_the_bundle": (),
+    "interop/test_hfile.py::test_hudi_1_0_reads_ours": (),
+    "interop/test_history.py::test_we_archive_what_hudi_archives": (MOR,),
+    "interop/test_history.py::test_we_clean_what_hudi_cleans": (f"commits-{COW}", f"versions-{MOR}", f"hours-{COW}"),
+    "interop/test_in_turn.py::test_hudi_reads_what_we_write": (COW,),
+    "interop/test_in_turn.py::test_incremental_rows_are_the_same": (MOR,),
+    "interop/test_in_turn.py::test_rounds_in_turn": (f"{COW}-hudi", f"{MOR}-ours"),
+    "interop/test_in_turn.py::test_we_read_what_hudi_writes": (MOR,),
+    "interop/test_indexes.py::test_by_partition_in_turn": (f"bloom-{COW}", f"bucket-{MOR}"),
+    "interop/test_indexes.py::test_globally_in_turn": ("bloom, stays in logs", "simple, moves in logs"),
+    "interop/test_key_generators.py::test_a_table_of_ours_says_what_hudis_says": ("complex", "custom"),
+    "interop/test_key_generators.py::test_tables_in_turn": (
+        *("simple-ours", "complex-hudi", "not partitioned-ours", "time-based-hudi", "custom-ours", "url-encoded-hudi"),
+    ),
+    "interop/test_key_generators.py::test_virtual_keys_in_turn": (f"simple-{MOR}", f"complex-{COW}"),
+    "interop/test_killed.py::test_hudi_goes_on_after_our_killed_write": (MOR,),
+    "interop/test_killed.py::test_we_go_on_after_hudis_killed_write": (COW,),
+    "interop/test_metadata_table.py::test_hudi_goes_on_where_we_died": (MOR,),
+    "interop/test_metadata_table.py::test_hudi_goes_on_with_ours": (MOR,),
+    "interop/test_metadata_table.py::test_hudi_uses_our_column_statistics": (COW,),
+    "interop/test_operations.py::test_hudi_goes_on_where_we_replaced": (MOR,),
+    "interop/test_operations.py::test_we_go_on_where_hudi_replaced": (COW,),
+    "interop/test_payloads.py::test_logs_over_logs_and_base_files": (
+        *("DefaultHoodieRecordPayload", "PartialUpdateAvroPayload", "AWSDmsAvroPayload"),
+    ),
+    "interop/test_record_index.py::test_hudi_makes_the_same": (MOR,),
+    "interop/test_record_index.py::test_in_turn": (MOR,),
+    "interop/test_record_index.py::test_indexing_by_either": (COW,),
+    "interop/test_rewrites.py::test_each_executes_the_others_plan": (
+        *("compaction", "log compaction", "clustering of COW"),
+    ),
+    "interop/test_schema.py::test_all_types_in_turn": (MOR,),
+    "interop/test_schema.py::test_all_types_that_we_wrote": (COW,),
+    "interop/test_schema.py::test_schemas_that_change_on_read_in_turn": ("altered_mor",),
+    "interop/test_schema.py::test_schemas_that_change_on_write_in_turn": (COW,),
+}
+BY_DAY = {**SPARK, **FAULTS, **INTEROP}
+
+
+def for_the_night(items: Iterable[pytest.Item], *, whole: bool) -> list[pytest.Item]:
+    """Those of the collected tests that the day leaves out.
+
+    :param whole: files were collected, not single tests: then what the table names has to be there.
+    :raises pytest.UsageError: it names a test or a case of a collected file that does not exist.
+    """
+    left_out: list[pytest.Item] = []
+    files: set[str] = set()
+    missing: set[tuple[str, str]] = {(test, case) for test, cases in BY_DAY.items() for case in (cases or ("",))}
+    for item in items:
+        if TESTS not in item.path.parents:
+            continue
+        file = item.path.relative_to(TESTS).as_posix()
+        files.add(file)
+        name, _, case = item.name.partition("[")
+        test, case = f"{file}::{name}", case.removesuffix("]")
+        kept = BY_DAY.get(test)
+        if kept is None:
+            continue
+        missing -= {(test, case if kept else "")}
+        if case not in kept:
+            left_out.append(item)
+    gone = sorted(f"{test}[{case}]" for test, case in missing if test.partition("::")[0] in files)
+    if whole and gone:
+        raise pytest.UsageError(f"tests/nightly.py names what is not there: {', '.join(gone)}")
+    return left_out
