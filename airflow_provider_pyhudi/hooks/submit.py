@@ -86,6 +86,19 @@ class HudiSparkSubmitHook(SparkSubmitHook):
         return resolved
 
     @property
+    def application_args(self) -> list[str]:
+        """The words for the job itself."""
+        return list(self._application_args or [])
+
+    @application_args.setter
+    def application_args(self, words: list[str]) -> None:
+        self._application_args = words
+
+    def bring_file(self, path: str) -> None:
+        """Have spark-submit bring one more file into the folder in which the driver runs."""
+        self._files = ",".join(filter(None, [self._files, path]))
+
+    @property
     def driver_is_remote(self) -> bool:
         """Whether the job runs on another machine than spark-submit."""
         return bool(self._connection["deploy_mode"] == "cluster")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.common.compat.sdk import (
     AirflowException,
@@ -17,12 +17,18 @@ from airflow.providers.common.compat.sdk import (
     Asset,
     BaseOperator,
     Context,
+    mask_secret,
 )
 
 from airflow_provider_pyhudi.hooks.hudi import HudiHook
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
+from spark_jobs.options.private_values import write_options_file
 from spark_jobs.options.properties import read_properties
+from spark_jobs.options.secrets import secret_values
+
+if TYPE_CHECKING:
+    import jinja2
 
 _ATTRIBUTES = {"dry_run": "job_dry_run"}
 """Options whose attribute of an operator has another name, because Airflow's own operators use it."""
@@ -142,7 +148,9 @@ class HudiJobOperator(BaseOperator):
                 application = self.application or _installed(options.job)
             except OptionsError as error:
                 raise AirflowFailException(f"{self.options_type.job}: {error}") from None
+            _mask(options.secrets())
             self._hook = self._submit_hook(options, context)
+            self._hook.application_args = _words(options, folder, self._hook)
             if self._hook.driver_is_remote and not self.result_file:
                 raise AirflowFailException("deploy_mode cluster needs result_file: give a URL that both sides reach")
             if self._killed:
@@ -151,6 +159,14 @@ class HudiJobOperator(BaseOperator):
             result = _read_result(str(options.result_file))
         self._tell(result, context)
         return result.to_dict()
+
+    def render_template_fields(self, context: Context, jinja_env: jinja2.Environment | None = None) -> None:
+        """Render them, and have their secrets masked before Airflow shows them."""
+        super().render_template_fields(context, jinja_env)
+        for name in self.template_fields:
+            value = getattr(self, name, None)
+            pairs = value.items() if isinstance(value, Mapping) else [(name, value)]
+            _mask(secret_values((str(key), text) for key, text in pairs if isinstance(text, str)))
 
     def on_kill(self) -> None:
         """End the job with the task."""
@@ -202,7 +218,6 @@ class HudiJobOperator(BaseOperator):
             job=options.job,
             kill_grace_seconds=self.kill_grace_seconds,
             conn_id=spark_conn_id or None,
-            application_args=options.to_args(),
             conf=self.conf,
             packages=self.packages_for(options),
             jars=self.jars,
@@ -260,6 +275,25 @@ def _installed(job: str) -> str:
     if not path.is_file():
         raise OptionsError(f"{path} is missing: install airflow-provider-pyhudi beside Airflow, or give application")
     return str(path)
+
+
+def _mask(values: Iterable[str]) -> None:
+    """Have Airflow show these in no log and no rendered field; it leaves very short ones alone."""
+    for value in values:
+        mask_secret(value)
+
+
+def _words(options: JobOptions, folder: str, hook: HudiSparkSubmitHook) -> list[str]:
+    """The job's command line; what may be secret goes into a file that this user alone can read, beside the result."""
+    values = options.private_values()
+    if not values:
+        return options.to_args()
+    path = f"{folder}/pyhudi-options.json"
+    write_options_file(path, values)
+    if not hook.driver_is_remote:
+        return options.to_args(path)
+    hook.bring_file(path)  # to the folder in which the driver runs
+    return options.to_args(Path(path).name)
 
 
 def _read_result(location: str) -> JobResult:

@@ -10,13 +10,13 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import HudiError, StorageError
 from spark_jobs.engine.failure import Failure, failure_of
 from spark_jobs.engine.output_file import OutputFile
-from spark_jobs.engine.progress import Progress, say
+from spark_jobs.engine.progress import Progress, hide, say
 from spark_jobs.engine.streams import separate_stderr
 from spark_jobs.options import JobOptions, JobResult, OptionsError
 
@@ -78,7 +78,9 @@ def _run(
     clock: Clock,
     verdict: Callable[[JobResult], str | Failure | None],
 ) -> int:
+    hide(())
     options = options_type.from_args(words)
+    hiding = hide(options.secrets())
     place, base_path = options.result_file, options.base_path
     target = OutputFile.checked("--result-file", place, base_path, clock) if place else None
     progress = Progress(options_type.job, clock=clock)
@@ -89,7 +91,9 @@ def _run(
         table=result.table or options.table_name,
         seconds_by_phase={**progress.seconds_by_phase, **result.seconds_by_phase},
     )
-    say(sys.stdout, result.to_json())
+    shown: Any = hiding.within({"reason": result.reason, "plan": result.plan, "extra": result.extra})
+    result = dataclasses.replace(result, **shown)
+    say(sys.stdout, result.to_json(), as_is=True)  # in which a number may look like a secret
     if target:
         _hand_over(target, result)
     judged = verdict(result)

@@ -10,11 +10,12 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.options.secrets import Hiding
 
 _BAR_WIDTH, _LEAST_BAR_WIDTH = 24, 6
 _SECONDS_BETWEEN_LINES = 10.0
@@ -25,10 +26,24 @@ _SECONDS_UNTIL_ESTIMATE = 5.0
 _USUAL_COLUMNS = 80
 
 
-def say(stream: TextIO, text: str, end: str = "\n") -> None:
-    """Write, and don't mind a reader that went away: a driver outlives the spark-submit that reads its output."""
+class _Hidden:
+    """What this process shows nobody; a job sets it when it knows its options."""
+
+    now = Hiding()
+
+
+def hide(values: Iterable[str]) -> Hiding:
+    """From now on, :func:`say` shows none of these values."""
+    _Hidden.now = Hiding(values)
+    return _Hidden.now
+
+
+def say(stream: TextIO, text: str, end: str = "\n", *, as_is: bool = False) -> None:
+    """Write without the secrets of the job, and don't mind a reader that went away: a driver outlives the spark-submit
+    that reads its output.
+    """
     with suppress(BrokenPipeError):
-        stream.write(text + end)
+        stream.write((text if as_is else _Hidden.now.text(text)) + end)
         stream.flush()
 
 

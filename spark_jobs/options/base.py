@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Self
 
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import Flag, Kind, Pairs, flag, flags_of
 from spark_jobs.options.parser import parse_arguments
+from spark_jobs.options.private_values import OPTIONS_FILE, read_private_values
 from spark_jobs.options.properties import read_properties
+from spark_jobs.options.secrets import HIDDEN, is_secret_name, secret_values, secrets_within
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,7 @@ class JobOptions:
     props: Annotated[str | None, flag("--props", help="File of hoodie.* properties.")] = None
     hoodie_conf: Annotated[
         Pairs, flag("--hoodie-conf", kind=Kind.PAIRS, help="A hoodie.* property; wins over --props.")
-    ] = ()
+    ] = field(default=(), repr=False)
     dry_run: Annotated[bool, flag("--dry-run", kind=Kind.SWITCH, help="Tell what would be done, and do nothing.")] = (
         False
     )
@@ -60,13 +63,51 @@ class JobOptions:
         :raises OptionsError: an option is missing, unknown or invalid.
         :raises SystemExit: ``--help`` was asked for and printed.
         """
-        return cls(**{"base_path": "", **parse_arguments(cls.job, flags_of(cls), arguments)})
+        flags = flags_of(cls)
+        found = parse_arguments(cls.job, {**flags, "options_file": OPTIONS_FILE}, arguments)
+        given = read_private_values(found.pop("options_file", None), flags.keys(), cls.job)
+        for name, value in found.items():
+            pairs = given.get(name) if flags[name].kind is Kind.PAIRS else None
+            given[name] = [*pairs.items(), *value] if isinstance(pairs, dict) else value
+        return cls(**{"base_path": "", **given})
 
-    def to_args(self) -> list[str]:
-        """The words from which :meth:`from_args` makes an equal value."""
-        return [
-            word for name, declared in flags_of(type(self)).items() for word in declared.arguments(getattr(self, name))
-        ]
+    def to_args(self, options_file: str | None = None) -> list[str]:
+        """The words from which :meth:`from_args` makes an equal value, but for what :meth:`private_values` has.
+
+        :param options_file: one that has these, as the words then say.
+        """
+        private = self.private_values()
+        words = [] if options_file is None else list(OPTIONS_FILE.arguments(options_file))
+        for name, declared in flags_of(type(self)).items():
+            if name not in private:
+                words += declared.arguments(getattr(self, name))
+        return words
+
+    def private_values(self) -> dict[str, Any]:
+        """The options that are set and may hold a secret, by name, of JSON's own types: for an options file."""
+        found: dict[str, Any] = {}
+        for name, declared in flags_of(type(self)).items():
+            value = getattr(self, name)
+            if value is None or value == ():
+                continue
+            if declared.kind is Kind.PAIRS:
+                found[name] = dict(value)
+            elif declared.private or _holds_secret(value):
+                found[name] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    def secrets(self) -> set[str]:
+        """The secret values among all options and in the file ``props``, for what shows texts to people."""
+        pairs: list[tuple[str, str]] = []
+        for name, declared in flags_of(type(self)).items():
+            value = getattr(self, name)
+            if declared.kind is Kind.PAIRS:
+                pairs += value
+            elif isinstance(value, str | tuple):
+                pairs += [(name, text) for text in ((value,) if isinstance(value, str) else value)]
+        with suppress(OptionsError):  # whoever needs the file reports it
+            pairs += read_properties(self.props).items() if self.props else ()
+        return secret_values(pairs)
 
     def hoodie_properties(self) -> dict[str, str]:
         """All ``hoodie.*`` properties that were given: ``props``, over them ``hoodie_conf``, over them the options.
@@ -101,6 +142,11 @@ class JobOptions:
         return [(name, declared) for name, declared in flags_of(type(self)).items() if declared.keys]
 
 
+def _holds_secret(value: Any) -> bool:
+    texts = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return any(True for text in texts for _ in secrets_within(text))
+
+
 def _first(declared: Flag, *sources: dict[str, str]) -> Any:
     for source in sources:
         for key in declared.keys:
@@ -110,5 +156,6 @@ def _first(declared: Flag, *sources: dict[str, str]) -> Any:
             try:
                 return declared.parse(text)
             except ValueError as error:
-                raise OptionsError(f"{key}={text} is not valid: {error}") from None
+                shown = HIDDEN if is_secret_name(key) else text
+                raise OptionsError(f"{key}={shown} is not valid: {error}") from None
     return None

@@ -40,6 +40,8 @@ class Flag:
     choices: type[StrEnum] | None
     least: int | None = None
     """Of whole numbers the smallest."""
+    private: bool = False
+    """Whether a value may be secret, and so is left out of command lines and messages."""
 
     def parse(self, text: str) -> Any:
         """A value from its text.
@@ -86,10 +88,11 @@ class Flag:
             return () if self.kind in (Kind.NAMES, Kind.TEXTS, Kind.PAIRS) else None
         try:
             kept = self._kept(value)
-            _refuse_halves(kept)
+            _refuse_halves(kept, private=self.private)
             return kept
         except (TypeError, ValueError) as error:
-            raise OptionsError(f"{self.names[0]}={_shown(value)} is not valid: {error}") from None
+            shown = "" if self.private else f"={_shown(value)}"
+            raise OptionsError(f"{self.names[0]}{shown} is not valid: {error}") from None
 
     def _kept(self, value: Any) -> Any:
         if self.kind is Kind.PAIRS:
@@ -121,10 +124,12 @@ def flag(
     keys: tuple[str, ...] = (),
     choices: type[StrEnum] | None = None,
     least: int | None = None,
+    private: bool = False,
 ) -> Flag:
     """The declaration that stands in the ``Annotated`` type of a dataclass field."""
     kind = Kind.CHOICE if choices else kind
-    return Flag(names=names, kind=kind, keys=keys, help=help, choices=choices, least=least)
+    private = private or kind is Kind.PAIRS  # whose names are the user's
+    return Flag(names=names, kind=kind, keys=keys, help=help, choices=choices, least=least, private=private)
 
 
 def flags_of(options: type[Any]) -> dict[str, Flag]:
@@ -176,18 +181,18 @@ def _boolean(text: str) -> bool:
     return lowered == "true"
 
 
-def _refuse_halves(value: Any) -> None:
+def _refuse_halves(value: Any, *, private: bool) -> None:
     """
     :raises ValueError: a text, or one in tuples, that has no UTF-8; words with wrong bytes come as such.
     """
     if isinstance(value, tuple):
         for part in value:
-            _refuse_halves(part)
+            _refuse_halves(part, private=private)
     elif isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"{value!r} is no Unicode text") from None
+            raise ValueError(f"{'a value' if private else repr(value)} is no Unicode text") from None
 
 
 def _pairs(value: Any) -> tuple[tuple[str, str], ...]:

@@ -11,8 +11,10 @@ from spark_jobs.options.flags import Flag, Kind, flag
 _PREFIX = "hoodie.datasource.hive_sync."
 
 
-def _sync(name: str, key: str, help: str, kind: Kind = Kind.TEXT) -> Flag:
-    return flag(name, keys=(key if key.startswith("hoodie.") else _PREFIX + key,), help=help, kind=kind)
+def _sync(name: str, key: str, help: str, kind: Kind = Kind.TEXT, *, private: bool = False) -> Flag:
+    return flag(
+        name, keys=(key if key.startswith("hoodie.") else _PREFIX + key,), help=help, kind=kind, private=private
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +42,13 @@ class HiveSyncOptions(JobOptions):
         ),
     ] = None
     sync_mode: Annotated[str | None, _sync("--sync-mode", "mode", "Way to the metastore: hms, jdbc or hiveql.")] = None
-    jdbc_url: Annotated[str | None, _sync("--jdbc-url", "jdbcurl", "Address of HiveServer2 for the mode jdbc.")] = None
+    jdbc_url: Annotated[
+        str | None, _sync("--jdbc-url", "jdbcurl", "Address of HiveServer2 for the mode jdbc.", private=True)
+    ] = field(default=None, repr=False)
     user: Annotated[str | None, _sync("--user", "username", "User of the metastore.")] = None
     password: Annotated[
-        str | None, flag("--password", "--pass", keys=(_PREFIX + "password",), help="Password of that user.")
+        str | None,
+        flag("--password", "--pass", keys=(_PREFIX + "password",), help="Password of that user.", private=True),
     ] = field(default=None, repr=False)
     base_file_format: Annotated[
         str | None, _sync("--base-file-format", "base_file_format", "Format of the base files.")
@@ -60,11 +65,11 @@ class HiveSyncOptions(JobOptions):
         _sync("--skip-ro-suffix", "skip_ro_suffix", "Name the read-optimized table without _ro.", Kind.BOOLEAN),
     ] = None
     table_properties: Annotated[
-        str | None, _sync("--table-properties", "table_properties", "Parameters of the table, k=v lines.")
-    ] = None
+        str | None, _sync("--table-properties", "table_properties", "Parameters of the table, k=v lines.", private=True)
+    ] = field(default=None, repr=False)
     serde_properties: Annotated[
-        str | None, _sync("--serde-properties", "serde_properties", "Parameters of the SerDe, k=v lines.")
-    ] = None
+        str | None, _sync("--serde-properties", "serde_properties", "Parameters of the SerDe, k=v lines.", private=True)
+    ] = field(default=None, repr=False)
     support_timestamp: Annotated[
         bool | None,
         _sync("--support-timestamp", "support_timestamp", "Timestamps as timestamp, not as bigint.", Kind.BOOLEAN),

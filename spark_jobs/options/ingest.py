@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
@@ -38,7 +38,7 @@ class IngestOptions(JobOptions):
     source: Annotated[tuple[str, ...], flag("--source", kind=Kind.TEXTS, help="Paths or URLs of the source.")] = ()
     source_options: Annotated[
         Pairs, flag("--source-option", kind=Kind.PAIRS, help="An option of the source's reader.")
-    ] = ()
+    ] = field(default=(), repr=False)
     source_schema: Annotated[
         str | None,
         flag("--source-schema", help="Columns of the source as Spark's DDL spells them; else Spark finds them."),

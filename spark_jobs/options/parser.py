@@ -59,7 +59,7 @@ def _typed(declared: Flag) -> Any:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is not valid: give name=value")
+        raise argparse.ArgumentTypeError("give name=value")  # not the text, which may be secret
     return name, value
 
 

@@ -27,6 +27,7 @@ from spark_jobs.write.ingest import ingest
 from tests.interop.flights import KEY, PARTITION, PRECOMBINE
 from tests.interop.real_hudi import ROOT
 from tests.java import QUICK
+from tests.words import all_words
 
 COMPACT_AT_ONCE = {"hoodie.compact.inline.max.delta.commits": "1"}
 
@@ -99,7 +100,7 @@ def submit_command(options: IngestOptions) -> list[str]:
         str(Path(sys.executable).with_name("spark-submit")),
         *("--master", "local[2]", "--driver-java-options", QUICK, "--conf", "spark.ui.enabled=false"),
         str(ROOT / "spark_jobs" / "ingest.py"),
-        *options.to_args(),
+        *all_words(options),
     ]
 
 

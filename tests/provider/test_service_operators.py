@@ -11,7 +11,8 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 import airflow_provider_pyhudi as pyhudi
 from airflow_provider_pyhudi.operators.base import HudiJobOperator
 from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
-from spark_jobs.options import JobOptions, OptionsError
+from spark_jobs.options import JobOptions, OptionsError, PlannedOptions
+from tests.words import all_words
 
 pytestmark = pytest.mark.provider
 
@@ -64,7 +65,7 @@ def test_its_arguments_are_the_options_of_its_job(name: str) -> None:
     options = options_of(operator)
     defaults = options_of(made(name, **{key: GIVEN[name][key] for key in ("savepoint",) if key in GIVEN[name]}))
     assert type(options) is operator.options_type
-    assert type(options).from_args(options.to_args()) == options
+    assert type(options).from_args(all_words(options)) == options
     asked = {key for key, value in GIVEN[name].items() if value is not None} - {"savepoint"}
     changed = {
         field.name
@@ -96,8 +97,11 @@ def test_a_hash_that_came_to_nothing_carries_out_no_plan(name: str) -> None:
     assert getattr(options_of(made(name, **given)), "plan_hash", "") is None
 
 
-def test_every_service_with_a_hash_is_asked() -> None:
-    assert len(PLANNED) == 7
+def test_every_operator_whose_job_takes_a_hash_is_one_of_them() -> None:
+    kinds = [getattr(pyhudi, name) for name in pyhudi.__all__ if name.endswith("Operator")]
+    takes_hash = [kind for kind in kinds if issubclass(kind.options_type, PlannedOptions)]
+    assert len(takes_hash) >= len(PLANNED) > 0
+    assert all(issubclass(kind, HudiPlannedOperator) for kind in takes_hash)
 
 
 def test_a_rollback_of_nothing_in_particular_has_to_be_meant() -> None:

@@ -30,6 +30,7 @@ from spark_jobs.write.sources.stopping import Stopping
 from tests.faults.commands import environment, spark_submit
 from tests.spark.conftest import kafka_connector
 from tests.spark.sources.reading import Make, Reading, messages
+from tests.words import all_words
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -153,7 +154,7 @@ def job(reading: Make, tmp_path: Path) -> Iterator[tuple[Reading, subprocess.Pop
     """``ingest.py --continuous`` by spark-submit, in a process group of its own, and where its stderr goes."""
     it = reading()
     it.topic.send(messages(range(2)))
-    words = it.options(op=Operation.INSERT, continuous=True).to_args()
+    words = all_words(it.options(op=Operation.INSERT, continuous=True))
     command = spark_submit("ingest", *words)
     command[1:1] = ["--jars", ",".join(kafka_connector())]
     log = tmp_path / "stderr"

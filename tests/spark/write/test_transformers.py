@@ -18,6 +18,7 @@ from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.ingest import ingest
 from tests.spark.tables import Jobs, digests, row, rows
+from tests.words import all_words
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -110,7 +111,7 @@ def test_a_dry_run_tells_what_does_not_fit(jobs: Jobs, tmp_path: Path, capsys: p
     def body(options: IngestOptions, progress: Progress) -> JobResult:
         return ingest(jobs.spark, options, progress)
 
-    assert run_job(body, IngestOptions, options.to_args(), verdict=misfit) == 2
+    assert run_job(body, IngestOptions, all_words(options), verdict=misfit) == 2
     told = capsys.readouterr().err.splitlines()
     assert [line.removeprefix("ingest: ") for line in told if line.startswith("ingest:   ")] == [
         "  id: same (long)",

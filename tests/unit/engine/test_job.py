@@ -1,5 +1,6 @@
 """What a job's caller sees: the result, the one line of error, the exit code, and a clean end on SIGTERM."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -205,3 +206,24 @@ def test_a_result_that_cannot_be_written_is_told_on_stdout(tmp_path: Path, capsy
     printed = capsys.readouterr()
     assert JobResult.from_json(printed.out.splitlines()[-1]).state is JobState.COMPLETED
     assert "the job is COMPLETED but its result could not be written" in printed.err
+
+
+def test_what_a_job_says_has_no_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(options: CleanOptions, progress: Progress) -> JobResult:
+        progress.note("signing in with 12345678")
+        raise WriteConflictError("the server refused 12345678", todo="give another password")
+
+    def ends(options: CleanOptions, progress: Progress) -> JobResult:
+        return dataclasses.replace(RESULT, records_in=12345678, extra={"url": "https://me:12345678@host"})
+
+    props = tmp_path / "secret.properties"
+    props.write_text("some.password=12345678")
+    words = ["--base-path=/t", "--debug", f"--props={props}", f"--result-file={tmp_path}/result.json"]
+    assert run_job(fails, CleanOptions, words) == 3
+    said = capsys.readouterr()
+    assert "12345678" not in said.out + said.err
+    assert said.err.endswith("clean: error: the server refused ***: give another password\n")
+    assert run_job(ends, CleanOptions, words) == 0
+    for text in (capsys.readouterr().out, (tmp_path / "result.json").read_text()):
+        result = JobResult.from_json(text)
+        assert (result.records_in, result.extra) == (12345678, {"url": "https://me:***@host"})

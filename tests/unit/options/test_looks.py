@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.options import HealthOptions, JobOptions, ValidateOptions
+from tests.words import all_words
 
 pytestmark = pytest.mark.unit
 
@@ -27,4 +28,4 @@ pytestmark = pytest.mark.unit
     ],
 )
 def test_arguments_read_back_to_an_equal_value(options: JobOptions) -> None:
-    assert type(options).from_args(options.to_args()) == options
+    assert type(options).from_args(all_words(options)) == options

@@ -117,7 +117,7 @@ def test_two_escapes_can_spell_one_character_and_half_of_one_is_refused() -> Non
 @pytest.mark.parametrize("field", ["table_name", "record_key_fields", "hoodie_conf"])
 def test_words_with_half_characters_are_named(field: str) -> None:
     given = {"table_name": "a\ud800", "record_key_fields": ("a", "\udcff"), "hoodie_conf": {"a": "\udfff"}}
-    with pytest.raises(OptionsError, match=r"^--[a-z-]+=.*\\ud.* is not valid: .* is no Unicode text$"):
+    with pytest.raises(OptionsError, match=r"^--[a-z-]+(=.*\\ud.*)? is not valid: .* is no Unicode text$"):
         IngestOptions(base_path="/t", **{field: given[field]})  # type: ignore[arg-type]
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import pickle
+import tempfile
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,8 @@ from spark_jobs.options import (
     JobOptions,
 )
 from spark_jobs.options.flags import Flag, Kind, flags_of
+from spark_jobs.options.private_values import write_options_file
+from tests.words import all_words
 
 pytestmark = pytest.mark.unit
 
@@ -62,8 +65,12 @@ def _options(kind: type[JobOptions]) -> st.SearchStrategy[JobOptions]:
 @given(data=st.data())
 def test_arguments_read_back_to_an_equal_value(kind: type[JobOptions], data: st.DataObject) -> None:
     options = data.draw(_options(kind))
-    assert kind.from_args(options.to_args()) == options
-    assert hash(kind.from_args(options.to_args())) == hash(options)
+    assert kind.from_args(all_words(options)) == options
+    with tempfile.TemporaryDirectory() as folder:
+        write_options_file(f"{folder}/options", options.private_values())
+        by_file = kind.from_args(options.to_args(f"{folder}/options"))
+    assert by_file == options
+    assert hash(by_file) == hash(options)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -42,6 +42,7 @@ from tests.unit.services.bootstrap.sources import (
     rows,
     rows_of,
 )
+from tests.words import all_words
 
 pytestmark = pytest.mark.unit
 
@@ -280,7 +281,7 @@ def test_a_source_without_folders_makes_a_table_without_partitions(tmp_path: Pat
 
 def test_the_entry_point_does_it_in_this_process(tmp_path: Path, plain: Path) -> None:
     given = options(tmp_path / "t", plain)
-    assert type(given).from_args(given.to_args()) == given
+    assert type(given).from_args(all_words(given)) == given
     result = job.main(given, Progress.silent("test"))
     assert (result.state, result.extra["engine"]) == (JobState.COMPLETED, "local")
     assert "sync" not in result.extra

@@ -1,0 +1,98 @@
+"""Which values are secret, by their names or their form, and texts without them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, unquote
+
+HIDDEN = "***"
+_LEAST = 4
+"""Characters of a value that is hidden wherever it stands: shorter ones are parts of too many words."""
+_WORDS_OF_A_LOG = frozenset({"true", "false", "none", "null"})
+_SECRET = re.compile(
+    r"passw|pwd|passphrase|secret|token|credential|jaas|bearer|authorization|user\.?info|api_?key|"
+    r"(^|[^a-z])(sas|sig|signature)($|[^a-z])",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_KEYS_OF_ACCESS = frozenset(
+    {"access", "account", "api", "encryption", "master", "private", "secret", "shared", "storage"}
+)
+_BEFORE_A_COLUMN = frozenset(
+    {"cluster", "foreign", "merge", "message", "partition", "precombine", "primary", "record", "sort", "unique"}
+)
+_AFTER_NO_SECRET = frozenset(
+    {"class", "column", "columns", "deserializer", "field", "fields", "format", "generator", "serializer", "type"}
+)
+_IN_A_URL = re.compile(r"://[^/?#@\s:]*:([^/?#@\s]+)@")
+_PARAMETER = re.compile(
+    r"(?:passw\w*|pwd|passphrase|secret\w*|\w*token|sig|signature|\w*api_?key|\w*access_?key|\w*account_?key)"
+    r"""\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s&;,"']+))""",
+    re.IGNORECASE,
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether the value of an option or property of this name is to be hidden, known or not."""
+    if _SECRET.search(name):
+        return True
+    words = [word.lower() for word in _WORD.findall(name)]
+    ours = name.startswith(("hoodie.", "pyhudi."))  # whose keys are mostly those of records
+    for at, word in enumerate(words):
+        if word not in ("key", "keys", "accesskey", "accountkey"):
+            continue
+        before = words[at - 1] if at else ""
+        after = words[at + 1] if at + 1 < len(words) else ""
+        if word.startswith("acc") or before in _KEYS_OF_ACCESS:
+            return True
+        if not ours and before not in _BEFORE_A_COLUMN and after not in _AFTER_NO_SECRET:
+            return True
+    return False
+
+
+def secrets_within(text: str) -> Iterator[str]:
+    """The passwords and tokens that a text holds: in URLs, in ``name=value`` parameters, in a JAAS configuration."""
+    yield from _IN_A_URL.findall(text)
+    for parts in _PARAMETER.findall(text):
+        yield from filter(None, parts)
+
+
+def secret_values(pairs: Iterable[tuple[str, str]]) -> set[str]:
+    """All that is to be hidden of named values: the whole of what has a secret's name, parts of the others."""
+    found: set[str] = set()
+    for name, value in pairs:
+        found.update(secrets_within(value))
+        if is_secret_name(name):
+            found.add(value)
+    return found
+
+
+class Hiding:
+    """Texts without secret values, in whatever spelling they stand there."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        spellings = {
+            spelling
+            for value in values
+            if len(value.strip()) >= _LEAST and value.lower() not in _WORDS_OF_A_LOG
+            for spelling in (value, json.dumps(value)[1:-1], quote(value), quote(value, safe=""), unquote(value))
+            if len(spelling) >= _LEAST
+        }
+        longest_first = sorted(spellings, key=lambda one: (-len(one), one))
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def text(self, text: str) -> str:
+        """The same text with each secret value as ``***``."""
+        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+
+    def within(self, value: object) -> object:
+        """The same for all texts in lists and dictionaries; names stay."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {name: self.within(part) for name, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.within(part) for part in value]
+        return value
