@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.config import lock_keys, strategy_keys, write_keys
+from spark_jobs.core.config.lock_choice import lock_notes
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, InstantGoneError
@@ -310,7 +311,11 @@ class HudiTable:
     def transaction_settings(
         self, properties: Mapping[str, str], metadata_writer: MetadataWriter | None = None
     ) -> TransactionSettings:
-        """How this table is guarded, by the ``hoodie.*`` values of a job."""
+        """How this table is guarded, by the ``hoodie.*`` values of a job.
+
+        :raises ConfigError: they name a lock that is not taken here.
+        """
+        lock_notes(properties)
         lock_folder = lock_keys.LOCK_PATH.of(properties) or f"{self.base_path}/.hoodie"
         return TransactionSettings(
             storage=self.storage,

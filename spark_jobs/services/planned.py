@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
@@ -41,7 +41,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
     :raises WriteConflictError: the plan is not the one of the hash that was given, or can't be taken back.
     """
     properties = options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
+    for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     digest = digest_of(options.plan_hash) if options.plan_hash is not None else ""
     if options.instant_time is not None and not options.instant_time:

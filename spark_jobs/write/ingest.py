@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.core.config.index_keys import IndexType
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.operation_keys import PARTITIONS_TO_DELETE
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable
@@ -92,7 +92,7 @@ def write_frame(
     :param checkpoint: how far the source is read with these rows; stands in the same commit.
     :raises BadRecordError: rows don't fit and there is no error table; tells how many, and the first.
     """
-    for line in unknown_key_warnings(dict(options.hoodie_properties())):
+    for line in writer_warnings(dict(options.hoodie_properties())):
         progress.note(f"warning: {line}")
     table = open_if_there(options.base_path)
     config = replace(resolve(options, table), checkpoint=checkpoint)

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.config.key import Key, integer, text
+from enum import StrEnum
+
+from spark_jobs.core.config.key import Key, choice, integer, text
+
+
+class ConcurrencyMode(StrEnum):
+    """Whether several writers work at a table (Hudi: WriteConcurrencyMode)."""
+
+    SINGLE_WRITER = "single_writer"
+    OPTIMISTIC_CONCURRENCY_CONTROL = "optimistic_concurrency_control"
+
 
 LOCK_WAIT = Key(
     name="hoodie.write.lock.wait_time_ms",
@@ -28,4 +38,18 @@ LOCK_LEASE = Key(
     default=120_000,
     doc="Milliseconds for which a lock of this project holds without a renewal; its owner renews it six times as "
     "often. 0: for ever.",
+)
+CONCURRENCY_MODE = Key(
+    name="hoodie.write.concurrency.mode",
+    parse=choice(ConcurrencyMode),
+    default=ConcurrencyMode.SINGLE_WRITER,
+    doc="Whether others write at the same time. Here the file lock is taken and conflicts are looked for in both "
+    "modes; single_writer says that the lock of `hoodie.write.lock.provider` need not be taken.",
+)
+LOCK_PROVIDER = Key(
+    name="hoodie.write.lock.provider",
+    parse=text,
+    default="org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
+    doc="The lock of the other writers. Only the file lock is known here; a lock inside of a process is accepted with "
+    "a note, any other is refused, but where the mode is given as single_writer.",
 )

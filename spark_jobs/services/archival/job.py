@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_jobs.core.config import history_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
@@ -34,7 +34,7 @@ def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
     :raises WriteConflictError: a restore is pending, or the plan is not that of ``plan_hash`` any more.
     """
     properties = options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
+    for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import AlreadyExistsError, TableNotFoundError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -43,7 +43,7 @@ def run_bootstrap(engine: Engine, options: BootstrapOptions, progress: Progress)
         earlier run began was another plan.
     """
     options = options.effective()
-    for line in unknown_key_warnings(options.hoodie_properties()):
+    for line in writer_warnings(options.hoodie_properties()):
         progress.note(f"warning: {line}")
     settings = BootstrapSettings.of(options)
     table = _open(settings.base_path)

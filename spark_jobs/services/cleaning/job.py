@@ -11,7 +11,7 @@ from datetime import timedelta
 from spark_jobs.core.config import bootstrap_keys, history_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
@@ -49,7 +49,7 @@ def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | Non
     :raises UnsupportedTableError: a table that this release does not write.
     """
     properties = options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
+    for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from spark_jobs.core.config import metadata_keys, table_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
@@ -40,7 +40,7 @@ def run_indexing(options: IndexingOptions, progress: Progress) -> JobResult:
     :raises WriteConflictError: what was indexed was undone meanwhile; nothing of it is visible.
     """
     properties = options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
+    for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     asked = [MetadataPartition[one.value] for one in options.types]
     table = HudiTable.open(options.base_path, lists_storage=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
@@ -39,7 +39,7 @@ def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
     """
     repairs = options.repairs
     properties = options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
+    for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     if options.plan_hash is not None:
         digest_of(options.plan_hash)  # one that is none is refused before the table is read

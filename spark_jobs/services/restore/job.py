@@ -11,7 +11,7 @@ from functools import cache, partial
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.config.write_keys import METADATA_ENABLED
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
@@ -65,7 +65,7 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
     """
     engine = engine or LocalEngine(SYSTEM_CLOCK)
     properties = options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
+    for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)

@@ -13,7 +13,7 @@ from typing import Any
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.history_keys import ROLLBACK_BY_MARKERS
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
@@ -94,7 +94,7 @@ def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | 
     """
     engine = engine or LocalEngine(SYSTEM_CLOCK)
     properties = options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
+    for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)

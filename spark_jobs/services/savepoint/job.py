@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
@@ -31,7 +31,7 @@ def run_savepoint(options: SavepointOptions, progress: Progress) -> JobResult:
     :raises UnsupportedTableError: a table that this release does not write.
     """
     properties = options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
+    for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     table = HudiTable.open(options.base_path, lists_storage=True)
     if options.mode is SavepointMode.LIST:
