@@ -185,13 +185,14 @@ def _write_once(
             break
     try:
         table = table.refreshed()
+        placed_by = table.timeline
         rows = prepare(ready.rows, config, table)  # again: since the first look another writer may have added a column
         direct = keyed_source(files, config)
         direct = direct if isinstance(direct, KeyedSource) else None
         written = _run(spark, config, table, rows, direct, transaction, progress)
         errors = _write_errors(spark, config, ready, transaction.time, progress)
         with progress.phase("publish"):
-            result = publish(config, table, rows, transaction, written, progress)
+            result = publish(config, table, rows, transaction, written, progress, placed_by)
     except BaseException as error:
         transaction.abandon()
         undo(settings, transaction.time, progress.note)

@@ -9,15 +9,20 @@ from typing import Any
 from spark_jobs.core.config.index_keys import IndexType
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.index.buckets import place_of_bucket
+from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.read.table_schema import add_to_history, committed_schema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult
+from spark_jobs.services.rewrite import slice_reader
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.context import write_context
+from spark_jobs.write.inserted_keys import Check, InsertedKeys
 from spark_jobs.write.outcome import committed
 from spark_jobs.write.overwrite import ReplacedGroups, refuse_other_writers
 from spark_jobs.write.prepare import PreparedRows
@@ -41,11 +46,13 @@ def publish(
     transaction: Transaction,
     written: Written,
     progress: Progress,
+    placed_by: ActiveTimeline | None = None,
 ) -> JobResult:
     """Complete the instant.
 
-    :raises WriteConflictError: another writer changed the same file groups, began the same bucket, changed a replaced
-        partition or the schema, or read the same source.
+    :param placed_by: the timeline by which the records were placed; that of ``table`` without it.
+    :raises WriteConflictError: another writer changed the same file groups, began the same bucket, inserted the same
+        keys, changed a replaced partition or the schema, or read the same source.
     """
     extra, internal = rows.schema_metadata(transaction.time)
     if config.options.idempotency_key:
@@ -70,12 +77,34 @@ def publish(
             add_to_history(timeline.storage, table.base_path, timeline, transaction.time, rows.evolution, internal)
 
     paths = written_paths(written.stats)
-    if config.index_type is IndexType.BUCKET:  # a bucket that had no group gets one, whoever begins it
-        instant = transaction.publish(
-            metadata.encode(), metadata.touched_file_groups(), written=paths, check=check, place_of=place_of_bucket
-        )
+    by_bucket = config.index_type is IndexType.BUCKET  # a bucket that had no group gets one, whoever begins it
+
+    def complete(refuse: Check) -> Instant:
+        def both(timeline: ActiveTimeline) -> None:
+            refuse(timeline)
+            check(timeline)
+
+        if by_bucket:
+            groups = metadata.touched_file_groups()
+            return transaction.publish(metadata.encode(), groups, written=paths, check=both, place_of=place_of_bucket)
+        return transaction.publish(metadata.encode(), _contended(metadata), written=paths, check=both)
+
+    def reader_of(now: HudiTable) -> SliceReader:
+        return slice_reader(now, write_context(config, now, rows, transaction.time), config.properties)
+
+    if config.looks_up and not by_bucket:  # whose keys are in conflict by their buckets
+        instant = InsertedKeys(
+            table=table,
+            instant=transaction.time,
+            stats=written.stats,
+            placed_by=placed_by or table.timeline,
+            reader_of=lambda now: slice_reader(
+                now, write_context(config, now, rows, transaction.time), config.properties
+            ),
+            is_global=config.index_type.is_global,
+        ).publish(complete)
     else:
-        instant = transaction.publish(metadata.encode(), _contended(metadata), written=paths, check=check)
+        instant = complete(lambda timeline: None)
     result = committed(config, instant, metadata)
     return replace(
         result, seconds_by_phase=dict(progress.seconds_by_phase), extra={**result.extra, **dict(written.notes)}

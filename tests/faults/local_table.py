@@ -37,7 +37,9 @@ from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.rewrite import slice_reader
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
+from spark_jobs.write.inserted_keys import InsertedKeys
 from spark_jobs.write.once import is_free, settle
 from spark_jobs.write.overwrite import replaced_groups, requested_replacement
 from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route
@@ -112,6 +114,7 @@ def _write(path: Path, rows: pa.Table, key: str, operation: OperationType, parti
         context = _context(table, transaction.time)
         keyed = _keyed(rows)
         table = table.refreshed()
+        placed_by = table.timeline
         replaced = replaced_groups(table, Operation(operation.value.lower()), partitions) if partitions else None
         routed, routes = _route(table, keyed, all_new=bool(partitions))
         transaction.to_inflight()
@@ -127,7 +130,19 @@ def _write(path: Path, rows: pa.Table, key: str, operation: OperationType, parti
         )
         touched = {(one.partition_path, one.file_id) for one in stats if one.prev_commit != "null"}
         touched |= {(partition, file_id) for partition, ids in (replaced or {}).items() for file_id in ids}
-        return transaction.publish(metadata.encode(), frozenset(touched), written=written_paths(stats)).timestamp
+        keys = InsertedKeys(
+            table=table,
+            instant=transaction.time,
+            stats=stats if operation is OperationType.UPSERT else (),
+            placed_by=placed_by,
+            reader_of=lambda now: slice_reader(now, context),
+            is_global=False,
+        )
+        return keys.publish(
+            lambda check: transaction.publish(
+                metadata.encode(), frozenset(touched), written=written_paths(stats), check=check
+            )
+        ).timestamp
     except BaseException:
         transaction.abandon()
         undo(settings, transaction.time, print)

@@ -56,7 +56,7 @@ def test_the_second_of_two_that_begin_one_bucket_is_refused(table: HudiTable) ->
     assert [key for key, _, _ in contents(table)] == ["k2"]
 
 
-@pytest.mark.parametrize(("index", "bucket"), [("BUCKET", 3), ("SIMPLE", 2)])
+@pytest.mark.parametrize(("index", "bucket"), [("BUCKET", 3), ("SIMPLE", 3)])
 def test_other_buckets_and_other_indexes_are_no_conflict(table: HudiTable, index: str, bucket: int) -> None:
     first, second = two_writers(table)
     insert(table, first, index, 2)
