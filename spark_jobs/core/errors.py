@@ -51,6 +51,10 @@ class LockNotAcquiredError(HudiError):
     exit_code = 4
 
 
+class ClockSkewError(HudiError):
+    """The clock of this host is too far ahead to give instants to a table."""
+
+
 class StorageError(HudiError):
     """A path that can't be listed, read or written."""
 

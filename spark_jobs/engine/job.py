@@ -8,12 +8,15 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TypeVar
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.config.table_config import META_FOLDER
 from spark_jobs.core.errors import HudiError, StorageError
+from spark_jobs.core.storage import locate
+from spark_jobs.core.storage.times import skew_note
 from spark_jobs.engine.failure import Failure, failure_of
 from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import Progress, hide, say
@@ -84,6 +87,7 @@ def _run(
     place, base_path = options.result_file, options.base_path
     target = OutputFile.checked("--result-file", place, base_path, clock) if place else None
     progress = Progress(options_type.job, clock=clock)
+    _note_skew(options.base_path, progress, clock)
     result = body(options, progress)
     result = dataclasses.replace(
         result,
@@ -103,6 +107,17 @@ def _run(
     if judged is not None:
         say(sys.stderr, f"{options_type.job}: {judged}")
     return 0 if judged is None else 1
+
+
+def _note_skew(base_path: str, progress: Progress, clock: Clock) -> None:
+    """Where this host and the storage of a table don't agree on the time."""
+    if not base_path:
+        return
+    with suppress(HudiError):  # a path that is none, or can't be reached, the job itself reports
+        storage, path = locate(base_path)
+        line = skew_note(storage, f"{path}/{META_FOLDER}", clock)
+        if line is not None:
+            progress.note(f"warning: {line}")
 
 
 def _hand_over(target: OutputFile, result: JobResult) -> None:

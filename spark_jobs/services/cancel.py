@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.storage.times import now_ms
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, format_instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -125,8 +126,10 @@ def expired_plans(service: RewriteService[P], table: HudiTable, settings: Transa
     minutes = service.expires_after()
     if minutes is None:
         return []
-    back = timedelta(minutes=min(minutes, _ALL_MINUTES))
-    limit = format_instant(settings.clock.now() - back, settings.config.timezone)
+    now = now_ms(settings.storage, table.timeline.folder, settings.clock)
+    back_ms = min(minutes, _ALL_MINUTES) * 60_000
+    moment = datetime.fromtimestamp(max(now - back_ms, 0) / 1000, UTC)
+    limit = format_instant(moment, settings.config.timezone)
     return [one for one in service.pending(table) if one.timestamp < limit and not is_alive(settings, one)]
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage.times import age_ms
 from spark_jobs.core.transaction.owner import Owner, parse_owner, this_process
 
 
@@ -53,7 +54,7 @@ def read_pulse(storage: Storage, base_path: str, instant: str, settings: Heartbe
         if storage.stat(path) is not None:
             raise
         return Pulse(alive=False, owner=None, idempotency_key=None)
-    fresh = clock.now().timestamp() * 1000 - status.modified_ms <= settings.lapse_ms
+    fresh = age_ms(storage, status, clock) <= settings.lapse_ms
     if found is None:
         return Pulse(alive=fresh, owner=None, idempotency_key=None)
     owner, raw = found
@@ -112,13 +113,14 @@ class Heartbeat:
         return self._lost or not self._is_fresh() or not self._is_own()
 
     def _is_fresh(self) -> bool:
-        """By both clocks: the one of this process stands still while its machine sleeps, that of the file may be
-        set."""
+        """By two clocks: the one of this process stands still while its machine sleeps, that of the storage, by which
+        others judge, may be set.
+        """
         status = self._storage.stat(self._path)
         silent_ms = (self._clock.monotonic() - self._last_beat) * 1000
         if status is None or silent_ms > self._settings.lapse_ms:
             return False
-        return self._clock.now().timestamp() * 1000 - status.modified_ms <= self._settings.lapse_ms
+        return age_ms(self._storage, status, self._clock) <= self._settings.lapse_ms
 
     def _is_own(self) -> bool:
         return self._storage.stat(self._path) is not None and self._storage.read(self._path) == self._content

@@ -22,6 +22,7 @@ from spark_jobs.core.errors import (
     WriteConflictError,
 )
 from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.storage.times import age_ms
 from spark_jobs.core.transaction.fenced_storage import FencedStorage
 from spark_jobs.core.transaction.owner import parse_owner, this_process
 
@@ -161,11 +162,7 @@ class TableLock:
             if owner.is_dead() or (owner.is_this_process() and str(raw.get("token")) not in _HELD):
                 return True
         lasts_ms = self._settings.expire_ms if found is None else _lease_of(found[1], self._settings.expire_ms)
-        return bool(lasts_ms) and self._age_ms(status) > lasts_ms
-
-    def _age_ms(self, status: FileStatus) -> float:
-        now = self._storage.clock_ms(self._settings.path.rpartition("/")[0])
-        return (self._clock.now().timestamp() * 1000 if now is None else now) - status.modified_ms
+        return bool(lasts_ms) and age_ms(self._storage, status, self._clock) > lasts_ms
 
     def _holder(self) -> str:
         found = parse_owner(self._read())

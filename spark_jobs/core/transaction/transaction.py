@@ -10,11 +10,18 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.features import refuse_old_version
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES, TableConfig
-from spark_jobs.core.errors import CorruptTableError, StorageError, TableNotFoundError, WriteConflictError
+from spark_jobs.core.errors import (
+    CorruptTableError,
+    InstantStateError,
+    StorageError,
+    TableNotFoundError,
+    WriteConflictError,
+)
 from spark_jobs.core.files.markers import delete_markers, delete_unnamed, reconcile_markers
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile, refuse_partitions_around
 from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage.times import refuse_clock_ahead
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
@@ -47,6 +54,14 @@ class TransactionSettings:
     def load_timeline(self) -> ActiveTimeline:
         archive = f"{self.base_path}/.hoodie/{table_keys.ARCHIVE_FOLDER.of(self.config.properties)}"
         return ActiveTimeline.load(self.storage, self.timeline_folder, archive)
+
+    def next_instant(self, timeline: ActiveTimeline) -> str:
+        """A time for a new instant, later than all of the timeline; the caller holds the table lock.
+
+        :raises ClockSkewError: the clock of this host is far ahead of the storage's.
+        """
+        refuse_clock_ahead(self.storage, f"{self.base_path}/{META_FOLDER}", self.clock)
+        return next_instant_time(self.clock.now(), self.config.timezone, timeline.last_time)
 
     def tell_metadata_table(self, timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
         """Let the metadata table follow an action that is about to complete; the caller holds the table lock.
@@ -95,9 +110,17 @@ class Transaction:
         return self.instant.timestamp
 
     def to_inflight(self, data: bytes = b"") -> None:
-        """Move on to inflight, with the workload profile where there is one."""
+        """Move on to inflight, with the workload profile where there is one.
+
+        :raises WriteConflictError: another writer took this one for gone.
+        """
         timeline = self.settings.load_timeline()
-        self.instant = transition(timeline, self.instant.at(State.REQUESTED), State.INFLIGHT, data)
+        try:
+            self.instant = transition(timeline, self.instant.at(State.REQUESTED), State.INFLIGHT, data)
+        except InstantStateError as error:
+            if timeline.find(self.time):
+                raise
+            raise self._lost("it is no longer pending on the timeline: another writer rolled it back") from error
 
     def publish(
         self,
@@ -269,7 +292,7 @@ def begin(
         refuse_pending_restore(timeline)
         if not allowed(timeline):
             return None
-        time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
+        time = locked.next_instant(timeline)
         heartbeat = _start_heartbeat(settings, time, locked.storage, idempotency_key)
         try:
             instant = request(timeline, time, action, plan)
@@ -307,7 +330,7 @@ def resume(settings: TransactionSettings, instant: Instant, under: TransactionSe
 def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:
     """Put a plan on the timeline for later. The caller holds the table lock and made the plan from ``timeline``."""
     refuse_pending_restore(timeline)
-    time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
+    time = settings.next_instant(timeline)
     return request(timeline, time, action, plan)
 
 

@@ -15,6 +15,7 @@ from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage.times import now_ms as storage_now_ms
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.heartbeat import read_pulse
@@ -261,7 +262,7 @@ def _rows(table: HudiTable, bases: Sequence[BaseFile], progress: Progress) -> in
 
 def _pending(table: HudiTable, overdue_hours: int) -> tuple[PendingInstant, ...]:
     settings = table.transaction_settings({}).heartbeat
-    now_ms = table.clock.now().timestamp() * 1000
+    now_ms = storage_now_ms(table.storage, table.timeline.folder, table.clock)
     found = []
     for one in table.timeline.filter(lambda one: not one.is_completed and one.action is not Action.SAVEPOINT):
         alive = read_pulse(table.storage, table.base_path, one.timestamp, settings, table.clock).alive

@@ -20,7 +20,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload, note_of
 from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
+from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.local import LocalEngine
@@ -163,7 +163,7 @@ def _restore(
     note: Mapping[str, str],
 ) -> Instant:
     timeline = table.timeline
-    time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
+    time = settings.next_instant(timeline)
     requested = request(timeline, time, Action.RESTORE, encode_payload(RESTORE_PLAN, plan.to_avro(), note))
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
     return execute_restore(settings, inflight, plan, [one.target for one in plan.undoings], progress, engine)

@@ -18,7 +18,7 @@ from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, next_instant_time
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -64,7 +64,7 @@ def roll_back(
     :returns: the completed rollback instant.
     """
     plan = RollbackPlan(target, requests_for_pending(settings, target) if requests is None else requests)
-    time = next_instant_time(settings.clock.now(), settings.config.timezone, timeline.last_time)
+    time = settings.next_instant(timeline)
     requested = request(
         timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan.to_avro(settings.base_path), note)
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from spark_jobs.core.config.table_keys import LAYOUT_VERSION
 from spark_jobs.core.errors import CorruptTableError, HudiError
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.storage.times import now_ms as storage_now_ms
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, parse_instant, parse_instant_time
 from spark_jobs.core.transaction.heartbeat import heartbeat_path, read_pulse
 from spark_jobs.core.view.pending import replaced_by_plan
@@ -221,7 +222,7 @@ def check_deadlines(evidence: Evidence, overdue_hours: int) -> Iterator[Finding]
     """Invariant 12: pending instants that nobody works at."""
     table, line = evidence.table, evidence.timeline
     settings = table.transaction_settings({})
-    now_ms = table.clock.now().timestamp() * 1000
+    now_ms = storage_now_ms(table.storage, table.timeline.folder, table.clock)
     for instant in line.filter(lambda one: not one.is_completed):
         if instant.action is Action.SAVEPOINT or instant.timestamp not in evidence.pending:
             continue

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -37,8 +37,10 @@ def write(base: Path, owner: Owner | None, key: str | None = None) -> None:
     beat_file(base).write_bytes(content)
 
 
-def after(base: Path, seconds: float) -> HandClock:
-    return HandClock(moment=datetime.fromtimestamp(beat_file(base).stat().st_mtime + seconds, UTC))
+def silent_for(base: Path, seconds: float) -> None:
+    """As if the last beat was so long ago, by the clock of the disk."""
+    then = time.time() - seconds
+    os.utime(beat_file(base), (then, then))
 
 
 def test_no_file_no_life(tmp_path: Path) -> None:
@@ -48,15 +50,29 @@ def test_no_file_no_life(tmp_path: Path) -> None:
 
 def test_it_lives_while_its_file_is_young(tmp_path: Path) -> None:
     write(tmp_path, this_process(), "key")
-    for seconds, alive in ((0, True), (119, True), (121, False)):
-        pulse = read_pulse(STORAGE, str(tmp_path), "1", SLOW, after(tmp_path, seconds))
+    for seconds, alive in ((0, True), (100, True), (121, False)):
+        silent_for(tmp_path, seconds)
+        pulse = read_pulse(STORAGE, str(tmp_path), "1", SLOW, HandClock())
         assert (pulse.alive, pulse.idempotency_key, pulse.owner) == (alive, "key", this_process())
 
 
 def test_the_empty_file_of_hudi_counts_by_its_age(tmp_path: Path) -> None:
     write(tmp_path, None)
-    assert read_pulse(STORAGE, str(tmp_path), "1", SLOW, after(tmp_path, 119)).alive
-    assert not read_pulse(STORAGE, str(tmp_path), "1", SLOW, after(tmp_path, 121)).alive
+    silent_for(tmp_path, 100)
+    assert read_pulse(STORAGE, str(tmp_path), "1", SLOW, HandClock()).alive
+    silent_for(tmp_path, 121)
+    assert not read_pulse(STORAGE, str(tmp_path), "1", SLOW, HandClock()).alive
+
+
+@pytest.mark.parametrize("seconds", [-86400 * 400, -125, 125, 86400 * 400])
+def test_a_clock_that_is_off_takes_nobody_for_dead(tmp_path: Path, seconds: float) -> None:
+    off = HandClock(moment=datetime.now(UTC) + timedelta(seconds=seconds))
+    beat = Heartbeat(STORAGE, str(tmp_path), "1", SLOW, off)
+    beat.start()
+    assert not beat.lapsed()
+    assert read_pulse(STORAGE, str(tmp_path), "1", SLOW, SYSTEM_CLOCK).alive
+    assert read_pulse(STORAGE, str(tmp_path), "1", SLOW, off).alive
+    beat.stop()
 
 
 def test_a_dead_process_has_no_pulse_however_young_its_file_is(tmp_path: Path) -> None:
@@ -64,7 +80,7 @@ def test_a_dead_process_has_no_pulse_however_young_its_file_is(tmp_path: Path) -
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     host, pid, started = printed.rsplit(maxsplit=2)
     write(tmp_path, Owner(host=host, pid=int(pid), started=int(started)))
-    assert not read_pulse(STORAGE, str(tmp_path), "1", SLOW, after(tmp_path, 0)).alive
+    assert not read_pulse(STORAGE, str(tmp_path), "1", SLOW, HandClock()).alive
 
 
 def wait_until(condition: object, seconds: float = 5) -> None:

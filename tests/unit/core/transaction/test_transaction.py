@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.config.table_keys import TimelineZone
-from spark_jobs.core.errors import CorruptTableError, WriteConflictError
+from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.table import HudiTable
@@ -181,7 +181,7 @@ def test_only_a_requested_instant_becomes_inflight(settings: TransactionSettings
     one = begin(settings, Action.COMMIT)
     assert one is not None
     settings.storage.delete(settings.load_timeline().path(one.instant))
-    with pytest.raises(CorruptTableError, match="is gone"):
+    with pytest.raises(WriteConflictError, match="another writer rolled it back"):
         one.to_inflight()
     one.abandon()
 
