@@ -12,6 +12,16 @@ mkdir -p "$reports"
 started=$SECONDS
 summary=()
 
+# The tables of the tests are small, and every write forces its files to the disk: in memory, where there is some to
+# spare, that costs nothing.
+memory=/dev/shm
+spare=$(df --output=avail --block-size=1G "$memory" 2>/dev/null | tail -1 || true)
+if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "${spare:-0}" -ge 4 ]; then
+    TMPDIR=$(mktemp -d "$memory/pyhudi-tests.XXXXXX")
+    export TMPDIR
+    trap 'rm -rf "$TMPDIR"' EXIT
+fi
+
 lint() {
     ruff check . && mypy && lint-imports --no-cache && python scripts/reference_docs.py --check
 }

@@ -15,8 +15,9 @@ import pytest
 from spark_jobs.services.validation.run import validate
 from tests.faults import forced
 from tests.faults import local_table as local
-from tests.faults.commands import environment, ingest_arguments, needs_java, spark_submit
+from tests.faults.commands import environment, ingest_arguments, spark_submit
 from tests.faults.test_storage_faults import in_another_process
+from tests.java import needs_java
 
 pytestmark = pytest.mark.faults
 
