@@ -65,6 +65,12 @@ class AlreadyExistsError(StorageError):
     """Create-if-absent found that the path is there."""
 
 
+class InstantTakenError(AlreadyExistsError):
+    """Another process put an instant on the timeline, or made its next step, before this one."""
+
+    exit_code = 3
+
+
 class EtagMismatchError(StorageError):
     """A conditional replace or delete found another version of the file than the one it was given."""
 
@@ -85,12 +91,25 @@ class CorruptTableError(StorageError):
     """A file of the table contradicts the format."""
 
 
+class OutsideTableError(HudiError):
+    """A file of the table names a path that leads out of the table's folder, or a link there does.
+
+    Neither a storage that fails nor a file that is not yet whole: nobody who gets over those gets over this one.
+    """
+
+    exit_code = 5
+
+
 RESTORE_FILE = "restore it from a copy of the table; validate.py names every file that is damaged"
 """What to do where a file of the timeline is unreadable."""
 
 
 class InstantStateError(CorruptTableError):
-    """An instant that was asked to take a step which its state on the timeline does not allow."""
+    """An instant that was asked to take a step which its state on the timeline does not allow: mostly another process
+    moved it or took it back.
+    """
+
+    exit_code = 3
 
 
 class BadRecordError(HudiError):

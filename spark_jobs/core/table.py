@@ -27,7 +27,8 @@ from spark_jobs.core.read.slice_keys import SliceKeys
 from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
-from spark_jobs.core.storage import Storage, locate
+from spark_jobs.core.storage import ConfinedStorage, RelativePath, Storage, locate
+from spark_jobs.core.storage.confined import beside
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Instant, query_instant
@@ -68,7 +69,7 @@ class HudiTable:
         :raises CorruptTableError: its properties are unreadable.
         :raises UnsupportedTableError: a table version that this release does not know.
         """
-        storage, base_path = locate(path)
+        storage, base_path = _locate_table(path)
         config = read_table_config(storage, base_path, clock)
         config.capabilities  # noqa: B018  (refuses other versions now, not at the first use)
         return HudiTable(storage, base_path, config, clock, lists_storage)
@@ -119,7 +120,7 @@ class HudiTable:
 
         :raises AlreadyExistsError: a table stands there.
         """
-        storage, base_path = locate(path)
+        storage, base_path = _locate_table(path)
         return HudiTable(storage, base_path, create_table_config(storage, base_path, properties, clock), clock)
 
     def refreshed(self, storage: Storage | None = None) -> HudiTable:
@@ -203,7 +204,7 @@ class HudiTable:
         """The history of the schema as of an instant (inclusive; None: now), where the table has one."""
         return committed_evolution(self.storage, self.base_path, self.timeline, self.clock, until)
 
-    def partitions(self) -> list[str]:
+    def partitions(self) -> list[RelativePath]:
         """Relative paths of all partitions, sorted; ``[""]`` for a table without partition columns."""
         return self.listing.partitions()
 
@@ -318,7 +319,7 @@ class HudiTable:
         lock_notes(properties)
         lock_folder = lock_keys.LOCK_PATH.of(properties) or f"{self.base_path}/.hoodie"
         return TransactionSettings(
-            storage=self.storage,
+            storage=beside(self.storage, lock_folder),
             base_path=self.base_path,
             config=self.config,
             clock=self.clock,
@@ -340,3 +341,9 @@ class HudiTable:
         merged_keys = SliceKeys(storage=self.storage, base_path=self.base_path, config=self.config, clock=self.clock)
         refuse_record_index_of(self.config, properties)
         return metadata_writer_of(properties, merged_keys)
+
+
+def _locate_table(path: str) -> tuple[Storage, str]:
+    """The storage of a table, confined to its folder, and its base path there."""
+    storage, base_path = locate(path)
+    return ConfinedStorage.around(storage, base_path), base_path

@@ -12,8 +12,9 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.read.scan import Scan
+from spark_jobs.core.storage import resolve
+from spark_jobs.core.storage.confined import refuse_links
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.spark import parquet_files
@@ -49,7 +50,8 @@ def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
 
 
 def _parquet(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: StructType) -> DataFrame:
-    paths = [join(scan.base_path, one.base_file.relative_path) for one in slices if one.base_file is not None]
+    paths = [resolve(scan.base_path, one.base_file.relative_path) for one in slices if one.base_file is not None]
+    refuse_links(scan.storage, paths)
     return parquet_files(spark, paths, schema)
 
 

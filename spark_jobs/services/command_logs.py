@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, join
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN
+from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.view.file_slice import FileSlice, LogFile
 
 
@@ -22,7 +22,7 @@ def command_logs(storage: Storage, base_path: str, slices: Iterable[FileSlice]) 
 
 def _has_commands_alone(storage: Storage, base_path: str, log: LogFile) -> bool:
     try:
-        with storage.open_input(join(base_path, log.relative_path)) as file:
+        with storage.open_input(resolve(base_path, log.relative_path)) as file:
             kinds = {block.type for block in read_blocks(file)}
     except (CorruptTableError, StorageError):
         return False  # whoever reads its rows will say what is wrong with it

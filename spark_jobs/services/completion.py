@@ -17,9 +17,8 @@ from typing import Any
 
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.markers import marker_folder, read_markers
-from spark_jobs.core.files.names import join
 from spark_jobs.core.handles.context import TaskScope
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -90,7 +89,7 @@ class CompletionRecords:
         for status in self.storage.list(self.folder):
             stem, _, kind = status.name.partition(".")
             known = kind == "json" and stem.isascii() and stem.isdigit() and int(stem[:9]) < self.pieces
-            stats = _parsed(self.storage.read(status.path), self.plan_id) if known else None
+            stats = _parsed(self.storage.read(status.path), self.plan_id, status.path) if known else None
             if stats is None:
                 continue
             if marked is None:
@@ -101,15 +100,15 @@ class CompletionRecords:
         return found
 
     def _is_whole(self, stat: WriteStat) -> bool:
-        status = self.storage.stat(join(self.base_path, stat.path or ""))
+        status = self.storage.stat(resolve(self.base_path, stat.path or RelativePath("")))
         return status is not None and status.size == stat.file_size_in_bytes
 
 
-def _parsed(data: bytes, plan_id: str) -> list[WriteStat] | None:
+def _parsed(data: bytes, plan_id: str, where: str) -> list[WriteStat] | None:
     """None for a record of another plan, and for what a crash or another program left there."""
     try:
         found = json.loads(data)
-        stats = [WriteStat.from_json(raw) for raw in found["stats"]] if found["plan"] == plan_id else []
+        stats = [WriteStat.from_json(raw, where) for raw in found["stats"]] if found["plan"] == plan_id else []
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
     return stats if stats and all(isinstance(stat.path, str) for stat in stats) else None

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.files.names import join
 from spark_jobs.core.handles.context import TaskScope
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.many import delete_files
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.pieces import told_by_items
@@ -24,11 +23,11 @@ class _Deletion:
     storage: Storage
     base_path: str
 
-    def __call__(self, paths: Sequence[str], scope: TaskScope) -> list[bool]:
-        return delete_files(self.storage, [join(self.base_path, path) for path in paths])
+    def __call__(self, paths: Sequence[RelativePath], scope: TaskScope) -> list[bool]:
+        return delete_files(self.storage, [resolve(self.base_path, path) for path in paths])
 
 
-def in_pieces(paths: Sequence[str]) -> list[tuple[str, ...]]:
+def in_pieces(paths: Sequence[RelativePath]) -> list[tuple[RelativePath, ...]]:
     return [tuple(paths[begin : begin + PIECE]) for begin in range(0, len(paths), PIECE)]
 
 
@@ -36,7 +35,7 @@ def delete_by(
     engine: Engine,
     storage: Storage,
     base_path: str,
-    pieces: Sequence[Sequence[str]],
+    pieces: Sequence[Sequence[RelativePath]],
     advance: Callable[[int], Any] = lambda steps: None,
 ) -> list[bool]:
     """Delete files; for each, in the order of the pieces, whether it was there. An engine that runs a piece once more

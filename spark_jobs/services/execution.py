@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant, State
@@ -99,7 +99,7 @@ class Execution(Generic[P]):
 
         def check(timeline: ActiveTimeline) -> None:
             for path in sorted(written_paths(stats)):
-                if table.storage.stat(join(table.base_path, path)) is None:
+                if table.storage.stat(resolve(table.base_path, path)) is None:
                     raise WriteConflictError(
                         f"{path} of {transaction.time} is gone: another process rolled the {self.service.name} back",
                         todo="run it again; nothing of it is visible",

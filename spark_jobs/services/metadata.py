@@ -22,6 +22,7 @@ from spark_jobs.core.metadata_table.record_index import base_file_cells
 from spark_jobs.core.metadata_table.record_locations import shard_of
 from spark_jobs.core.metadata_table.scan import read_slice
 from spark_jobs.core.metadata_table.table import CLEAN_SUFFIX, COMPACTION_SUFFIX, MetadataTable, is_initial
+from spark_jobs.core.storage import join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
@@ -146,7 +147,7 @@ def _rewrite(table: MetadataTable, partition: MetadataPartition, one: FileSlice,
     table.storage.create(base_file_path(table.folder, partition, name), data)
     return WriteStat(
         file_id=one.file_id,
-        path=f"{one.partition}/{name}",
+        path=join(one.partition, str(name)),
         partition_path=one.partition,
         prev_commit=one.base_instant,
         num_writes=len(cells.keys),

@@ -48,7 +48,7 @@ def bulk_insert(
         return as_batches(bulk_insert_batches(batches, context, task_scope(), seed, rules, most))
 
     stats = laid_out(rows.keyed, config).mapInArrow(work, STAT_SCHEMA).collect()
-    return [WriteStat.from_json(json.loads(row.stat)) for row in stats]
+    return [WriteStat.from_json(json.loads(row.stat), "a task of this write") for row in stats]
 
 
 def laid_out(keyed: DataFrame, config: WriteConfig) -> DataFrame:

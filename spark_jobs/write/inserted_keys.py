@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 from spark_jobs.core.errors import InstantGoneError, WriteConflictError
 from spark_jobs.core.files.base_file import footer_index, open_base_file
 from spark_jobs.core.files.key_range import java_min_max, java_order
-from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.index.stored_keys import found_in_base, possible
 from spark_jobs.core.keygen.keys import record_keys
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, RECORD_KEY
+from spark_jobs.core.storage import resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS, CommitMetadata
@@ -200,7 +201,7 @@ def _still_there(table: HudiTable, slices: Iterable[FileSlice], instants: Collec
     """The same; in the place of those that were cleaned meanwhile, what was made of their partitions' rows."""
     gone = set()
     for one in slices:
-        if any(table.storage.stat(join(table.base_path, path)) is None for path in one.paths):
+        if any(table.storage.stat(resolve(table.base_path, path)) is None for path in one.paths):
             gone.add(one.partition)
         else:
             yield one
@@ -241,7 +242,7 @@ def _common(reader: SliceReader, one: FileSlice, keys: Keys, bounds: Bounds, ins
     :param bounds: smallest and greatest of ``keys``.
     """
     if one.base_file is not None and reader.virtual_keys is None:
-        footer = footer_index(open_base_file(reader.storage, join(reader.base_path, one.base_file.relative_path)))
+        footer = footer_index(open_base_file(reader.storage, resolve(reader.base_path, one.base_file.relative_path)))
         if footer.key_range is not None and _are_apart(bounds, footer.key_range):
             return keys.slice(0, 0)
         keys = possible(footer.bloom, keys)

@@ -12,12 +12,18 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from spark_jobs.core.config import schema_keys
+from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import avro_schema_of, sanitize_name, with_meta_fields
 from spark_jobs.core.schema.evolution import schema_version
 from spark_jobs.core.schema.internal import InternalSchema
 from spark_jobs.core.schema.internal_avro import internal_of
 from spark_jobs.core.schema.meta_fields import without_meta_fields
 from spark_jobs.core.schema.reconcile import SchemaRules, WriterSchema, deduce_writer_schema
+
+_OWN_COLUMNS = "_pyhudi_"
+"""How the columns begin that the steps of a write add to the rows."""
+_OF_SOURCES = ("_pyhudi_corrupt", "_pyhudi_problem")
+"""Those that reading a source adds itself, for rows that don't fit."""
 
 
 def with_valid_names(source: DataFrame, properties: Mapping[str, str]) -> DataFrame:
@@ -51,7 +57,17 @@ def _with_renamed_fields(kind: DataType, mask: str) -> DataType:
 
 
 def source_schema(source: DataFrame) -> pa.Schema:
-    """Arrow schema of the source, timestamps in UTC, every column nullable, meta columns left out."""
+    """Arrow schema of the source, timestamps in UTC, every column nullable, meta columns left out.
+
+    :raises ConfigError: a column has a name that writing needs for one of its own.
+    """
+    for name in source.columns:
+        if name.lower().startswith(_OWN_COLUMNS) and not name.startswith(_OF_SOURCES):
+            raise ConfigError(
+                f"the source has a column {name}, and writing has one of that name for its own use",
+                todo="rename it in the source",
+                column=name,
+            )
     found = to_arrow_schema(source.schema, timezone="UTC", error_on_duplicated_field_names_in_struct=True)
     return without_meta_fields(pa.schema([field.with_nullable(True) for field in found]))
 

@@ -50,7 +50,7 @@ class TaggedFrame:
 
         placed = routed.repartitionById(tasks, F.col(BUCKET) % tasks).sortWithinPartitions(BUCKET)
         rows = placed.mapInArrow(work, STAT_SCHEMA).collect()
-        return [WriteStat.from_json(json.loads(row.stat)) for row in rows]
+        return [WriteStat.from_json(json.loads(row.stat), "a task of this write") for row in rows]
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.format_capabilities import FormatCapabilities, capabilities_of
 from spark_jobs.core.config.java_properties import format_properties, parse_properties
 from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, TableNotFoundError
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import RelativePath, Storage, resolve
+from spark_jobs.core.storage.relative_path import is_inside
 from spark_jobs.core.text import is_unicode
 
 META_FOLDER = ".hoodie"
@@ -81,6 +82,15 @@ class TableConfig:
     def populate_meta_fields(self) -> bool:
         return keys.POPULATE_META_FIELDS.of(self.properties)
 
+    def archive_folder(self, base_path: str) -> str:
+        """Whole path of the folder of the archived timeline.
+
+        :raises OutsideTableError: ``hoodie.archivelog.folder`` leads out of ``.hoodie``.
+        """
+        folder = f"{base_path}/{META_FOLDER}"
+        name = keys.ARCHIVE_FOLDER.of(self.properties).rstrip("/")
+        return resolve(folder, RelativePath(name, f"{keys.ARCHIVE_FOLDER.name} in {folder}/{PROPERTIES}"))
+
     @property
     def create_schema(self) -> str:
         return keys.CREATE_SCHEMA.of(self.properties)
@@ -88,6 +98,10 @@ class TableConfig:
     @property
     def metadata_partitions(self) -> tuple[str, ...]:
         return keys.METADATA_PARTITIONS.of(self.properties)
+
+
+_MOST_BYTES = 16 << 20
+"""Of ``hoodie.properties``, whose longest value is the schema of a table: nobody reads more into memory."""
 
 
 def table_checksum(properties: Mapping[str, str]) -> str:
@@ -110,9 +124,13 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
         found, unread = False, None
         for name in (PROPERTIES, BACKUP):
             path = f"{folder}/{name}"
-            if storage.stat(path) is None:
+            status = storage.stat(path)
+            if status is None:
                 continue
             found = True
+            if status.size > _MOST_BYTES:
+                reason = f"{name} has {status.size} bytes, more than any table's properties"
+                continue
             try:
                 properties = parse_properties(storage.read(path))
                 reason = _fault(properties)
@@ -192,7 +210,11 @@ def create_table_config(storage: Storage, base_path: str, properties: Mapping[st
         raise ConfigError(f"the property {unstorable} is no Unicode text", todo="spell whole characters")
     refuse_lost_properties(storage, base_path)
     meta = f"{base_path}/{META_FOLDER}"
-    archive = keys.ARCHIVE_FOLDER.of(properties)
+    archive = keys.ARCHIVE_FOLDER.of(properties).rstrip("/")
+    if not is_inside(archive):
+        raise ConfigError(
+            f"{keys.ARCHIVE_FOLDER.name}={archive} leads out of the table", todo="give the name of a folder in .hoodie"
+        )
     for folder in (
         "",
         "/.schema",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.names import MARKER_FOLDER, Marker, MarkerType, join, parse_marker
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.files.names import MARKER_FOLDER, Marker, MarkerType, parse_marker
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 
 TYPE_FILE = "MARKERS.type"
 BATCH_PREFIX = "MARKERS"
@@ -33,29 +33,30 @@ def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker]
     """All markers of an instant, each once, direct or batched (by whatever the type file says: a writer that died may
     have left it empty); None where its folder is missing.
 
-    :raises CorruptTableError: a marker that leads out of the table.
+    :raises OutsideTableError: a marker that leads out of the table.
     """
     folder = marker_folder(base_path, instant)
     if storage.stat(folder) is None:
         return None
     markers: dict[Marker, None] = {}
-    for name in _marker_names(storage, folder):
+    for name, where in _marker_names(storage, folder):
         marker = parse_marker(name)
         if marker is None:
             continue  # a line or a name that was cut: its file was not made before the whole was there
-        if ".." in marker.data_path.split("/"):
-            raise CorruptTableError(f"marker {name} of instant {instant} leads out of the table", instant=instant)
+        RelativePath(name, where)
         markers[marker] = None
     return list(markers)
 
 
-def _marker_names(storage: Storage, folder: str) -> Iterator[str]:
+def _marker_names(storage: Storage, folder: str) -> Iterator[tuple[str, str]]:
+    """Of each marker its name, and the file that it stands in."""
     for status in storage.walk(folder):
         name = status.path[len(folder) + 1 :]
         if name == TYPE_FILE or "/" in name or not name[len(BATCH_PREFIX) :].isdigit():
-            yield name
+            yield name, status.path
         else:
-            yield from storage.read(status.path).decode("utf-8", errors="replace").split("\n")
+            for line in storage.read(status.path).decode("utf-8", errors="replace").split("\n"):
+                yield line, status.path
 
 
 def reconcile_markers(storage: Storage, base_path: str, instant: str, written: frozenset[str]) -> list[str]:
@@ -87,8 +88,8 @@ def delete_unnamed(storage: Storage, base_path: str, instant: str, kept: frozens
     return _delete(storage, base_path, marked, kept)
 
 
-def _delete(storage: Storage, base_path: str, marked: list[str], kept: frozenset[str]) -> list[str]:
-    return [path for path in marked if path not in kept and storage.delete(join(base_path, path))]
+def _delete(storage: Storage, base_path: str, marked: list[RelativePath], kept: frozenset[str]) -> list[str]:
+    return [path for path in marked if path not in kept and storage.delete(resolve(base_path, path))]
 
 
 def delete_markers(storage: Storage, base_path: str, instant: str) -> None:

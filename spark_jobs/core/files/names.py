@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from spark_jobs.core.storage import RelativePath, join
+
 PARTITION_METAFILE = ".hoodie_partition_metadata"
 MARKER_FOLDER = ".hoodie/.temp"
 UNKNOWN_WRITE_TOKEN = "1-0-1"
@@ -79,11 +81,11 @@ class Marker:
     kind: MarkerType
 
     @property
-    def relative_path(self) -> str:
+    def relative_path(self) -> RelativePath:
         return join(self.partition, f"{self.file_name}.marker.{self.kind.value}")
 
     @property
-    def data_path(self) -> str:
+    def data_path(self) -> RelativePath:
         """The data file, relative to the table's base path."""
         return join(self.partition, self.file_name)
 
@@ -95,8 +97,3 @@ def parse_marker(relative_path: str) -> Marker | None:
         return None
     partition, _, name = stem.rpartition("/")
     return Marker(partition, name, MarkerType[kind])
-
-
-def join(partition: str, name: str) -> str:
-    """A path below the base path; a table without partitions has the partition ``""``."""
-    return f"{partition}/{name}" if partition else name

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from spark_jobs.core.config.java_properties import format_properties
 from spark_jobs.core.errors import AlreadyExistsError, BadRecordError
-from spark_jobs.core.files.names import PARTITION_METAFILE, join
-from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.files.names import PARTITION_METAFILE
+from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
 
 Enter = Callable[[Sequence[str]], list[str]]
 """Gives those of some folders (relative paths) that are looked into."""
@@ -20,7 +20,7 @@ def ensure_partition_metafile(storage: Storage, base_path: str, partition: str, 
 
     :raises BadRecordError: the partition lies in another one, or around one.
     """
-    path, *others = (f"{base_path}/{join(partition, name)}" for name in METAFILES)
+    path, *others = (resolve(base_path, join(partition, name)) for name in METAFILES)
     if storage.stat(path) is not None or any(storage.stat(one) is not None for one in others):
         return
     _refuse_nested(storage, base_path, partition)
@@ -44,7 +44,7 @@ def refuse_partitions_around(storage: Storage, base_path: str, partitions: Itera
     """
     around = {ancestor: one for one in partitions for ancestor in _ancestors(one)}
     for ancestor, inner in sorted(around.items()):
-        if any(storage.stat(f"{base_path}/{join(ancestor, name)}") is not None for name in METAFILES):
+        if any(storage.stat(resolve(base_path, join(ancestor, name))) is not None for name in METAFILES):
             raise _nested(inner, ancestor)
 
 
@@ -56,9 +56,9 @@ def _refuse_nested(storage: Storage, base_path: str, partition: str) -> None:
 
 
 def _partition_below(storage: Storage, base_path: str, partition: str) -> str | None:
-    for entry in storage.list(f"{base_path}/{partition}" if partition else base_path):
+    for entry in storage.list(resolve(base_path, RelativePath(partition))):
         if entry.is_directory and entry.name != ".hoodie":
-            found: list[str] = []
+            found: list[RelativePath] = []
             _visit(storage, base_path, join(partition, entry.name), found)
             if found:
                 return found[0]
@@ -80,21 +80,23 @@ def _nested(inner: str, outer: str) -> BadRecordError:
     )
 
 
-def list_partitions(storage: Storage, base_path: str, enter: Enter = list) -> list[str]:
+def list_partitions(storage: Storage, base_path: str, enter: Enter = list) -> list[RelativePath]:
     """Partition paths found by their metafiles, sorted; ``""`` where the base path itself is the partition.
 
     :param enter: asked about the folders in each; all by default.
     """
-    found: list[str] = []
-    _visit(storage, base_path, "", found, enter)
+    found: list[RelativePath] = []
+    _visit(storage, base_path, RelativePath(""), found, enter)
     return sorted(found)
 
 
-def _visit(storage: Storage, base_path: str, relative: str, found: list[str], enter: Enter = list) -> None:
-    entries: list[FileStatus] = storage.list(f"{base_path}/{relative}" if relative else base_path)
+def _visit(
+    storage: Storage, base_path: str, relative: RelativePath, found: list[RelativePath], enter: Enter = list
+) -> None:
+    entries: list[FileStatus] = storage.list(resolve(base_path, relative))
     if any(entry.name in METAFILES for entry in entries):
         found.append(relative)
         return
     inner = [join(relative, entry.name) for entry in entries if entry.is_directory and entry.name != ".hoodie"]
     for folder in enter(inner) if inner else ():
-        _visit(storage, base_path, folder, found, enter)
+        _visit(storage, base_path, RelativePath(folder), found, enter)

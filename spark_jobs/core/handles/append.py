@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from spark_jobs.core.files.log_writer import data_blocks, delete_block
-from spark_jobs.core.files.names import LogFileName, MarkerType, join
+from spark_jobs.core.files.names import LogFileName, MarkerType
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.keygen.virtual import without_meta
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView

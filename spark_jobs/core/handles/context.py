@@ -16,14 +16,14 @@ from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat
 from spark_jobs.core.files.marker_service import MarkerService
 from spark_jobs.core.files.markers import create_marker, marker_folder
-from spark_jobs.core.files.names import Marker, MarkerType, join
+from spark_jobs.core.files.names import Marker, MarkerType
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload
 from spark_jobs.core.schema.conform import Origins
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, join, resolve
 from spark_jobs.core.view.file_slice import BaseFile
 
 
@@ -64,7 +64,7 @@ class WriteContext:
     """Where the instant's completed file will be: a task that finds it there came too late."""
 
     def path(self, partition: str, name: str) -> str:
-        return join(self.base_path, join(partition, name))
+        return resolve(self.base_path, join(partition, name))
 
     def prepare(self, partition: str, file_name: str, kind: MarkerType) -> str:
         """Partition metafile and marker, in this order, then the path at which the file may be made."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
-from spark_jobs.core.files.names import BaseFileName, MarkerType, join
+from spark_jobs.core.files.names import BaseFileName, MarkerType
 from spark_jobs.core.handles.context import TaskScope, WriteContext, slices, stamp
 from spark_jobs.core.keygen.virtual import without_keys
 from spark_jobs.core.schema.meta_fields import FILE_NAME
+from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 

@@ -9,13 +9,14 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
-from spark_jobs.core.files.names import BaseFileName, MarkerType, join
+from spark_jobs.core.files.names import BaseFileName, MarkerType
 from spark_jobs.core.handles.context import TaskScope, WriteContext, slices, stamp
 from spark_jobs.core.keygen.virtual import with_keys, without_keys
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.merge.with_base import BaseMerge, MergedBatch
 from spark_jobs.core.schema.conform import Origins, conform, stored_names
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, RECORD_KEY
+from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
 
@@ -70,7 +71,7 @@ def _rewrite(
 ) -> WriteStat:
     name = BaseFileName(base.name.file_id, scope.write_token, context.instant)
     path = context.prepare(base.partition, str(name), MarkerType.MERGE)
-    source = open_base_file(context.storage, join(context.base_path, base.relative_path), whole=True)
+    source = open_base_file(context.storage, resolve(context.base_path, base.relative_path), whole=True)
     index = footer_index(source)
     seed = index if index.bloom_text is not None and index.key_range is not None else None
     writer = BaseFileWriter(context.storage, path, context.file_format, seed=seed)

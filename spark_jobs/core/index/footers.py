@@ -10,10 +10,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from spark_jobs.core.files.base_file import MAX_KEY_FOOTER, MIN_KEY_FOOTER, column_chunks, open_base_file
-from spark_jobs.core.files.names import join
 from spark_jobs.core.index.ranges import KeyRange
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.view.file_slice import FileSlice
 
 _AT_ONCE = 16
@@ -38,7 +37,7 @@ def read_footers(storage: Storage, base_path: str, slices: Mapping[int, FileSlic
     :raises CorruptTableError: a base file is no Parquet file.
     """
     paths = {
-        number: join(base_path, one.base_file.relative_path)
+        number: resolve(base_path, one.base_file.relative_path)
         for number, one in slices.items()
         if one.base_file is not None
     }

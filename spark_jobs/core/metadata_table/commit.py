@@ -22,6 +22,7 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.schema import RECORD_TEXT, STORED_TEXT
 from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
@@ -77,8 +78,8 @@ class _Target:
 
     def append(self, table: MetadataTable, content: bytes) -> WriteStat:
         name = LogFileName(self.latest.file_id, self.base_instant, self.version, WRITE_TOKEN)
-        path = f"{self.partition.path}/{name}"
-        table.storage.create(f"{table.folder}/{path}", content)
+        path = join(self.partition.path, str(name))
+        table.storage.create(resolve(table.folder, path), content)
         is_latest = self.latest.base_instant == self.base_instant
         base = self.latest.base_file if is_latest else None
         logs = [str(log.name) for log in self.latest.log_files if log.name.base_instant == self.base_instant]

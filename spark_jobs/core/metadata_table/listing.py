@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import Enter
-from spark_jobs.core.metadata_table.layout import MetadataPartition, identifier_of, partition_of
+from spark_jobs.core.metadata_table.layout import identifier_of, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, RAW_FILES, RawEntries
-from spark_jobs.core.metadata_table.scan import read_records
+from spark_jobs.core.metadata_table.scan import read_listing
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.view.listing import Listing
 
@@ -33,14 +32,14 @@ class MetadataListing:
     clock: Clock
     fallback: Listing
 
-    def partitions(self, enter: Enter = list) -> list[str]:
+    def partitions(self, enter: Enter = list) -> list[RelativePath]:
         records = self._read([ALL_PARTITIONS])
         if records is None or ALL_PARTITIONS not in records:
             return self.fallback.partitions(enter)
         live = [name for name, entry in records[ALL_PARTITIONS].items() if not entry["isDeleted"]]
         if ALL_PARTITIONS in live or any(entry["size"] for entry in records[ALL_PARTITIONS].values()):
             return self.fallback.partitions(enter)  # a partition of that name had its files written over the list
-        return sorted(partition_of(name) for name in live)
+        return sorted(RelativePath(partition_of(name)) for name in live)
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
         wanted = list(partitions)
@@ -70,12 +69,12 @@ class MetadataListing:
     def _read(self, keys: Collection[str]) -> Mapping[str, RawEntries] | None:
         try:
             table = MetadataTable.open(self.storage, self.base_path, self.timeline, self.clock)
-            return read_records(table, MetadataPartition.FILES, RAW_FILES, keys)
+            return read_listing(table, RAW_FILES, keys)
         except StorageError:
             return None
 
     def _status(self, partition: str, name: str, size: int) -> FileStatus:
-        path = f"{self.base_path}/{join(partition, name)}"
+        path = resolve(self.base_path, join(partition, name))
         return FileStatus(path=path, size=size, modified_ms=0, is_directory=False, etag="")
 
 

@@ -15,7 +15,7 @@ from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.metadata_table.base_file import base_file_path, encode_base_file
 from spark_jobs.core.metadata_table.encoding import encoded
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, join, resolve
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 _TOKEN = "0-0-0"
@@ -50,15 +50,15 @@ def write_partition(
     stats = []
     for group, (count, data) in encoded(range(groups), encode):
         # Hudi makes every file group by a log with a delete block of nothing
-        log = f"{partition.path}/{LogFileName(partition.file_id(group), time, 1, _TOKEN)}"
-        storage.create(f"{folder}/{log}", _empty_delete_block(time))
+        log = join(partition.path, str(LogFileName(partition.file_id(group), time, 1, _TOKEN)))
+        storage.create(resolve(folder, log), _empty_delete_block(time))
         if not count:
             continue
         storage.create(base_file_path(folder, partition, name_of(group)), data)
         stats.append(
             WriteStat(
                 file_id=partition.file_id(group),
-                path=f"{partition.path}/{name_of(group)}",
+                path=join(partition.path, str(name_of(group))),
                 partition_path=partition.path,
                 num_writes=count,
                 num_inserts=count,
@@ -74,8 +74,8 @@ def append_to_new_group(
 ) -> WriteStat:
     """Write the second log file of a group that :func:`write_partition` made by the same ``time``."""
     name = LogFileName(partition.file_id(group), time, 2, _TOKEN)
-    path = f"{partition.path}/{name}"
-    storage.create(f"{metadata_path(base_path)}/{path}", blocks)
+    path = join(partition.path, str(name))
+    storage.create(resolve(metadata_path(base_path), path), blocks)
     return WriteStat(
         file_id=name.file_id,
         path=path,

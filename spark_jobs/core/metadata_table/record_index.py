@@ -24,6 +24,7 @@ from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.record_cells import RECORD_LOCATIONS, RecordLocation
 from spark_jobs.core.metadata_table.record_keys import NO_KEYS, KeySource, distinct
 from spark_jobs.core.metadata_table.record_locations import Located, first_of_each
+from spark_jobs.core.storage import RelativePath
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, WriteStat
 from spark_jobs.core.view.file_slice import FileSlice, LogFile
@@ -137,7 +138,7 @@ def _changes_of(
     stat: WriteStat, instant: str, before: dict[tuple[str, str], FileSlice], source: KeySource
 ) -> tuple[pa.Array[Any], pa.Array[Any]]:
     """The keys that came into a file group, and those that left it."""
-    path = stat.path or ""
+    path = stat.path or RelativePath("")
     if _is_new_file(stat):
         return source.of_base(path), NO_KEYS
     old = before.get((stat.partition_path, stat.file_id))
@@ -156,7 +157,7 @@ def _changes_of(
 
 def _deleted(stat: WriteStat, instant: str, old: FileSlice | None, source: KeySource) -> pa.Array[Any]:
     """The keys that a log file takes away; one with ordering values may delete nothing."""
-    deleted, is_final = source.deleted_by_log(stat.path or "")
+    deleted, is_final = source.deleted_by_log(stat.path or RelativePath(""))
     name = parse_log_file_name(stat.file_name)
     if is_final or old is None or name is None:
         return deleted

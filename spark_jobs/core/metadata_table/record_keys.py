@@ -14,9 +14,8 @@ from spark_jobs.core.files.base_file import open_base_file, read_batches
 from spark_jobs.core.files.delete_records import DeleteRecords, decode_delete_records
 from spark_jobs.core.files.log_block import BlockType, LogBlock, parse_blocks
 from spark_jobs.core.files.log_contents import read_rows
-from spark_jobs.core.files.names import join
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.view.file_slice import FileSlice
 
@@ -42,11 +41,11 @@ class KeySource:
     timeline: ActiveTimeline
     merged: MergedKeys
 
-    def of_base(self, relative_path: str) -> pa.Array[Any]:
+    def of_base(self, relative_path: RelativePath) -> pa.Array[Any]:
         """
         :raises CorruptTableError: the file is damaged, or has no key column.
         """
-        file = open_base_file(self.storage, join(self.base_path, relative_path))
+        file = open_base_file(self.storage, resolve(self.base_path, relative_path))
         if RECORD_KEY not in file.schema_arrow.names:
             raise CorruptTableError(f"base file {relative_path} has no column {RECORD_KEY}", path=relative_path)
         try:
@@ -61,7 +60,7 @@ class KeySource:
             return self.of_base(file_slice.base_file.relative_path)
         return _together(self.merged(self.timeline, file_slice, also))
 
-    def written_to_log(self, relative_path: str) -> pa.Array[Any]:
+    def written_to_log(self, relative_path: RelativePath) -> pa.Array[Any]:
         """The keys in the data blocks of a log file."""
 
         def rows(block: LogBlock) -> Iterator[pa.Array[Any]]:
@@ -69,7 +68,7 @@ class KeySource:
 
         return self._of_blocks(relative_path, lambda kind: kind is not BlockType.DELETE_BLOCK, rows)
 
-    def deleted_by_log(self, relative_path: str) -> tuple[pa.Array[Any], bool]:
+    def deleted_by_log(self, relative_path: RelativePath) -> tuple[pa.Array[Any], bool]:
         """The keys in the delete blocks of a log file, and whether each delete wins whatever stands before it: it does
         without an ordering value (Hudi: DeleteRecord, the int 0).
         """
@@ -85,11 +84,11 @@ class KeySource:
 
     def _of_blocks(
         self,
-        relative_path: str,
+        relative_path: RelativePath,
         counts: Callable[[BlockType], bool],
         read: Callable[[LogBlock], Iterator[pa.Array[Any]]],
     ) -> pa.Array[Any]:
-        with self.storage.open_input(join(self.base_path, relative_path)) as file:
+        with self.storage.open_input(resolve(self.base_path, relative_path)) as file:
             blocks = [block for block in parse_blocks(file) if not block.is_corrupt and counts(block.type)]
             if any(block.type is BlockType.COMMAND_BLOCK for block in blocks):
                 raise UnsupportedTableError(f"{relative_path} was written by a rollback, not by a commit")

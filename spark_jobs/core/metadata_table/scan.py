@@ -5,7 +5,7 @@ Hudi: HoodieBackedTableMetadata, HoodieMetadataLogRecordReader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import TypeVar
@@ -20,20 +20,45 @@ from spark_jobs.core.files.hfile.source import source_of
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import PlacedBlock, survey_log_files
 from spark_jobs.core.metadata_table.codec import Codec
-from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes
-from spark_jobs.core.metadata_table.records import FILES, FileEntries
+from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, partition_of
+from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES, FileEntries
 from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage.relative_path import RelativePath, refuse_paths
 from spark_jobs.core.view.file_slice import FileSlice
 
 R = TypeVar("R")
+E = TypeVar("E")
+
+_LISTING = "the list of files in the metadata table"
 
 
 def read_file_records(table: MetadataTable, keys: Collection[str] | None = None) -> dict[str, FileEntries]:
     """The records of ``files`` by key: some, or all of them.
 
     :raises CorruptTableError: the metadata table is damaged or incomplete.
+    :raises OutsideTableError: it lists what is no file or partition below the base path.
     """
-    return read_records(table, MetadataPartition.FILES, FILES, keys)
+    return read_listing(table, FILES, keys)
+
+
+def read_listing(
+    table: MetadataTable, codec: Codec[Mapping[str, E]], keys: Collection[str] | None = None
+) -> dict[str, Mapping[str, E]]:
+    """The records of ``files`` in the form of a codec: by key, what is known of each file or partition by its name.
+
+    :raises CorruptTableError: the metadata table is damaged or incomplete.
+    :raises OutsideTableError: it lists what is no file or partition below the base path.
+    """
+    records = read_records(table, MetadataPartition.FILES, codec, keys)
+    for key, entries in records.items():
+        if key == ALL_PARTITIONS:
+            for name in entries:
+                RelativePath(partition_of(name), _LISTING)
+        else:
+            RelativePath(partition_of(key), _LISTING)
+            if "/" in "".join(entries):
+                refuse_paths(entries, _LISTING)
+    return records
 
 
 def read_records(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.table_config import TableConfig, read_table_config
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
@@ -50,8 +49,7 @@ class MetadataTable:
         """
         folder = metadata_path(base_path)
         config = read_table_config(storage, folder, clock)
-        archive = f"{folder}/.hoodie/{table_keys.ARCHIVE_FOLDER.of(config.properties)}"
-        timeline = ActiveTimeline.load(storage, f"{folder}/.hoodie", archive)
+        timeline = ActiveTimeline.load(storage, f"{folder}/.hoodie", config.archive_folder(folder))
         if not timeline.completed_commits():
             raise CorruptTableError(f"the metadata table of {base_path} has no completed instant", path=folder)
         return MetadataTable(storage, base_path, config, timeline, data_timeline, clock)

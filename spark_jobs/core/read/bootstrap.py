@@ -16,11 +16,10 @@ import pyarrow.parquet as pq
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.base_file import BASE_FILE, SOURCE_FILE, FileRole, open_base_file, read_batches
-from spark_jobs.core.files.names import join
 from spark_jobs.core.keygen.path_names import unescape
 from spark_jobs.core.schema.conform import Origins, conform, stored_names
 from spark_jobs.core.schema.meta_fields import META_FIELDS
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, BootstrapIndex, SourceFile
 from spark_jobs.core.view.file_slice import BaseFile
 
@@ -58,7 +57,7 @@ class BootstrapReader:
         """
         metas = pa.schema([field for field in schema if field.name in META_FIELDS])
         others = pa.schema([field for field in schema if field.name not in META_FIELDS])
-        skeleton = open_base_file(self.storage, join(self.index.base_path, base.relative_path))
+        skeleton = open_base_file(self.storage, resolve(self.index.base_path, base.relative_path))
         if not len(others):
             yield from _rows(skeleton, base.relative_path, metas, {}, {})
             return

@@ -16,13 +16,12 @@ from pyarrow.fs import LocalFileSystem
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.base_file import open_base_file
-from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped
 from spark_jobs.core.metadata_table.keys import column_id, column_stats_key, partition_id
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_prefixes
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.view.file_slice import FileSlice
 
@@ -82,9 +81,9 @@ class DataSkipping:
         if not times:
             return {}
 
-        def alike(path: str) -> frozenset[str]:
+        def alike(path: RelativePath) -> frozenset[str]:
             try:
-                stored = open_base_file(self.storage, join(self.base_path, path)).schema_arrow
+                stored = open_base_file(self.storage, resolve(self.base_path, path)).schema_arrow
             except (StorageError, CorruptTableError):
                 return frozenset()  # who reads the file tells what is wrong with it
             return frozenset(field.name for field in times if _unit_of(stored, field.name) == _unit(field.type))

@@ -15,6 +15,7 @@ from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_nam
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_system_view import FileSystemView
 
 
@@ -115,8 +116,8 @@ def _result(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> dict[str,
         "partitionMetadata": {
             partition: {
                 "partitionPath": partition,
-                "deletePathPatterns": [one["filePath"] for one in files],
+                "deletePathPatterns": names,
             }
-            for partition, files in (raw["filePathsToBeDeletedPerPartition"] or {}).items()
+            for partition, names in files_of_clean(raw).items()
         },
     }

@@ -17,7 +17,6 @@ from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH, POPULATE_META_FIELDS
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.base_file import open_base_file
-from spark_jobs.core.files.names import join
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.payload import ordering_field_of, payload_of_table, refuse_other_mergers
 from spark_jobs.core.read.bootstrap import BootstrapReader
@@ -28,7 +27,7 @@ from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.conform import has_form_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, with_meta_fields
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
 
@@ -148,7 +147,7 @@ class Scan:
         asked = [each for each in of_write if not (self.evolution and self.evolution.origins(each))]
 
         def fits(instant: str) -> bool:
-            file = open_base_file(self.storage, join(self.base_path, of_write[instant]))
+            file = open_base_file(self.storage, resolve(self.base_path, of_write[instant]))
             return has_form_of(file.schema_arrow, self.schema)
 
         with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:

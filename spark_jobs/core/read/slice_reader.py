@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from spark_jobs.core.files.base_file import open_base_file, read_batches
 from spark_jobs.core.files.log_reader import LogSurvey, survey_log_files
-from spark_jobs.core.files.names import join
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import with_keys, without_keys
 from spark_jobs.core.merge.log_changes import fold_log
@@ -20,7 +19,7 @@ from spark_jobs.core.read.path_values import NO_PATH_VALUES, PathValues
 from spark_jobs.core.schema.conform import conform, stored_names
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, RECORD_KEY
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.visibility import Visibility
 
@@ -93,10 +92,10 @@ class SliceReader:
         if self.bootstrap is not None and self.bootstrap.has(file_slice.base_file):
             yield from self.bootstrap.read(file_slice.base_file, schema, origins)
             return
-        file = open_base_file(self.storage, join(self.base_path, file_slice.base_file.relative_path))
+        file = open_base_file(self.storage, resolve(self.base_path, file_slice.base_file.relative_path))
         for batch in read_batches(file, stored_names(schema.names, origins), name=file_slice.base_file.relative_path):
             yield conform(batch, schema, origins)
 
-    def _opener(self, relative_path: str) -> Callable[[], pa.NativeFile]:
-        path = join(self.base_path, relative_path)
+    def _opener(self, relative_path: RelativePath) -> Callable[[], pa.NativeFile]:
+        path = resolve(self.base_path, relative_path)
         return lambda: self.storage.open_input(path)

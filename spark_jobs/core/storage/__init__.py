@@ -1,7 +1,19 @@
-"""Storage: the protocol, local disks, and the way from a URL to one."""
+"""Storage: the protocol, local disks, the way from a URL to one, and the paths of a table."""
 
+from spark_jobs.core.storage.confined import ConfinedStorage
 from spark_jobs.core.storage.local import LocalStorage
 from spark_jobs.core.storage.locate import locate
 from spark_jobs.core.storage.protocol import Capabilities, FileStatus, Storage
+from spark_jobs.core.storage.relative_path import RelativePath, join, resolve
 
-__all__ = ["Capabilities", "FileStatus", "LocalStorage", "Storage", "locate"]
+__all__ = [
+    "Capabilities",
+    "ConfinedStorage",
+    "FileStatus",
+    "LocalStorage",
+    "RelativePath",
+    "Storage",
+    "join",
+    "locate",
+    "resolve",
+]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
-from stat import S_ISDIR
+from stat import S_ISDIR, S_ISLNK
 
 import pyarrow as pa
 
@@ -93,6 +93,19 @@ class LocalStorage:
                 return _status(path, os.stat(path))
             except (FileNotFoundError, NotADirectoryError):
                 return None
+
+    def first_link(self, path: str, below: str) -> str | None:
+        end = len(below.rstrip("/"))
+        with one_line(path, "read"):
+            while end < len(path):
+                following = path.find("/", end + 1)
+                end = len(path) if following < 0 else following
+                try:
+                    if S_ISLNK(os.lstat(path[:end]).st_mode):
+                        return path[:end]
+                except (FileNotFoundError, NotADirectoryError):
+                    break
+        return None
 
     def delete(self, path: str) -> bool:
         with one_line(path, "deleted"):

@@ -83,6 +83,12 @@ class Storage(Protocol):
         """One entry, or None where nothing is."""
         ...
 
+    def first_link(self, path: str, below: str) -> str | None:
+        """The first part of a path below a folder that is a link to elsewhere; None where none is, as on all storages
+        that have no links.
+        """
+        ...
+
     def delete(self, path: str) -> bool:
         """Remove a file; False where there was none."""
         ...

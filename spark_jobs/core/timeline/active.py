@@ -10,7 +10,14 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import CorruptTableError, InstantGoneError, InstantStateError, StorageError
+from spark_jobs.core.errors import (
+    AlreadyExistsError,
+    CorruptTableError,
+    InstantGoneError,
+    InstantStateError,
+    InstantTakenError,
+    StorageError,
+)
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
@@ -246,7 +253,7 @@ def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: b
     """Write the file of the next state; the file of the state before must be there.
 
     :raises InstantStateError: the instant is not in the state right before, by its own account or on storage.
-    :raises AlreadyExistsError: another process made the same step.
+    :raises InstantTakenError: another process made the same step.
     """
     if _BEFORE.get(state) is not instant.state:
         raise InstantStateError(
@@ -255,23 +262,36 @@ def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: b
         )
     if timeline.storage.stat(timeline.path(instant)) is None:
         raise InstantStateError(
-            f"{instant.file_name} is gone, {instant} can't become {state.value}", instant=instant.timestamp
+            f"{instant.file_name} is gone, {instant} can't become {state.value}",
+            todo="another process completed it or took it back: run it again",
+            instant=instant.timestamp,
         )
     moved = instant.at(state)
-    timeline.storage.create(timeline.path(moved), data)
+    _create(timeline, moved, data)
     return moved
+
+
+def _create(timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
+    try:
+        timeline.storage.create(timeline.path(instant), data)
+    except AlreadyExistsError as error:
+        raise InstantTakenError(
+            f"{instant.file_name} is on the timeline already: another process was faster",
+            todo="run it again",
+            instant=instant.timestamp,
+        ) from error
 
 
 def request(timeline: ActiveTimeline, timestamp: str, action: Action, data: bytes = b"") -> Instant:
     """Put a new instant on the timeline; ``data`` is the plan where the action has one.
 
     :raises InstantStateError: a savepoint, which is never requested: :func:`open_savepoint`.
-    :raises AlreadyExistsError: the instant is taken.
+    :raises InstantTakenError: the instant is taken.
     """
     if action is Action.SAVEPOINT:
         raise InstantStateError(f"savepoint {timestamp} can't be requested: it starts inflight", instant=timestamp)
     instant = Instant(timestamp, action, State.REQUESTED)
-    timeline.storage.create(timeline.path(instant), data)
+    _create(timeline, instant, data)
     return instant
 
 
@@ -279,10 +299,10 @@ def open_savepoint(timeline: ActiveTimeline, timestamp: str) -> Instant:
     """The inflight savepoint of a completed write, the one action that is never requested.
 
     :raises InstantStateError: no write of this time is completed.
-    :raises AlreadyExistsError: it is being saved already.
+    :raises InstantTakenError: it is being saved already.
     """
     if not any(one.is_completed and one.action in COMMITS for one in timeline.find(timestamp)):
         raise InstantStateError(f"{timestamp} can't be saved: no completed write has this time", instant=timestamp)
     instant = Instant(timestamp, Action.SAVEPOINT, State.INFLIGHT)
-    timeline.storage.create(timeline.path(instant), b"")
+    _create(timeline, instant, b"")
     return instant

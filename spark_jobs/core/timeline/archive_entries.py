@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.timeline.archive_schemas import STAT_FIELDS
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType, replaced_ids
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import decode_shaped, shaped
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -105,24 +105,24 @@ def commit_metadata_of(entry: Mapping[str, Any], instant: Instant) -> CommitMeta
     except ValueError:
         raise CorruptTableError(f"{instant} was archived with the operation {name}, which there is not") from None
     try:
-        return _commit_metadata(raw, operation)
+        return _commit_metadata(raw, operation, f"the archived {instant.file_name}")
     except (ValueError, TypeError, AttributeError) as error:
         raise CorruptTableError(f"{instant} was archived with what is no commit metadata ({error})") from error
 
 
-def _commit_metadata(raw: Mapping[str, Any], operation: OperationType) -> CommitMetadata:
+def _commit_metadata(raw: Mapping[str, Any], operation: OperationType, where: str) -> CommitMetadata:
     extra = {key: value for key, value in (raw.get("extraMetadata") or {}).items() if key != _ROLLING_STAT}
     replaced = raw.get("partitionToReplaceFileIds")
     return CommitMetadata(
         write_stats=tuple(
-            WriteStat.from_json({**stat, "partitionPath": stat.get("partitionPath") or partition})
+            WriteStat.from_json({**stat, "partitionPath": stat.get("partitionPath") or partition}, where)
             for partition, stats in (raw.get("partitionToWriteStats") or {}).items()
             for stat in stats
         ),
         operation_type=operation,
         compacted=operation is OperationType.COMPACT,
         extra_metadata=extra,
-        replaced_file_ids=None if replaced is None else {key: tuple(ids) for key, ids in replaced.items()},
+        replaced_file_ids=replaced_ids(replaced, where),
     )
 
 
@@ -130,7 +130,7 @@ def _commit_to_avro(metadata: CommitMetadata, raw: Mapping[str, Any]) -> dict[st
     """``raw`` is the JSON of ``metadata``: the stats of a workload profile have no partition of their own, and keep
     none."""
     by_partition = {
-        partition: [_stat_to_avro(stat) for stat in stats]
+        partition: [_stat_to_avro(partition, stat) for stat in stats]
         for partition, stats in (raw.get("partitionToWriteStats") or {}).items()
     }
     operation = OperationType.COMPACT if metadata.compacted else metadata.operation_type
@@ -149,6 +149,8 @@ def _commit_to_avro(metadata: CommitMetadata, raw: Mapping[str, Any]) -> dict[st
     return out
 
 
-def _stat_to_avro(raw: Mapping[str, Any]) -> dict[str, Any]:
-    stat = {**WriteStat.from_json(raw).to_json(), "partitionPath": raw.get("partitionPath")}
+def _stat_to_avro(partition: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    own = raw.get("partitionPath")
+    known = WriteStat.from_json({**raw, "partitionPath": own or partition}, "a commit that is archived")
+    stat = {**known.to_json(), "partitionPath": own}
     return {name: stat.get(name) for name in STAT_FIELDS}

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
+from spark_jobs.core.storage.relative_path import RelativePath, file_name
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 SCHEMA_KEY = "schema"
@@ -84,6 +85,7 @@ class CommitMetadata:
         """Read what :meth:`encode` or Hudi writes; an empty file is an empty object.
 
         :raises CorruptTableError: no JSON object.
+        :raises OutsideTableError: it names a path that leads out of the table.
         """
         try:
             raw = json.loads(data) if data.strip() else {}
@@ -91,27 +93,34 @@ class CommitMetadata:
             if not isinstance(extra, dict) or not all(isinstance(one, str | None) for one in extra.values()):
                 raise TypeError("extraMetadata does not hold texts")
             return CommitMetadata(
-                write_stats=tuple(_stats(raw.get("partitionToWriteStats") or {})),
+                write_stats=tuple(_stats(raw.get("partitionToWriteStats") or {}, name)),
                 operation_type=OperationType(raw.get("operationType") or "UNKNOWN"),
                 compacted=bool(raw.get("compacted", False)),
                 extra_metadata=extra,
-                replaced_file_ids=_replaced(raw.get("partitionToReplaceFileIds")),
+                replaced_file_ids=replaced_ids(raw.get("partitionToReplaceFileIds"), name),
             )
         except (ValueError, AttributeError, TypeError, OverflowError, RecursionError) as error:
             what = f"{name} is not commit metadata ({error})"
             raise CorruptTableError(what, todo=RESTORE_FILE, name=name) from error
 
 
-def _stats(by_partition: Mapping[str, list[Mapping[str, Any]]]) -> Iterable[WriteStat]:
+def _stats(by_partition: Mapping[str, list[Mapping[str, Any]]], where: str) -> Iterable[WriteStat]:
     for partition, stats in by_partition.items():
         for raw in stats:
             own = raw.get("partitionPath")
-            yield WriteStat.from_json({**raw, "partitionPath": partition if own in (None, "") else own})
+            yield WriteStat.from_json({**raw, "partitionPath": partition if own in (None, "") else own}, where)
 
 
-def _replaced(raw: Mapping[str, list[str]] | None) -> Mapping[str, tuple[str, ...]] | None:
+def replaced_ids(raw: Mapping[str, list[str]] | None, where: str) -> Mapping[str, tuple[str, ...]] | None:
+    """
+    :param where: the file that it stands in.
+    :raises TypeError: a value of another type than Hudi's.
+    :raises OutsideTableError: a partition that leads out of the table, or an id that is more than a part of a name.
+    """
     if raw is None:
         return None
     if not all(isinstance(one, str) for ids in raw.values() for one in ids):
         raise TypeError("partitionToReplaceFileIds does not hold texts")
-    return {partition: tuple(ids) for partition, ids in raw.items()}
+    return {
+        RelativePath(partition, where): tuple(file_name(one, where) for one in ids) for partition, ids in raw.items()
+    }

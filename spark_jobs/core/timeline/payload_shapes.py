@@ -14,6 +14,7 @@ from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.payload_paths import refuse_paths_outside
 
 Shape = Callable[[Any], Any]
 """Gives the value with what it lacks.
@@ -54,6 +55,7 @@ def decode_shaped(data: bytes, instant: Instant) -> dict[str, Any]:
     """The plan or result in the file of an instant.
 
     :raises CorruptTableError: it is none, or one of another kind.
+    :raises OutsideTableError: it names a path that leads out of the table.
     """
     return shaped(decode_payload(data, instant.file_name), instant)
 
@@ -62,6 +64,7 @@ def shaped(raw: dict[str, Any], instant: Instant) -> dict[str, Any]:
     """A decoded plan or result with all fields that this release knows, and those that it does not.
 
     :raises CorruptTableError: it is of another kind.
+    :raises OutsideTableError: it names a path that leads out of the table.
     """
     schema = _SCHEMAS.get((instant.action, instant.state))
     if schema is None:
@@ -74,6 +77,7 @@ def shaped(raw: dict[str, Any], instant: Instant) -> dict[str, Any]:
             todo=RESTORE_FILE,
             name=instant.file_name,
         ) from error
+    refuse_paths_outside(found, instant)
     return found
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Any
+
+from spark_jobs.core.storage.relative_path import RelativePath, file_name, written_path
 
 NO_PREVIOUS_COMMIT = "null"
 """The text, four letters, that stands for "a new file"."""
@@ -18,7 +21,7 @@ class WriteStat:
     """
 
     file_id: str
-    path: str | None
+    path: RelativePath | None
     partition_path: str
     prev_commit: str = NO_PREVIOUS_COMMIT
     cdc_stats: Mapping[str, int] | None = None
@@ -62,21 +65,34 @@ class WriteStat:
         return out
 
     @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> WriteStat:
+    def from_json(raw: Mapping[str, Any], where: str) -> WriteStat:
         """
+        :param where: the file that it stands in.
         :raises TypeError: a value of another type than Hudi's.
+        :raises OutsideTableError: a path of it leads out of the table.
         """
         known: dict[str, Any] = {}
-        for name, field in _ALL.items():
+        for name, field, kind in _KINDS:
             value = raw.get(name)
             if value is not None:
-                if not _is_of(_TYPES.get(name, int), value):
+                is_exact = type(value) is kind
+                is_plain = is_exact and (kind is str or (kind is int and _LEAST <= value <= _MOST))
+                if not is_plain and not _is_of(kind, value):
                     raise TypeError(f"{name} is {value!r}")
                 known[field] = value
         known["log_files"] = tuple(known.get("log_files", ()))
         known.setdefault("file_id", "")
-        known.setdefault("partition_path", "")
-        known.setdefault("path", None)
+        partition = known["partition_path"] = _partition(known.get("partition_path", ""), where)
+        path = known.get("path")
+        known["path"] = written_path(partition, path, where) if path else None if path is None else RelativePath("")
+        for name in known["log_files"]:
+            file_name(name, where)
+        for name in known.get("cdc_stats") or ():
+            written_path(partition, name, where)
+        if known["file_id"]:
+            file_name(known["file_id"], where)
+        if known.get("base_file"):
+            file_name(known["base_file"], where)
         return WriteStat(**known)
 
 
@@ -110,7 +126,15 @@ _ALL = {**_COMMON, **_APPEND}
 _TEXTS = ("fileId", "path", "prevCommit", "tempPath", "partitionPath", "baseFile")
 _TYPES: dict[str, type] = {**dict.fromkeys(_TEXTS, str), "cdcStats": dict, "runtimeStats": dict, "logFiles": list}
 """Of what is no number."""
+_KINDS = tuple((name, field, _TYPES.get(name, int)) for name, field in _ALL.items())
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 assert {*_COMMON.values(), *_APPEND.values()} == {field.name for field in fields(WriteStat)}
+
+
+@lru_cache(maxsize=1 << 12)
+def _partition(text: str, where: str) -> RelativePath:
+    """Of the stats of one commit many are in one partition."""
+    return RelativePath(text, where)
 
 
 def _is_of(kind: type, value: Any) -> bool:
@@ -119,9 +143,9 @@ def _is_of(kind: type, value: Any) -> bool:
         return False
     if isinstance(value, dict):
         return all(_is_of(int, one) for one in value.values())
-    return not isinstance(value, int) or -(1 << 63) <= value < 1 << 63
+    return not isinstance(value, int) or _LEAST <= value <= _MOST
 
 
-def written_paths(stats: Iterable[WriteStat]) -> frozenset[str]:
+def written_paths(stats: Iterable[WriteStat]) -> frozenset[RelativePath]:
     """Relative paths of the files that write stats name."""
     return frozenset(stat.path for stat in stats if stat.path)

@@ -57,6 +57,9 @@ class FencedStorage:
     def stat(self, path: str) -> FileStatus | None:
         return self.unfenced.stat(path)
 
+    def first_link(self, path: str, below: str) -> str | None:
+        return self.unfenced.first_link(path, below)
+
     def delete(self, path: str) -> bool:
         with self._held():
             return self.unfenced.delete(path)

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.features import refuse_old_version
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES, TableConfig
 from spark_jobs.core.errors import (
@@ -52,8 +51,7 @@ class TransactionSettings:
         return f"{self.base_path}/.hoodie" + (f"/{folder}" if folder else "")
 
     def load_timeline(self) -> ActiveTimeline:
-        archive = f"{self.base_path}/.hoodie/{table_keys.ARCHIVE_FOLDER.of(self.config.properties)}"
-        return ActiveTimeline.load(self.storage, self.timeline_folder, archive)
+        return ActiveTimeline.load(self.storage, self.timeline_folder, self.config.archive_folder(self.base_path))
 
     def next_instant(self, timeline: ActiveTimeline) -> str:
         """A time for a new instant, later than all of the timeline; the caller holds the table lock.

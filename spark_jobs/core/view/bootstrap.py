@@ -18,7 +18,7 @@ from spark_jobs.core.config.bootstrap_keys import INDEX_ENABLED
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
-from spark_jobs.core.storage import Storage, locate
+from spark_jobs.core.storage import RelativePath, Storage, locate, resolve
 from spark_jobs.core.timeline.avro_codec import decode_payload
 
 BOOTSTRAP_INSTANT = "00000000000001"
@@ -45,7 +45,7 @@ class SourceFile:
     """
 
     partition: str
-    path: str
+    path: RelativePath
     size: int
     modified_ms: int = 0
 
@@ -119,7 +119,7 @@ class BootstrapIndex:
     def locate(self, source: SourceFile) -> tuple[Storage, str]:
         """The storage of a source file, and its path there."""
         storage, base_path = locate(self.source_path)
-        return storage, f"{base_path}/{source.path}"
+        return storage, resolve(base_path, source.path)
 
     def is_moved(self) -> bool:
         """Whether the source is elsewhere than it was when the table was bootstrapped."""
@@ -151,7 +151,13 @@ class BootstrapIndex:
                 f"the bootstrap index of {self.base_path} names {path}, which is not below its base path {base}",
                 todo="read the table with Hudi",
             )
-        return SourceFile(partition=partition, path=path[len(base) + 1 :], size=size, modified_ms=modified_ms)
+        where = f"the bootstrap index of {self.base_path}"
+        return SourceFile(
+            partition=RelativePath(partition, where),
+            path=RelativePath(path[len(base) + 1 :], where),
+            size=size,
+            modified_ms=modified_ms,
+        )
 
 
 def _kind_of(config: TableConfig) -> str:

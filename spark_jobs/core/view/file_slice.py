@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from spark_jobs.core.files.names import BaseFileName, LogFileName, join
+from spark_jobs.core.files.names import BaseFileName, LogFileName
+from spark_jobs.core.storage import RelativePath, join
 
 
 class BaseFile(NamedTuple):
@@ -17,7 +18,7 @@ class BaseFile(NamedTuple):
     size: int
 
     @property
-    def relative_path(self) -> str:
+    def relative_path(self) -> RelativePath:
         return join(self.partition, str(self.name))
 
 
@@ -29,7 +30,7 @@ class LogFile(NamedTuple):
     size: int
 
     @property
-    def relative_path(self) -> str:
+    def relative_path(self) -> RelativePath:
         return join(self.partition, str(self.name))
 
 
@@ -63,9 +64,10 @@ class FileSlice:
         return base + tuple((log.relative_path, log.size) for log in self.log_files)
 
     @property
-    def paths(self) -> tuple[str, ...]:
+    def paths(self) -> tuple[RelativePath, ...]:
         """Relative paths of all files of the slice."""
-        return tuple(path for path, _ in self.sizes)
+        base = (self.base_file.relative_path,) if self.base_file else ()
+        return base + tuple(log.relative_path for log in self.log_files)
 
     def without_logs(self, paths: Collection[str]) -> FileSlice:
         """

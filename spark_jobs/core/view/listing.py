@@ -9,13 +9,13 @@ from operator import itemgetter
 from typing import Protocol
 
 from spark_jobs.core.files.partition_metafile import Enter, list_partitions
-from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.storage import FileStatus, RelativePath, Storage, resolve
 
 
 class Listing(Protocol):
     """The partitions of a table and the files in them; what they mean is the view's to say."""
 
-    def partitions(self, enter: Enter = list) -> list[str]:
+    def partitions(self, enter: Enter = list) -> list[RelativePath]:
         """Relative paths, sorted; ``[""]`` for a table without partition columns that has data.
 
         :param enter: folders that it does not give need not be looked into; all are by default.
@@ -38,13 +38,12 @@ class StorageListing:
     storage: Storage
     base_path: str
 
-    def partitions(self, enter: Enter = list) -> list[str]:
+    def partitions(self, enter: Enter = list) -> list[RelativePath]:
         return list_partitions(self.storage, self.base_path, enter)
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
         for partition in partitions:
-            path = f"{self.base_path}/{partition}" if partition else self.base_path
-            for status in self.storage.list(path):
+            for status in self.storage.list(resolve(self.base_path, RelativePath(partition))):
                 if not status.is_directory:
                     yield partition, status
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import RelativePath, join
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_system_view import GroupKey, PendingServices
 
 
@@ -34,15 +35,13 @@ def being_cleaned(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
     return frozenset().union(*(deleted_by(timeline, clean, clock) for clean in begun))
 
 
-def deleted_by(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> frozenset[str]:
+def deleted_by(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> frozenset[RelativePath]:
     """Relative paths that a clean deletes by its plan; none where that was never written."""
     requested = clean.at(State.REQUESTED)
     if not timeline.has_content(requested):
         return frozenset()
-    planned = timeline.payload(requested, clock)["filePathsToBeDeletedPerPartition"] or {}
-    return frozenset(
-        join(partition, one["filePath"].rsplit("/", 1)[-1]) for partition, files in planned.items() for one in files
-    )
+    planned = files_of_clean(timeline.payload(requested, clock))
+    return frozenset(join(partition, name) for partition, names in planned.items() for name in names)
 
 
 def compaction_groups(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:

@@ -14,13 +14,14 @@ from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.errors import AlreadyExistsError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEAN_METADATA
 from spark_jobs.core.timeline.instant import Instant, State
+from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
@@ -78,10 +79,9 @@ def carry_out_clean(
     inflight = clean
     if clean.state is State.REQUESTED:
         inflight = transition(table.timeline, clean, State.INFLIGHT, data)
-    paths = raw["filePathsToBeDeletedPerPartition"] or {}
     empty = set(raw["partitionsToBeDeleted"] or [])
     partitions: dict[str, Any] = {}
-    names = {partition: [one["filePath"].rsplit("/", 1)[-1] for one in files] for partition, files in paths.items()}
+    names = files_of_clean(raw)
     doomed = [join(partition, name) for partition in names for name in names[partition]]
     planned = len(doomed)
     if there is not None:
@@ -115,7 +115,7 @@ def carry_out_clean(
 def _delete(
     engine: Engine,
     table: HudiTable,
-    doomed: Sequence[str],
+    doomed: Sequence[RelativePath],
     budget: Budget,
     sizes: Mapping[str, int],
     advance: Callable[[int], Any],
@@ -160,7 +160,7 @@ def remove_partition(table: HudiTable, partition: str) -> bool:
 
     :returns: whether it is gone.
     """
-    folder = join(table.base_path, partition)
+    folder = resolve(table.base_path, RelativePath(partition))
     names = {status.name for status in table.storage.list(folder)}
     metafiles = names.intersection(METAFILES)
     if names - metafiles - {f".{name}.crc" for name in metafiles}:

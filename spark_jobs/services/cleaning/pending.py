@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
-from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of, refuse_other_plan
 
@@ -71,8 +72,8 @@ def done_before(table: HudiTable, asked: str) -> Instant | None:
 def _plan_of(table: HudiTable, raw: Mapping[str, Any]) -> tuple[CleanPlan, dict[str, int]]:
     """The plan, and bytes by relative path of its files that are there; those that are gone count 0 in the plan."""
     found: dict[str, int] = {}
-    for partition in raw["filePathsToBeDeletedPerPartition"] or {}:
-        listed = table.storage.list(join(table.base_path, partition).rstrip("/"))
+    for partition in files_of_clean(raw):
+        listed = table.storage.list(resolve(table.base_path, RelativePath(partition)))
         found.update({join(partition, status.name): status.size for status in listed})
     plan = CleanPlan.from_avro(raw, lambda path: found.get(path, 0))
     return plan, {path: found[path] for path in plan.sizes if path in found}

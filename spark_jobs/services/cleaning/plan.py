@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.config.write_keys import CleaningPolicy
-from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_slice import FileGroup, FileSlice
 from spark_jobs.services.plan_hash import PlanFacts
 
@@ -72,7 +73,7 @@ class CleanPlan:
             "version": 2,
             "filePathsToBeDeletedPerPartition": {
                 partition: [
-                    {"filePath": join(base_path, join(partition, name)), "isBootstrapBaseFile": False}
+                    {"filePath": resolve(base_path, join(partition, name)), "isBootstrapBaseFile": False}
                     for name, _ in names
                 ]
                 for partition, names in self.deletions.items()
@@ -88,10 +89,7 @@ class CleanPlan:
         :param size_of: bytes of a file by its relative path.
         """
         retain = raw["earliestInstantToRetain"]
-        names = {
-            partition: sorted(one["filePath"].rsplit("/", 1)[-1] for one in files)
-            for partition, files in (raw["filePathsToBeDeletedPerPartition"] or {}).items()
-        }
+        names = {partition: sorted(files) for partition, files in files_of_clean(raw).items()}
         return CleanPlan(
             settings=CleanSettings(policy=CleaningPolicy(raw["policy"]), retained=0),
             retain_from=Instant(retain["timestamp"], Action(retain["action"]), State.COMPLETED) if retain else None,

@@ -54,7 +54,8 @@ def held_back_by(table: HudiTable, plan: CleanPlan) -> str | None:
     free = retained_by(plan.settings, table.timeline.completed_commits(), ())
     if free is None or free.timestamp <= plan.retain_from.timestamp:
         return None
-    return f"the pending instant {table.timeline.pending_writes()[0]}"
+    pending = table.timeline.pending_writes()
+    return f"the pending instant {pending[0]}" if pending else None  # else it ended since the plan was made
 
 
 def _last_cleaned(table: HudiTable) -> str:

@@ -6,7 +6,7 @@ read is superseded by an old instant, and the next clean removes it, also from b
 from __future__ import annotations
 
 from spark_jobs.core.errors import CorruptTableError, StorageError, WriteConflictError
-from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -24,7 +24,7 @@ def removed_meanwhile(
         timeline = settings.load_timeline()
         for clean in reversed(timeline.filter(lambda one: one.action is Action.CLEAN and one not in known.instants)):
             for path in _files_of(timeline, clean, settings):
-                if path.rsplit("/", 1)[-1] in text and settings.storage.stat(join(settings.base_path, path)) is None:
+                if path.rsplit("/", 1)[-1] in text and settings.storage.stat(resolve(settings.base_path, path)) is None:
                     return WriteConflictError(
                         f"file {path} was removed by clean {clean.timestamp} while it was read",
                         todo="run it again",
@@ -35,7 +35,7 @@ def removed_meanwhile(
     return None
 
 
-def _files_of(timeline: ActiveTimeline, clean: Instant, settings: TransactionSettings) -> frozenset[str]:
+def _files_of(timeline: ActiveTimeline, clean: Instant, settings: TransactionSettings) -> frozenset[RelativePath]:
     try:
         return deleted_by(timeline, clean, settings.clock)
     except CorruptTableError:

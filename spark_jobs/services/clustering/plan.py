@@ -10,7 +10,8 @@ from typing import Any
 
 from spark_jobs.core.config.service_keys import LAYOUT_STRATEGY, LayoutStrategy
 from spark_jobs.core.config.write_keys import CLUSTER_TARGET_FILE
-from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from spark_jobs.services.clustering.partitions import PartitionFilter
 from spark_jobs.services.source_files import NO_SOURCES, SourceFiles, line_of
@@ -248,8 +249,8 @@ def _metrics(group: ClusteringGroup) -> dict[str, float]:
 
 def _slice_to_avro(one: FileSlice, base_path: str) -> dict[str, Any]:
     return {
-        "dataFilePath": join(base_path, one.base_file.relative_path) if one.base_file else "",
-        "deltaFilePaths": [join(base_path, log.relative_path) for log in one.log_files],
+        "dataFilePath": resolve(base_path, one.base_file.relative_path) if one.base_file else "",
+        "deltaFilePaths": [resolve(base_path, log.relative_path) for log in one.log_files],
         "fileId": one.file_id,
         "partitionPath": one.partition,
         "bootstrapFilePath": "",

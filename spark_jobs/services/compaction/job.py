@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from spark_jobs.core.config import file_keys, service_keys, write_keys
-from spark_jobs.core.files.names import join, parse_log_file_name
+from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
@@ -119,7 +120,7 @@ class CompactionService:
         groups = {(one.partition, one.file_id) for one in plan.slices}
         found = []
         for partition in sorted({partition for partition, _ in groups}):
-            for status in table.storage.list(join(table.base_path, partition).rstrip("/")):
+            for status in table.storage.list(resolve(table.base_path, RelativePath(partition))):
                 log = parse_log_file_name(status.name)
                 if log and log.base_instant == instant.timestamp and (partition, log.file_id) in groups:
                     found.append(join(partition, status.name))

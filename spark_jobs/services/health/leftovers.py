@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.names import MARKER_FOLDER, join, parse_base_file_name
+from spark_jobs.core.files.names import MARKER_FOLDER, parse_base_file_name
 from spark_jobs.core.metadata_table.layout import MetadataPartition
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER
 from spark_jobs.core.view.file_system_view import FileSystemView

@@ -12,9 +12,9 @@ from spark_jobs.core.config import file_keys, history_keys, write_keys
 from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
 from spark_jobs.core.errors import CorruptTableError, HudiError, UnsupportedTableError
 from spark_jobs.core.files.base_file import open_base_file
-from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage import resolve
 from spark_jobs.core.storage.times import now_ms as storage_now_ms
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
@@ -249,7 +249,7 @@ def _rows(table: HudiTable, bases: Sequence[BaseFile], progress: Progress) -> in
         return None
 
     def count(base: BaseFile) -> int:
-        with open_base_file(table.storage, join(table.base_path, base.relative_path)) as file:
+        with open_base_file(table.storage, resolve(table.base_path, base.relative_path)) as file:
             return int(file.metadata.num_rows)
 
     total = 0

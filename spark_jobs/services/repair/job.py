@@ -10,10 +10,10 @@ from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.table_config import read_table_config
-from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import take_off
+from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
 from spark_jobs.engine.progress import Progress
@@ -80,7 +80,7 @@ def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair]
     leftovers: dict[str, int] = {}
     if Repair.LEFTOVERS in repairs:
         for path in paths_of(findings, Repair.LEFTOVERS):
-            status = table.storage.stat(join(table.base_path, path))
+            status = table.storage.stat(resolve(table.base_path, RelativePath(path)))
             if status is not None:
                 leftovers[path] = 0 if status.is_directory else status.size
     surplus: tuple[SurplusRows, ...] = ()
@@ -122,7 +122,7 @@ class _Repair:
             storage = locked.storage
             found = _validation(self.table.refreshed(), False, Progress.silent(ACTION)).findings
             for path in paths_of(found, Repair.LEFTOVERS):
-                status = storage.stat(join(self.table.base_path, path)) if path in leftovers else None
+                status = storage.stat(resolve(self.table.base_path, RelativePath(path))) if path in leftovers else None
                 if status is None:
                     continue
                 if status.is_directory:

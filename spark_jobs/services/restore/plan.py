@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.read.retained import refuse_cleaned
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant
@@ -86,7 +85,8 @@ def _undoing(
     block_instants: Callable[[FileStatus], Collection[str]],
 ) -> Undoing:
     requests = requests_to_undo(target.timestamp, touched_by(table, target), files, goal, block_instants)
-    sizes = {join(place, status.name): status.size for place, status in files.by_instant.get(target.timestamp, ())}
+    made = files.by_instant.get(target.timestamp, ())
+    sizes: dict[str, int] = {join(place, status.name): status.size for place, status in made}
     return Undoing(target=target, keep_plan=False, requests=requests, sizes=sizes)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import FILE_NAME
+from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.view.file_slice import FileSlice
@@ -73,7 +73,7 @@ class _RowsOf:
 def _refuse_missing(table: HudiTable, goal: str) -> None:
     (savepoint,) = (one for one in savepoints_of(table) if one.instant == goal)
     for partition, names in savepoint.files.items():
-        there = {status.name for status in table.storage.list(join(table.base_path, partition).rstrip("/"))}
+        there = {status.name for status in table.storage.list(resolve(table.base_path, RelativePath(partition)))}
         missing = sorted(set(names) - there)
         if missing:
             raise CorruptTableError(

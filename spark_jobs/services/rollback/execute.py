@@ -13,7 +13,8 @@ from types import MappingProxyType
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
-from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, join, parse_log_file_name
+from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, parse_log_file_name
+from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -143,7 +144,7 @@ def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimel
         return False
     doomed = {join(one.partition, name) for one in RollbackPlan.requests_from_avro(raw) for name in one.delete}
     for path in sorted(doomed & written_paths(timeline.commit_metadata(targets[0], settings.clock).write_stats)):
-        if settings.storage.stat(join(settings.base_path, path)) is None:
+        if settings.storage.stat(resolve(settings.base_path, path)) is None:
             raise CorruptTableError(
                 f"rollback {pending.timestamp} deleted {path} of {targets[0]}, which was completed meanwhile",
                 todo=f"finish it with Hudi (`hudi-cli commit rollback --commit {time}`), then write its rows again",
@@ -224,7 +225,7 @@ def carry_out(
     there = delete_by(engine, settings.storage, settings.base_path, in_pieces([path for _, path in doomed]))
     for (outcome, path), was_there in zip(doomed, there, strict=True):
         if was_there:
-            outcome.deleted.append(join(settings.base_path, path))
+            outcome.deleted.append(resolve(settings.base_path, path))
     for one in plan.requests:
         _cancel(settings, by, plan.instant, one, outcomes[one.partition])
     return outcomes
@@ -236,7 +237,7 @@ def _cancel(
     """Take back the blocks of the target in the logs of a request."""
     is_cancelled = False
     for name in one.cancel:
-        path = join(settings.base_path, join(one.partition, name))
+        path = resolve(settings.base_path, join(one.partition, name))
         status = settings.storage.stat(path)
         if status is not None:
             outcome.cancelled_logs[path] = status.size
@@ -249,7 +250,7 @@ def _cancel(
 def _add_earlier_commands(settings: TransactionSettings, rollback: Instant, outcomes: dict[str, Outcome]) -> None:
     """Command blocks of an earlier run of this rollback, by its markers: the metadata table has to know them too."""
     for marker in read_markers(settings.storage, settings.base_path, rollback.timestamp) or ():
-        path = join(settings.base_path, marker.data_path)
+        path = resolve(settings.base_path, marker.data_path)
         status = settings.storage.stat(path)
         if marker.kind is MarkerType.APPEND and status is not None:
             outcomes.setdefault(marker.partition, Outcome()).command_logs.setdefault(path, status.size)
@@ -259,7 +260,7 @@ def _write_command_block(
     settings: TransactionSettings, rollback: Instant, target: Instant, one: RollbackRequest
 ) -> tuple[str, int]:
     """Add a log file to the slice whose only block takes the target's blocks back; its path and length."""
-    folder = join(settings.base_path, one.partition).rstrip("/")
+    folder = resolve(settings.base_path, RelativePath(one.partition))
     logs = [parse_log_file_name(status.name) for status in settings.storage.list(folder)]
     versions = [
         log.version for log in logs if log and (log.file_id, log.base_instant) == (one.file_id, one.base_instant)
@@ -271,7 +272,7 @@ def _write_command_block(
             settings.storage, settings.base_path, rollback.timestamp, one.partition, str(name), MarkerType.APPEND
         )
     data = command_block(rollback.timestamp, target.timestamp)
-    path = join(folder, str(name))
+    path = resolve(settings.base_path, join(one.partition, str(name)))
     settings.storage.create(path, data)
     return path, len(data)
 

@@ -9,8 +9,9 @@ from types import MappingProxyType
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.markers import read_markers
-from spark_jobs.core.files.names import MARKER_FOLDER, join, parse_base_file_name, parse_log_file_name
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.files.names import MARKER_FOLDER, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.storage import FileStatus, join, resolve
+from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
@@ -66,7 +67,7 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
             done.append((target.timestamp, finished.timestamp))
         timeline = locked.load_timeline()
         for left in _debris(locked, timeline):
-            for _, late in _late_files_of(locked, timeline, left.name):
+            for _, late in _late_files_of(locked, timeline, instant_of_debris(left.name)):
                 locked.storage.delete(late.path)
             remove = locked.storage.delete_tree if left.is_directory else locked.storage.delete
             remove(left.path)
@@ -102,12 +103,17 @@ def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Fil
     pending = {one.timestamp for one in timeline.instants if not one.is_completed}
     beats = settings.storage.list(f"{settings.base_path}/{HEARTBEAT_FOLDER}")
     markers = settings.storage.list(f"{settings.base_path}/{MARKER_FOLDER}")
-    gone = {
-        name
-        for name in {status.name for status in (*beats, *markers)} - pending
-        if name.isdigit() and not _pulse(settings, name).alive
-    }
-    return [status for status in (*beats, *markers) if status.name in gone]
+    found = [(instant_of_debris(status.name), status) for status in (*beats, *markers)]
+    gone = {time for time in {time for time, _ in found} - pending if time and not _pulse(settings, time).alive}
+    return [status for time, status in found if time in gone]
+
+
+def instant_of_debris(name: str) -> str:
+    """The time of the instant whose heartbeat or markers have this name, or the copy of a heartbeat that its writer
+    died over; empty for any other name.
+    """
+    time, _, rest = name.partition(".")
+    return time if time.isdigit() and (not rest or rest.endswith(TEMPORARY_SUFFIX)) else ""
 
 
 def late_files(settings: TransactionSettings, timeline: ActiveTimeline) -> Iterator[tuple[str, FileStatus]]:
@@ -115,7 +121,7 @@ def late_files(settings: TransactionSettings, timeline: ActiveTimeline) -> Itera
     was published without them.
     """
     for left in _debris(settings, timeline):
-        yield from _late_files_of(settings, timeline, left.name)
+        yield from _late_files_of(settings, timeline, instant_of_debris(left.name))
 
 
 def _late_files_of(
@@ -128,7 +134,7 @@ def _late_files_of(
     if kept is None:
         return
     for marker in read_markers(settings.storage, settings.base_path, time) or []:
-        path = join(settings.base_path, marker.data_path)
+        path = resolve(settings.base_path, marker.data_path)
         status = None if marker.data_path in kept else settings.storage.stat(path)
         if status is None:
             continue

@@ -25,7 +25,7 @@ class UndoneFirst:
     @property
     def deletions(self) -> dict[str, int]:
         """Bytes by relative path of all files that go; no reader sees them."""
-        by_rollbacks = {path: one.sizes.get(path, 0) for one in self.undoings for path in one.deletions}
+        by_rollbacks: dict[str, int] = {path: one.sizes.get(path, 0) for one in self.undoings for path in one.deletions}
         return {**by_rollbacks, **self.late}
 
     @property

@@ -8,9 +8,8 @@ from collections.abc import Set as AbstractSet
 
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage import FileStatus, join, resolve
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant
@@ -72,7 +71,7 @@ def _empty_partitions(
     """Partitions without anything but their metafiles, and these."""
     storage, base_path = settings.storage, settings.base_path
     for partition in list_partitions(storage, base_path):
-        folder = join(base_path, partition) if partition else base_path
+        folder = resolve(base_path, partition)
         found = [one for one in storage.list(folder) if one.name != META_FOLDER]
         entries = [one for one in found if join(partition, one.name) not in gone]
         if all(one.name in METAFILES for one in entries):

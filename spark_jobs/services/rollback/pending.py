@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import note_of
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
@@ -55,7 +55,7 @@ def sizes_of(settings: TransactionSettings, requests: Collection[RollbackRequest
     found: dict[str, int] = {}
     for one in requests:
         for name in one.delete:
-            status = settings.storage.stat(join(settings.base_path, join(one.partition, name)))
+            status = settings.storage.stat(resolve(settings.base_path, join(one.partition, name)))
             if status is not None:
                 found[join(one.partition, name)] = status.size
     return found

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import LogFileName, join
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.files.names import LogFileName
+from spark_jobs.core.storage import FileStatus, join, resolve
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.transaction.log_bases import slice_makers
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -30,7 +30,7 @@ def stray_logs(settings: TransactionSettings, target: Instant) -> Callable[[str,
         base = log.base_instant
         if base != target.timestamp and (base in known or makes_slices(base)):
             return False
-        status = settings.storage.stat(join(settings.base_path, join(partition, str(log))))
+        status = settings.storage.stat(resolve(settings.base_path, join(partition, str(log))))
         return status is None or {target.timestamp}.issuperset(block_instants(settings, status))
 
     return is_stray

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import RelativePath, join
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.services.rollback.plan import RollbackRequest
 
@@ -25,7 +25,7 @@ class Undoing:
     rollback: str = ""
 
     @property
-    def deletions(self) -> list[str]:
+    def deletions(self) -> list[RelativePath]:
         named = sorted(join(one.partition, name) for one in self.requests for name in one.delete)
         return [path for path in named if path in self.sizes] if self.rollback else named
 

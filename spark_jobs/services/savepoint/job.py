@@ -15,6 +15,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, tran
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
@@ -117,8 +118,8 @@ def _refuse_pending_clean(table: HudiTable, made: Savepoint) -> None:
             plan = table.timeline.payload(pending.at(State.REQUESTED), table.clock)
         except CorruptTableError:
             continue  # its plan was never written: the next clean removes it
-        for files in (plan["filePathsToBeDeletedPerPartition"] or {}).values():
-            doomed = sorted(names.intersection(one["filePath"].rsplit("/", 1)[-1] for one in files))
+        for files in files_of_clean(plan).values():
+            doomed = sorted(names.intersection(files))
             if doomed:
                 raise WriteConflictError(
                     f"clean {pending.timestamp}, which is pending, deletes {doomed[0]} of commit {made.instant} "

@@ -12,15 +12,16 @@ from typing import Any
 
 from spark_jobs.core.config.features import refuse_unreadable
 from spark_jobs.core.errors import CorruptTableError, HudiError, InstantGoneError
-from spark_jobs.core.files.names import join, parse_base_file_name
+from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.slice_reader import SliceReader
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage import FileStatus, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, PendingServices, build_view
 from spark_jobs.core.view.pending import read_pending_services
@@ -270,14 +271,14 @@ class Evidence:
         for clean in self.later.filter(lambda one: one.action is Action.CLEAN and one.timestamp not in completed):
             with suppress(HudiError):
                 raw = self.later.payload(clean.at(State.REQUESTED), self.table.clock)
-                for partition, files in (raw["filePathsToBeDeletedPerPartition"] or {}).items():
-                    found.update(join(partition, one["filePath"].rsplit("/", 1)[-1]) for one in files)
+                for partition, names in files_of_clean(raw).items():
+                    found.update(join(partition, name) for name in names)
         return frozenset(found)
 
     def lost_meanwhile(self, slices: Iterable[FileSlice]) -> bool:
         """Whether files that were listed are gone by now, as cleaning takes them: no fault of what was listed."""
         storage, base = self.table.storage, self.table.base_path
-        return any(storage.stat(join(base, path)) is None for one in slices for path in one.paths)
+        return any(storage.stat(resolve(base, path)) is None for one in slices for path in one.paths)
 
     def relative(self, path: str) -> str:
         return path.removeprefix(f"{self.table.base_path}/")

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.names import join, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.read.retained import earliest_readable
+from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_system_view import GroupKey, build_view
 from spark_jobs.core.view.visibility import Visibility
@@ -43,7 +44,7 @@ def check_written_files(evidence: Evidence) -> Iterator[Finding]:
 
 def _named_bases(evidence: Evidence) -> dict[str, Written]:
     """Base files that write stats of log appends stand on: also of writes that were archived."""
-    found = {}
+    found: dict[str, Written] = {}
     for one in evidence.written.values():
         base = parse_base_file_name(one.base_file)
         if base is not None:
@@ -137,8 +138,8 @@ def check_protected_files(evidence: Evidence) -> Iterator[Finding]:
     for savepoint in line.completed(Action.SAVEPOINT):
         raw = _payload(evidence, savepoint)
         for one in (raw.get("partitionMetadata") or {}).values():
-            files = (join(one["partitionPath"] or "", name) for name in one["savepointDataFile"] or ())
-            yield from _all_there(evidence, files, f"savepoint {savepoint.timestamp}")
+            saved = (_below(evidence, one["partitionPath"] or "", name) for name in one["savepointDataFile"] or ())
+            yield from _all_there(evidence, saved, f"savepoint {savepoint.timestamp}")
     for plan in line.pending({Action.COMPACTION, Action.LOG_COMPACTION}):
         for one in _payload(evidence, plan.at(State.REQUESTED)).get("operations") or ():
             names = [one.get("dataFilePath"), *(one.get("deltaFilePaths") or ())]

@@ -20,8 +20,7 @@ from spark_jobs.core.files.base_file import (
     open_base_file,
 )
 from spark_jobs.core.files.log_block import MAGIC
-from spark_jobs.core.files.names import join
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
 from spark_jobs.services.validation.looks import Looks
@@ -75,7 +74,7 @@ class _FooterLook:
     is_parquet: bool
 
     def __call__(self, one: _File) -> Sequence[Finding]:
-        whole = join(self.base_path, one.path)
+        whole = resolve(self.base_path, RelativePath(one.path))
         try:
             if one.path.rsplit("/", 1)[-1].startswith("."):
                 return self._check_log(one.path, whole)

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.names import join
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, StoredBloomFilter, read_footer_filter
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats
@@ -15,6 +14,7 @@ from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
+from spark_jobs.core.storage import join, resolve
 from spark_jobs.engine.progress import Progress
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error
@@ -148,4 +148,4 @@ def _records(evidence: Evidence, partition: MetadataPartition, codec: Codec[Any]
 
 
 def _whole(evidence: Evidence, file: _File) -> str:
-    return join(evidence.table.base_path, join(*file))
+    return resolve(evidence.table.base_path, join(*file))

@@ -12,18 +12,14 @@ from spark_jobs.core.config.table_config import BACKUP
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import (
-    MARKER_FOLDER,
-    LogFileName,
-    join,
-    parse_base_file_name,
-    parse_log_file_name,
-)
+from spark_jobs.core.files.names import MARKER_FOLDER, LogFileName, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
+from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
+from spark_jobs.services.rollback.failed_writes import instant_of_debris
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 from spark_jobs.services.validation.footer_checks import FILES_AT_ONCE
@@ -182,8 +178,9 @@ def block_instants(evidence: Evidence, path: str) -> tuple[frozenset[str], froze
     """Instants of the data and delete blocks of a log, and what its rollback blocks take back."""
     instants: set[str] = set()
     targets: set[str] = set()
+    whole = resolve(evidence.table.base_path, RelativePath(path))
     # one that can't be read is told by the check of its first bytes, or of all of it
-    with suppress(HudiError), evidence.table.storage.open_input(join(evidence.table.base_path, path)) as file:
+    with suppress(HudiError), evidence.table.storage.open_input(whole) as file:
         for block in read_blocks(file):
             if block.is_rollback:
                 targets.add(block.target_instant or "")
@@ -211,14 +208,15 @@ def _debris(evidence: Evidence) -> Iterator[Finding]:
     begun = evidence.pending | {one.timestamp for one in now.instants if not one.is_completed}
     for folder, what, found in listed:
         for status in found:
-            if not status.name.isdigit() or status.name in begun:
+            time = instant_of_debris(status.name)
+            if not time or time in begun:
                 continue
-            if read_pulse(table.storage, table.base_path, status.name, settings, table.clock).alive:
+            if read_pulse(table.storage, table.base_path, time, settings, table.clock).alive:
                 continue
             yield warning(
                 7,
                 f"{folder}/{status.name}",
-                f"it has {what} of instant {status.name}, which is not pending",
+                f"it has {what} of instant {time}, which is not pending",
                 _NEXT_WRITE,
                 Repair.LEFTOVERS,
             )

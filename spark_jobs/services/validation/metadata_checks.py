@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from spark_jobs.core.config.table_keys import METADATA_PARTITIONS_INFLIGHT
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.names import join, parse_base_file_name
+from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
@@ -47,7 +48,7 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
         yield error(9, FILES_FOLDER, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
         return
     yield from _partitions(evidence, records)
-    listed = {
+    listed: dict[str, FileEntry] = {
         join(partition_of(key), name): entry
         for key, entries in records.items()
         if key != ALL_PARTITIONS
@@ -72,7 +73,7 @@ def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Itera
                 Repair.METADATA_TABLE,
             )
     for partition in sorted(listed - {one.path for one in evidence.partitions}):
-        place = join(evidence.table.base_path, partition)
+        place = resolve(evidence.table.base_path, RelativePath(partition))
         if any(not entry.is_deleted for entry in records.get(partition, {}).values()):
             yield error(
                 9,
@@ -97,7 +98,7 @@ def _listed(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Fin
         if status is None:
             if path in evidence.being_cleaned:
                 continue  # it leaves the metadata table when the clean is completed
-            if evidence.table.storage.stat(join(evidence.table.base_path, path)) is None:
+            if evidence.table.storage.stat(resolve(evidence.table.base_path, RelativePath(path))) is None:
                 yield error(
                     9, path, "the metadata table lists it, and it is not on storage", REBUILD, Repair.METADATA_TABLE
                 )
@@ -128,4 +129,4 @@ def _is_committed(evidence: Evidence, path: str) -> bool:
 
 
 def _is_cleaned_meanwhile(evidence: Evidence, path: str) -> bool:
-    return evidence.table.storage.stat(join(evidence.table.base_path, path)) is None
+    return evidence.table.storage.stat(resolve(evidence.table.base_path, RelativePath(path))) is None

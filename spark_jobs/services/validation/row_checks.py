@@ -18,9 +18,9 @@ from spark_jobs.core.files.key_range import java_min_max, java_order
 from spark_jobs.core.files.log_block import BlockType, LogBlock
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import BaseFileName, join, parse_base_file_name
+from spark_jobs.core.files.names import BaseFileName, parse_base_file_name
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
 from spark_jobs.services.validation.log_counts import BlockCount, LogCount, compare_counts, log_counts
@@ -64,7 +64,7 @@ class _RowLook:
     undone: frozenset[str]
 
     def __call__(self, one: _File) -> list[Finding]:
-        whole = join(self.base_path, one.path)
+        whole = resolve(self.base_path, RelativePath(one.path))
         name = parse_base_file_name(one.path.rsplit("/", 1)[-1])
         try:
             if name is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
-from spark_jobs.core.files.names import join
+from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import parse_instant
 from spark_jobs.engine.local import LocalEngine
@@ -169,6 +169,6 @@ def _still_there(evidence: Evidence, found: list[Finding]) -> Iterator[Finding]:
     """Without leftovers that somebody removed while this ran."""
     storage, base = evidence.table.storage, evidence.table.base_path
     for one in found:
-        is_gone = one.invariant == _LEFTOVERS and storage.stat(join(base, one.path)) is None
+        is_gone = one.invariant == _LEFTOVERS and storage.stat(resolve(base, RelativePath(one.path))) is None
         if not is_gone or one.what.startswith("it is missing"):
             yield one

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spark_jobs.core.files.names import join
 from spark_jobs.core.files.partition_metafile import METAFILES
-from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
     """``path`` is relative to the base path; ``inside`` is the partition around it, None where there is none."""
 
-    path: str
+    path: RelativePath
     files: tuple[FileStatus, ...]
     inside: str | None
 
@@ -25,10 +24,10 @@ class Folder:
 
 def survey_folders(storage: Storage, base_path: str) -> Iterator[Folder]:
     """All folders but ``.hoodie``, each listed once, those of partitions and what lies in and around them."""
-    waiting: list[tuple[str, str | None]] = [("", None)]
+    waiting: list[tuple[RelativePath, RelativePath | None]] = [(RelativePath(""), None)]
     while waiting:
         relative, inside = waiting.pop()
-        entries = storage.list(join(base_path, relative).rstrip("/"))
+        entries = storage.list(resolve(base_path, relative))
         files = tuple(one for one in entries if not one.is_directory)
         folder = Folder(path=relative, files=files, inside=inside)
         yield folder

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.files.base_file import FooterIndex, footer_index, open_base_file
-from spark_jobs.core.files.names import join
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.index.ranges import KeyRange, candidates
 from spark_jobs.core.index.stored_keys import base_and_slice_keys, slice_keys
 from spark_jobs.core.read.slice_reader import SliceReader
+from spark_jobs.core.storage import resolve
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.dealing import dealt
 from spark_jobs.engine.protocol import Engine
@@ -44,7 +44,7 @@ class KeySearch:
         wanted = self.keys[one.partition]
         possible: Numbers | None = None
         if self.by_bloom and not one.log_files and one.base_file is not None:
-            path = join(self.reader.base_path, one.base_file.relative_path)
+            path = resolve(self.reader.base_path, one.base_file.relative_path)
             possible = possible_places(footer_index(open_base_file(self.reader.storage, path)), wanted)
             if not len(possible):
                 return possible

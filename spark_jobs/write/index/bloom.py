@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.core.config import index_keys as keys
-from spark_jobs.core.files.names import join
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
 from spark_jobs.core.index.ranges import KeyRange, candidates
 from spark_jobs.core.index.stored_keys import footer_filter, footer_range, found_in_base, possible
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.storage import resolve
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.write.index.incoming import Incoming, grouped
 from spark_jobs.write.index.simple import KEY_AND_BUCKET, locate_in_logs
@@ -66,7 +66,7 @@ def key_ranges(incoming: Incoming, slices: Mapping[int, FileSlice], metadata: In
 def _footer_ranges(incoming: Incoming, slices: Mapping[int, FileSlice]) -> dict[int, KeyRange]:
     context = incoming.context
     paths = {
-        number: join(context.base_path, one.base_file.relative_path)
+        number: resolve(context.base_path, one.base_file.relative_path)
         for number, one in slices.items()
         if one.base_file is not None
     }
@@ -137,7 +137,7 @@ def _checked(
             assert one.base_file is not None
             bloom = metadata.bloom_filter(one.base_file)
             if bloom is None and reader.virtual_keys is None:
-                bloom = footer_filter(reader.storage, join(reader.base_path, one.base_file.relative_path))
+                bloom = footer_filter(reader.storage, resolve(reader.base_path, one.base_file.relative_path))
             left = possible(bloom, wanted)
             if len(left):
                 found = found_in_base(reader, one, left)

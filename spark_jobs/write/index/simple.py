@@ -10,11 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from spark_jobs.core.files.names import join
 from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
 from spark_jobs.core.index.stored_keys import slice_keys
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.storage import resolve
+from spark_jobs.core.storage.confined import refuse_links
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.spark import parquet_files
 from spark_jobs.write.index.incoming import Incoming
@@ -66,7 +67,8 @@ def _in_base_files(incoming: Incoming) -> DataFrame | None:
     for number, one in with_base.items():
         assert one.base_file is not None
         files.append((str(one.base_file.name), one.partition, number))
-        paths.append(join(incoming.context.base_path, one.base_file.relative_path))
+        paths.append(resolve(incoming.context.base_path, one.base_file.relative_path))
+    refuse_links(incoming.table.storage, paths)
     numbers = spark.createDataFrame(files, f"file string, {PARTITION_PATH} string, {BUCKET} int")
     stored = StoredKeys(incoming.config.virtual_keys, incoming.context.file_format.schema)
     # the stored rows are thinned out by key alone before anything else is looked up for them

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from spark_jobs.core.config.write_keys import CleaningPolicy
@@ -16,6 +19,7 @@ from spark_jobs.services.cleaning.plan import (
     earliest_since,
     plan_cleaning,
 )
+from spark_jobs.services.cleaning.reasons import held_back_by
 from tests.unit.core.support import file_slice
 
 pytestmark = pytest.mark.unit
@@ -206,3 +210,12 @@ def test_by_hours_the_slice_that_the_first_retained_commit_reads_stays() -> None
 def test_files_that_only_a_savepoint_keeps_are_counted() -> None:
     plan = clean(group("g", "12345"), retained=2, protected=frozenset({"g_0-1-1_2.parquet"}))
     assert (plan.files, plan.held) == (1, 1)
+
+
+@pytest.mark.parametrize(("pending", "says"), [("3", "the pending instant 3 commit (inflight)"), ("", None)])
+def test_a_write_that_ended_since_the_plan_was_made_holds_nothing_back(pending: str, says: str | None) -> None:
+    plan = clean(group("f", "12456"), retained=2, completed="12456", pending="3")
+    writes = tuple(Instant(time, Action.COMMIT, State.INFLIGHT) for time in pending)
+    timeline = SimpleNamespace(completed_commits=lambda: tuple(commits("12456")), pending_writes=lambda: writes)
+    table: Any = SimpleNamespace(timeline=timeline)
+    assert held_back_by(table, plan) == says

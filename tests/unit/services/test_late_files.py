@@ -19,6 +19,7 @@ from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_system_view import build_view
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
+from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.unit.core.support import HandClock, new_table
 
@@ -137,3 +138,19 @@ def test_a_log_that_others_wrote_to_stays(tmp_path: Path) -> None:
     local.roll_back(path)
     assert (path / log.relative_path).exists()
     assert local.problems_of(path) == []
+
+
+def test_the_copy_of_a_heartbeat_that_its_writer_died_over_goes_with_its_instant(tmp_path: Path) -> None:
+    table = new_table(str(tmp_path / "t"), clock=HandClock(moment=datetime.now(UTC)))
+    settings = table.transaction_settings({})
+    alive = begin(settings, Action.DELTA_COMMIT)
+    assert alive is not None
+    beats = tmp_path / "t" / ".hoodie" / ".heartbeat"
+    own, other = f"{alive.time}.0c0ffee0.tmp", "20200101000000000.0c0ffee0.tmp"
+    for name in (own, other, "notes.tmp"):
+        (beats / name).touch()
+    (found,) = [one for one in validate(table.base_path) if "heartbeat" in one.what]
+    assert found.path == f".hoodie/.heartbeat/{other}"
+    roll_back_failed_writes(settings)
+    assert sorted(one.name for one in beats.iterdir()) == [alive.time, own, "notes.tmp"]
+    alive.abandon()

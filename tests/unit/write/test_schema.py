@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
 from spark_jobs.core.schema.reconcile import SchemaRules, WriterSchema
-from spark_jobs.write.schema import schema_with_ids, writer_schema
+from spark_jobs.write.schema import schema_with_ids, source_schema, writer_schema
 
 pytestmark = pytest.mark.unit
 
@@ -47,3 +50,11 @@ def test_a_history_begins_where_it_is_asked_for_and_goes_on_where_there_is_one()
     assert schema_with_ids(WriterSchema(avro=TABLE, internal=begun), {}, "20250101000000000") == begun
     changed = WriterSchema(avro=TABLE, internal=begun.at(0))
     assert schema_with_ids(changed, {}, "20250101000000000") == begun.at(20250101000000000)
+
+
+@pytest.mark.parametrize("name", ["_pyhudi_bucket", "_PYHUDI_record"])
+def test_a_source_column_of_a_name_that_writing_needs(name: str) -> None:
+    """Of a DataFrame only the names of its columns are asked for first; Spark finds them in any case."""
+    source: Any = SimpleNamespace(columns=["id", name])
+    with pytest.raises(ConfigError, match=rf"^the source has a column {name}, .*: rename it in the source$"):
+        source_schema(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,14 @@ def test_the_backup_serves_while_the_main_copy_is_cut(base: str) -> None:
     update_table_config(STORAGE, base, {"k": "v"}, HandClock())
     assert parse_properties(main_file(base).read_bytes())["k"] == "v"
     assert not Path(base, META_FOLDER, BACKUP).exists()
+
+
+def test_properties_of_hundreds_of_megabytes_are_not_read(base: str) -> None:
+    path = Path(base) / ".hoodie" / "hoodie.properties"
+    os.truncate(path, 300 << 20)
+    with pytest.raises(CorruptTableError, match=r"is corrupt \(hoodie\.properties has 314572800 bytes") as caught:
+        read_table_config(LocalStorage(), base, HandClock())
+    assert "\n" not in str(caught.value)
 
 
 def test_properties_that_can_not_be_read_are_not_said_to_be_corrupt(base: str) -> None:

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.files.markers import BATCHED, TYPE_FILE, marker_folder, read_markers
-from spark_jobs.core.files.names import Marker, MarkerType, join
+from spark_jobs.core.files.names import Marker, MarkerType
+from spark_jobs.core.storage import join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.timeline.write_stat import written_paths

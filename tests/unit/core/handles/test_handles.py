@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_the_same_attempt_does_not_make_a_file_twice(context: WriteContext) -> N
 
 def test_a_merge_lays_changes_over_the_old_rows(context: WriteContext, tmp_path: Path) -> None:
     (old,) = create(context, rows(("a", 1, "old"), ("b", 1, "old"), ("c", 1, "old")))
-    later = context_of(new_table(str(tmp_path / "other")), "200", base_path=context.base_path)
+    later = replace(context, instant="200")
     news = changes(
         later, rows(("d", 1, "new"), ("b", 2, "new"), ("a", 2, ""), ("z", 1, "")), [False, False, True, True]
     )
@@ -137,7 +138,7 @@ def test_a_merge_lays_changes_over_the_old_rows(context: WriteContext, tmp_path:
 
 def test_a_merge_makes_the_meta_columns_of_its_records(context: WriteContext, tmp_path: Path) -> None:
     (old,) = create(context, rows(("a", 1, "old"), ("b", 1, "old")))
-    later = context_of(new_table(str(tmp_path / "other")), "200", base_path=context.base_path)
+    later = replace(context, instant="200")
     news = rows(("c", 1, "new"), ("b", 2, "new"), ("a", 2, ""))
     found = read(later, merge_base_file(later, scope(7), base_of(old), Changes(news, np.array([False, False, True]))))
     assert own(found) == [("b", 2, "new"), ("c", 1, "new")]
@@ -161,7 +162,7 @@ def test_a_merge_by_event_time_keeps_newer_rows(tmp_path: Path) -> None:
 
 def test_concatenation_does_not_look_at_keys(context: WriteContext, tmp_path: Path) -> None:
     (old,) = create(context, rows(("a", 1, "old")))
-    later = context_of(new_table(str(tmp_path / "other")), "200", base_path=context.base_path)
+    later = replace(context, instant="200")
     stat = concatenate_base_file(later, scope(), base_of(old), rows(("a", 1, "new")))
     found = read(later, stat)
     assert own(found) == [("a", 1, "old"), ("a", 1, "new")]

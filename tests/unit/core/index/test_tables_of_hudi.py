@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from spark_jobs.core.files.names import join
 from spark_jobs.core.index.footers import read_footers
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
 from spark_jobs.core.index.ranges import KeyRange
 from spark_jobs.core.index.stored_keys import footer_filter, footer_range, found_in_base, possible, slice_keys
+from spark_jobs.core.storage import resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 
@@ -48,7 +48,7 @@ def test_ranges_hold_the_keys_and_the_metadata_table_has_the_same(table: HudiTab
     assert by_metadata.keys() == by_footers.keys() == slices.keys()
     for number, one in slices.items():
         assert one.base_file is not None
-        bounds = footer_range(table.storage, join(table.base_path, one.base_file.relative_path))
+        bounds = footer_range(table.storage, resolve(table.base_path, one.base_file.relative_path))
         assert bounds is not None
         keys = pc.min_max(keys_of(table, one)).as_py()
         assert bounds[0] <= keys["min"]
@@ -65,7 +65,7 @@ def test_filters_let_the_keys_through_and_hold_others_back(table: HudiTable) -> 
         assert one.base_file is not None
         keys = keys_of(table, one)
         stored = metadata.bloom_filter(one.base_file)
-        of_footer = footer_filter(table.storage, join(table.base_path, one.base_file.relative_path))
+        of_footer = footer_filter(table.storage, resolve(table.base_path, one.base_file.relative_path))
         assert stored is not None
         assert of_footer is not None
         assert stored.to_base64() == of_footer.to_base64()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, InstantStateError
+from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, InstantStateError, InstantTakenError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
@@ -57,14 +57,15 @@ def test_an_empty_timeline(tmp_path: Path) -> None:
 def test_an_instant_moves_step_by_step_and_once(tmp_path: Path) -> None:
     line = load(tmp_path)
     requested = request(line, "1", Action.COMMIT)
-    with pytest.raises(AlreadyExistsError):
+    with pytest.raises(InstantTakenError, match=r"^1\.commit\.requested is on the timeline already: .*: run it again$"):
         request(line, "1", Action.COMMIT)
     inflight = transition(line, requested, State.INFLIGHT, b"")
-    with pytest.raises(AlreadyExistsError):
+    with pytest.raises(InstantTakenError, match=r"^1\.inflight is on the timeline already") as caught:
         transition(line, requested, State.INFLIGHT, b"")
+    assert caught.value.exit_code == 3
     done = transition(line, inflight, State.COMPLETED, b"{}")
     assert line.reload().instants == (done,)
-    with pytest.raises(InstantStateError, match="is gone"):
+    with pytest.raises(InstantStateError, match=r"is gone.*: another process .*run it again$"):
         transition(line, Instant("2", Action.COMMIT, State.INFLIGHT), State.COMPLETED, b"{}")
 
 

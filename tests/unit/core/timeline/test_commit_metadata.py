@@ -11,31 +11,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 pytestmark = pytest.mark.unit
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+NAME = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=12).filter(
+    lambda text: text not in (".", "..")
+)
+PARTITION = st.lists(NAME, max_size=2).map("/".join)
 COUNT = st.integers(0, 1 << 50)
 
 
 @st.composite
 def write_stats(draw: st.DrawFn) -> WriteStat:
+    partition = draw(PARTITION)
+    paths = NAME.map(lambda name: join(partition, name))
     plain = {field.name: draw(COUNT) for field in fields(WriteStat) if field.type == "int"}
     common: dict[str, Any] = {
         **plain,
-        "file_id": draw(TEXT),
-        "path": draw(st.none() | TEXT),
-        "partition_path": draw(TEXT),
+        "file_id": draw(NAME),
+        "path": draw(st.none() | paths),
+        "partition_path": partition,
         "prev_commit": draw(TEXT),
-        "cdc_stats": draw(st.none() | st.dictionaries(TEXT, COUNT)),
+        "cdc_stats": draw(st.none() | st.dictionaries(paths, COUNT)),
         "min_event_time": draw(st.none() | COUNT),
         "runtime_stats": draw(st.none() | st.dictionaries(TEXT, COUNT)),
     }
     if draw(st.booleans()):
-        names = tuple(draw(st.lists(TEXT, max_size=3)))
-        return WriteStat(**common | {"log_version": draw(COUNT), "base_file": draw(TEXT), "log_files": names})
+        names = tuple(draw(st.lists(NAME, max_size=3)))
+        return WriteStat(**common | {"log_version": draw(COUNT), "base_file": draw(NAME), "log_files": names})
     return WriteStat(**common | {"log_offset": 0})
 
 

@@ -19,7 +19,12 @@ pytestmark = pytest.mark.unit
 
 PLAN = {
     "operations": [
-        {"baseInstantTime": "20180101000000", "fileId": "f", "partitionPath": "2018/01/01", "deltaFilePaths": ["/t/x"]}
+        {
+            "baseInstantTime": "20180101000000",
+            "fileId": "f",
+            "partitionPath": "2018/01/01",
+            "deltaFilePaths": ["/t/2018/01/01/x"],
+        }
     ],
     "version": 1,
 }

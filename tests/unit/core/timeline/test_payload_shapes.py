@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.instant import Action, Instant, State
-from spark_jobs.core.timeline.payload_shapes import _SCHEMAS, decode_shaped, shaped
+from spark_jobs.core.timeline.payload_shapes import _SCHEMAS, _shape_for, decode_shaped, shaped
 from tests.unit.core.timeline.test_avro_payloads import values_of
 
 pytestmark = pytest.mark.unit
@@ -27,7 +27,7 @@ RESTORE = Instant(T, Action.RESTORE, State.REQUESTED)
 @given(data=st.data())
 def test_what_fits_stays_as_it_is(kind: tuple[Action, State], data: st.DataObject) -> None:
     value = data.draw(values_of(_SCHEMAS[kind], {}))
-    assert shaped(value, Instant(T, *kind)) == value
+    assert _shape_for(*kind)(value) == value
 
 
 def test_what_an_older_release_did_not_write_gets_its_default() -> None:

@@ -1,0 +1,174 @@
+"""Tables whose content leads out of their folder: nothing there is read, written or deleted (invariant 15)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.config.table_config import update_table_config
+from spark_jobs.core.errors import OutsideTableError
+from spark_jobs.core.metadata_table import scan
+from spark_jobs.core.metadata_table.records import FileEntry
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN, ROLLBACK_PLAN
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.archive import ArchiveOptions
+from spark_jobs.services.archival.job import run_archival
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+
+DEAD, LATER = "20991231235958000", "20991231235959000"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sound table of two partitions and two writes."""
+    path = tmp_path_factory.mktemp("made") / "t"
+    local.create(path, "COPY_ON_WRITE")
+    for number in range(2):
+        local.write(path, local.batch(0, 20, f"v{number}", number), f"k{number}")
+    return path
+
+
+@pytest.fixture
+def table(made: Path, tmp_path: Path) -> Path:
+    """A copy of it, beside a folder that is none of its business."""
+    shutil.copytree(made, tmp_path / "t")
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "precious.txt").write_text("precious")
+    return tmp_path / "t"
+
+
+def pending_write(table: Path) -> None:
+    (table / ".hoodie" / f"{DEAD}.commit.requested").touch()
+    (table / ".hoodie" / f"{DEAD}.inflight").touch()
+
+
+def clean_plan(table: Path) -> None:
+    plan = {
+        "policy": "KEEP_LATEST_COMMITS",
+        "filePathsToBeDeletedPerPartition": {
+            "../victim": [{"filePath": "/x/precious.txt", "isBootstrapBaseFile": False}]
+        },
+        "partitionsToBeDeleted": ["../victim"],
+    }
+    (table / ".hoodie" / f"{LATER}.clean.requested").write_bytes(encode_payload(CLEANER_PLAN, plan))
+
+
+def rollback_plan(table: Path) -> None:
+    pending_write(table)
+    request = {
+        "partitionPath": "",
+        "fileId": "x",
+        "latestBaseInstant": "1",
+        "filesToBeDeleted": ["../victim/precious.txt/.."],
+    }
+    plan = {"instantToRollback": {"commitTime": DEAD, "action": "commit"}, "RollbackRequests": [request]}
+    (table / ".hoodie" / f"{LATER}.rollback.requested").write_bytes(encode_payload(ROLLBACK_PLAN, plan))
+
+
+def markers(table: Path) -> None:
+    pending_write(table)
+    folder = table / ".hoodie" / ".temp" / DEAD
+    folder.mkdir(parents=True)
+    (folder / "MARKERS.type").write_text("TIMELINE_SERVER_BASED")
+    (folder / "MARKERS0").write_text("../victim/precious.txt.marker.CREATE\n")
+
+
+def linked_markers(table: Path) -> None:
+    (table / ".hoodie" / ".temp").mkdir(exist_ok=True)
+    (table / ".hoodie" / ".temp" / "20200101000000000").symlink_to(table.parent / "victim")
+
+
+def link_in_markers(table: Path) -> None:
+    pending_write(table)
+    folder = table / ".hoodie" / ".temp" / DEAD
+    folder.mkdir(parents=True)
+    (folder / "a").symlink_to(table.parent / "victim")
+
+
+def linked_partition(table: Path) -> None:
+    shutil.move(table / "a", table.parent / "victim" / "a")
+    (table / "a").symlink_to(table.parent / "victim" / "a")
+
+
+def archive_folder(table: Path) -> None:
+    one = HudiTable.open(str(table))
+    update_table_config(one.storage, one.base_path, {"hoodie.archivelog.folder": "../../victim"}, one.clock)
+
+
+def write(table: Path) -> None:
+    local.write(table, local.batch(0, 4, "n", 9), "n")
+
+
+def archive(table: Path) -> None:
+    run_archival(ArchiveOptions(base_path=str(table)), Progress("test"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "act", "says"),
+    [
+        (clean_plan, local.clean, rf"{LATER}\.clean\.requested names '\.\./victim'"),
+        (rollback_plan, write, rf"{LATER}\.rollback\.requested names '\.\./victim/precious\.txt/\.\.'"),
+        (markers, write, rf"\.temp/{DEAD}/MARKERS0 names '\.\./victim/precious\.txt\.marker\.CREATE'"),
+        (linked_markers, write, r"\.temp/20200101000000000 is a link"),
+        (link_in_markers, write, rf"\.temp/{DEAD}/a is a link"),
+        (linked_partition, write, r"t/a is a link"),
+        (linked_partition, local.clean, r"t/a is a link"),
+        (linked_partition, local.rows_of, r"t/a is a link"),
+        (archive_folder, archive, r"hoodie\.archivelog\.folder in .*hoodie\.properties names '\.\./\.\./victim'"),
+    ],
+    ids=lambda one: getattr(one, "__name__", None),
+)
+def test_what_leads_out_is_an_error(
+    table: Path, spoil: Callable[[Path], None], act: Callable[[Path], object], says: str
+) -> None:
+    spoil(table)
+    victim = table.parent / "victim"
+    before = sorted(victim.rglob("*"))
+    with pytest.raises(OutsideTableError, match=says) as caught:
+        act(table)
+    assert caught.value.exit_code == 5
+    assert "\n" not in str(caught.value)
+    assert sorted(victim.rglob("*")) == before
+    assert (victim / "precious.txt").read_text() == "precious"
+
+
+def test_a_commit_that_names_files_elsewhere(table: Path) -> None:
+    commit = min((table / ".hoodie").glob("*.commit"))
+    raw = json.loads(commit.read_text())
+    stats = [stat for some in raw["partitionToWriteStats"].values() for stat in some]
+    for stat in stats:
+        stat["path"] = "../victim/" + stat["path"].rpartition("/")[2]
+        stat["partitionPath"] = "../victim"
+    raw["partitionToWriteStats"] = {"../victim": stats}
+    commit.write_text(json.dumps(raw))
+    timeline = HudiTable.open(str(table)).timeline
+    with pytest.raises(OutsideTableError, match=rf"^{commit.name} names '\.\./victim'"):
+        timeline.commit_metadata(timeline.instants[0], local.SYSTEM_CLOCK)
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("__all_partitions__", "../victim"), ("__all_partitions__", "/"), ("../victim", "x"), ("a", "../x")],
+)
+def test_the_list_of_files_in_the_metadata_table(key: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records as they come out of the files of the metadata table."""
+    monkeypatch.setattr(scan, "read_records", lambda *arguments: {key: {name: FileEntry(1)}})
+    with pytest.raises(OutsideTableError, match=r"^the list of files in the metadata table names "):
+        scan.read_file_records(None)  # type: ignore[arg-type]
+
+
+def test_a_table_in_a_linked_folder_is_sound(table: Path) -> None:
+    """Links above a table are its owner's."""
+    link = table.parent / "current"
+    link.symlink_to(table)
+    before = len(local.rows_of(link))
+    local.write(link, local.batch(100, 4, "n", 9), "n")
+    assert len(local.rows_of(link)) == before + 4
