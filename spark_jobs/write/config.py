@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spark_jobs.core.config import file_keys, operation_keys
+from spark_jobs.core.config import file_keys, keygen_keys, operation_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.index_keys import INDEX_CLASS, INDEX_TYPE, IndexType
@@ -54,7 +54,7 @@ class WriteConfig:
     @property
     def virtual_keys(self) -> KeySpec | None:
         """How keys are computed from stored rows; None where the meta columns hold them."""
-        return None if self.populate_meta_fields else self.key_spec
+        return None if self.populate_meta_fields else replace(self.key_spec, refuses_ambiguous=False)
 
     @property
     def payload(self) -> Payload:
@@ -176,7 +176,8 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
             agree(style.name, given.get(style.name, "").lower(), str(stored).lower(), name)
     is_mor = table_type is TableType.MERGE_ON_READ
     limit = key_limit(properties, operation, merge_on_read=is_mor)
-    key_spec = replace(resolve_keys(resolved, given, own), limit=limit)
+    refuses = keygen_keys.REFUSE_AMBIGUOUS.of(properties) and operation is not Operation.DELETE
+    key_spec = replace(resolve_keys(resolved, given, own), limit=limit, refuses_ambiguous=refuses)
     payload_class = keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
     config = WriteConfig(
         options=resolved,

@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.keygen.java_text import java_text
-from spark_jobs.core.keygen.keys import partition_level
+from spark_jobs.core.keygen.keys import ambiguous_key, partition_level, separators
 from spark_jobs.core.keygen.path_names import (
     ENCODE_TODO,
     ESCAPED,
@@ -73,7 +73,11 @@ def record_key(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> Co
         floating-point numbers, of which some Java releases write more digits than others, are not left to Java.
     """
     missing, key = key_parts(source, spec, virtual=virtual)
-    return F.when(missing, bad_record(no_key(spec.record_key_fields), "string")).otherwise(key)
+    checked = F.when(missing, bad_record(no_key(spec.record_key_fields), "string"))
+    if spec.refuses_ambiguous:
+        why = ambiguity(source, spec)
+        checked = checked.when(why.isNotNull(), bad_record(why, "string"))
+    return checked.otherwise(key)
 
 
 def key_parts(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> tuple[Column, Column]:
@@ -93,6 +97,18 @@ def key_parts(source: DataFrame, spec: KeySpec, *, virtual: bool = False) -> tup
         for name in fields
     ]
     return reduce(lambda left, right: left & right, empty.values()), F.concat_ws(",", *parts)
+
+
+def ambiguity(source: DataFrame, spec: KeySpec) -> Column:
+    """What is said of a row whose key other values may give, too; null where there are none."""
+    fields = spec.record_key_fields
+    found = []
+    for name in fields if len(fields) > 1 else ():
+        text = _text(source, name, spec)
+        holds = [F.contains(text, F.lit(separator)) for separator in separators(fields)]
+        is_ambiguous = reduce(lambda left, right: left | right, holds, text.isin(NULL_PLACEHOLDER, EMPTY_PLACEHOLDER))
+        found.append(F.when(is_ambiguous, F.lit(ambiguous_key(name, fields))))
+    return F.coalesce(*found) if found else F.lit(None).cast("string")
 
 
 def no_key(fields: tuple[str, ...]) -> str:

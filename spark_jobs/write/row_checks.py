@@ -32,7 +32,7 @@ from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem, row_as_json
 from spark_jobs.write.key_limit import refusal
-from spark_jobs.write.keys import key_parts, no_key, partition_problem, require_columns
+from spark_jobs.write.keys import ambiguity, key_parts, no_key, partition_problem, require_columns
 from spark_jobs.write.schema import source_schema
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
@@ -63,6 +63,9 @@ def check_rows(source: DataFrame, config: WriteConfig, table: HudiTable | None, 
         fields = spec.record_key_fields
         missing, key = key_parts(source, spec, virtual=not config.populate_meta_fields)
         add(missing, ErrorReason.RECORD_CREATION, ",".join(fields), no_key(fields))
+        if spec.refuses_ambiguous:
+            why = ambiguity(source, spec)
+            add(why.isNotNull(), ErrorReason.RECORD_CREATION, ",".join(fields), why)
         if spec.limit is not None:
             why = refusal(key, spec.limit)
             add(why.isNotNull(), ErrorReason.RECORD_CREATION, ",".join(fields), why)

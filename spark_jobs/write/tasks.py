@@ -21,7 +21,7 @@ from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
 from spark_jobs.core.merge.fold import last_of_each
 from spark_jobs.core.merge.protocol import Mask
 from spark_jobs.core.schema.conform import conform
-from spark_jobs.core.schema.exact import refuse_cut_times
+from spark_jobs.core.schema.exact import refuse_cut_times, refuse_other_kinds
 from spark_jobs.core.schema.meta_fields import META_FIELDS, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write.routes import AppendRoute, CreateRoute, Route
@@ -149,6 +149,7 @@ def as_records(rows: pa.Table, context: WriteContext) -> pa.Table:
     :raises BadRecordError: a value has no counterpart in its column's type.
     """
     own = [field for field in context.file_format.schema if field.name not in META_FIELDS]
+    refuse_other_kinds(rows.schema, pa.schema(own))
     refuse_cut_times(rows, pa.schema(own))
     return conform(rows, pa.schema([pa.field(RECORD_KEY, pa.string()), pa.field(PARTITION_PATH, pa.string()), *own]))
 

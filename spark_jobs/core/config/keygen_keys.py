@@ -79,6 +79,12 @@ PARSER_CLASS = Key(
     doc="Reader of time-based settings; this release has Hudi's own alone.",
     aliases=("hoodie.deltastreamer.keygen.datetime.parser.class",),
 )
+REFUSE_AMBIGUOUS = Key(
+    name="pyhudi.recordkey.refuse.ambiguous",
+    parse=boolean,
+    default=False,
+    doc="Of keys of several columns: rows don't fit whose key the values of another record may give, too.",
+)
 PERSISTED = (
     SCALAR_UNIT,
     DELIMITER,

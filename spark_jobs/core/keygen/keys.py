@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.core.config.keygen_keys import REFUSE_AMBIGUOUS
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.keygen.java_text import java_text, utf8
 from spark_jobs.core.keygen.path_names import RESERVED, RESERVED_PATH, RESERVED_TODO, escape, why_refused
@@ -25,9 +28,7 @@ def record_keys(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
 
 def _record_keys(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
     fields = spec.record_key_fields
-    texts = [
-        java_text(column_of(rows, name), name, consistent_timestamps=spec.consistent_timestamps) for name in fields
-    ]
+    texts = _key_texts(rows, spec)
     filled = [pc.fill_null(text, "") for text in texts]
     empty = [pc.equal(text, "") for text in filled]
     nothing = empty[0]
@@ -39,12 +40,54 @@ def _record_keys(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
         )
     if not spec.composite_key:
         return texts[0]
+    if spec.refuses_ambiguous and len(fields) > 1:
+        for name, text in zip(fields, texts, strict=True):
+            if pc.any(_is_ambiguous(text, fields)).as_py():
+                raise BadRecordError(ambiguous_key(name, fields), column=name)
     pieces: list[pa.Array | str] = []
     for number, (name, text, filler) in enumerate(zip(fields, texts, empty, strict=True)):
         pieces.append(f"{',' if number else ''}{name}:")
         shown = pc.if_else(pc.and_(filler, pc.is_valid(text)), EMPTY_PLACEHOLDER, text)
         pieces.append(pc.fill_null(shown, NULL_PLACEHOLDER))
     return pc.binary_join_element_wise(*pieces, "")
+
+
+def _key_texts(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> list[pa.Array]:
+    consistent = spec.consistent_timestamps
+    return [java_text(column_of(rows, name), name, consistent_timestamps=consistent) for name in spec.record_key_fields]
+
+
+def ambiguous_keys(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:
+    """For each row whether other values of its key columns may give the same key, in which they stand as
+    ``a:1,b:2``; booleans, none null.
+    """
+    fields = spec.record_key_fields
+    found = pa.repeat(pa.scalar(False), rows.num_rows)
+    for text in _key_texts(rows, spec) if len(fields) > 1 else ():
+        found = pc.or_(found, _is_ambiguous(text, fields))
+    return found
+
+
+def separators(fields: Sequence[str]) -> list[str]:
+    """What stands between two values of a key; inside a value it may be taken for one."""
+    return [f",{name}:" for name in fields[1:]]
+
+
+def ambiguous_key(name: str, fields: Sequence[str]) -> str:
+    """What is said of a row whose key other values may give, too."""
+    texts = ", ".join(map(repr, (*separators(fields), NULL_PLACEHOLDER, EMPTY_PLACEHOLDER)))
+    return (
+        f"a value of key column {name} has one of {texts} in it, so that another record may get the same key: "
+        f"correct it in the source, or leave {REFUSE_AMBIGUOUS.name} out"
+    )
+
+
+def _is_ambiguous(text: pa.Array, fields: Sequence[str]) -> pa.Array:
+    filled = pc.fill_null(text, "")
+    found = pc.is_in(filled, value_set=pa.array([NULL_PLACEHOLDER, EMPTY_PLACEHOLDER], filled.type))
+    for separator in separators(fields):
+        found = pc.or_(found, pc.match_substring(filled, separator))
+    return found
 
 
 def partition_paths(rows: pa.RecordBatch | pa.Table, spec: KeySpec) -> pa.Array:

@@ -74,7 +74,8 @@ class KeySpec:
 
     One key field gives the plain value; several, or any of a ``composite_key``, give ``field:value,field:value``.
     ``time_rule`` is there where a part is a time; ``consistent_timestamps`` writes timestamps as text; ``limit`` is
-    that of a write whose keys can't have any length. Pickles.
+    that of a write whose keys can't have any length; ``refuses_ambiguous`` of one that takes no row whose composite key
+    other values may give, too. Pickles.
     """
 
     record_key_fields: tuple[str, ...]
@@ -86,6 +87,7 @@ class KeySpec:
     consistent_timestamps: bool
     time_rule: TimestampRule | None
     limit: KeyLimit | None = None
+    refuses_ambiguous: bool = False
 
     @property
     def partition_fields(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""Times of a source that the table's coarser unit can't hold.
+"""Values of a source that a cast would change: times that the table's coarser unit can't hold, and kinds of values that
+have only their bits in common with what the table has.
 
 Readers cut such times, as Hudi does, where an old file has a finer unit than the table; a write must not lose them so.
 """
@@ -33,6 +34,49 @@ def refuse_cut_times(rows: pa.Table, schema: pa.Schema) -> None:
                     todo=f"cut it in the source (date_trunc('MILLISECOND', {field.name})), or add another column",
                     column=field.name,
                 )
+
+
+def refuse_other_kinds(rows: pa.Schema, schema: pa.Schema) -> None:
+    """A boolean, a date or a timestamp is no number, nor the other way round, though Arrow casts them.
+
+    :param schema: the types that rows of the schema ``rows`` are to have, columns by name.
+    :raises BadRecordError: a column, or a part of one, is of another kind.
+    """
+    for field in schema:
+        if field.name not in rows.names:
+            continue
+        pair = _other_kinds(rows.field(field.name).type, field.type)
+        if pair is not None:
+            raise BadRecordError(
+                f"column {field.name} holds {pair[0]}, the table has {pair[1]}",
+                todo="convert it in the source",
+                column=field.name,
+            )
+
+
+# times of a day are none of these: Spark has them as numbers
+_KINDS = (
+    pa.types.is_boolean,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_duration,
+    lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind),
+)
+
+
+def _other_kinds(source: Any, target: Any) -> tuple[Any, Any] | None:
+    """The first part of two types, themselves where they have none, of different kinds; None where there is none."""
+    if isinstance(source, pa.DictionaryType):
+        return _other_kinds(source.value_type, target)
+    if isinstance(source, pa.StructType) and isinstance(target, pa.StructType):
+        pairs = (_other_kinds(source.field(one.name).type, one.type) for one in _common(source, target))
+        return next((pair for pair in pairs if pair is not None), None)
+    if isinstance(source, pa.MapType) and isinstance(target, pa.MapType):
+        return _other_kinds(source.key_type, target.key_type) or _other_kinds(source.item_type, target.item_type)
+    if _is_list(source) and _is_list(target):
+        return _other_kinds(source.value_type, target.value_type)
+    known = [[is_kind(one) for is_kind in _KINDS] for one in (source, target)]
+    return (source, target) if all(map(any, known)) and known[0] != known[1] else None
 
 
 def _has_coarser(source: Any, target: Any) -> bool:

@@ -15,6 +15,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.services.look_again import looked_again
+from spark_jobs.services.validation.ambiguous_keys import check_ambiguous_keys
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
 from spark_jobs.services.validation.finding import Finding, error, warning
@@ -161,6 +162,7 @@ def _by_file(evidence: Evidence, deep: bool, looks: Looks) -> Iterator[_Check]:
         yield lambda: check_rows(evidence, looks)
         yield lambda: check_indexes(evidence, looks.progress)
         yield lambda: check_keys(evidence, looks)
+        yield lambda: check_ambiguous_keys(evidence, looks)
         yield lambda: check_source_keys(evidence, looks)
         yield lambda: check_rewrites(evidence, looks)
 

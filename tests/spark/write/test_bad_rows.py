@@ -75,6 +75,19 @@ def test_null_and_empty_keys(jobs: Jobs, operation: str) -> None:
     assert "a record has no value in its key (id)" in message
 
 
+@pytest.mark.parametrize("kind", [Jobs, SparkJobs])
+def test_a_key_that_other_values_give_too(spark: SparkSession, tmp_path: Path, kind: type[Jobs]) -> None:
+    strict = {**SMALL, "pyhudi.recordkey.refuse.ambiguous": "true"}
+    jobs = kind(spark=spark, path=tmp_path / "t", keys=("v", "p"), conf=strict)
+    jobs.write("upsert", [row(1, "a", "x,b:1"), row(2, "a", None)])
+    one, other = row(3, "x,p:a", "x"), row(4, "a", "__null__")
+    said = "has one of ',p:', '__null__', '__empty__' in it, so that another record may get the same key"
+    assert f"a value of key column p {said}" in refused(jobs, "upsert", [one])
+    assert f"a value of key column v {said}" in refused(jobs, "insert", [other])
+    jobs.write("upsert", [other], hoodie_conf=tuple(SMALL.items()))
+    assert jobs.rows() == shown([row(1, "a", "x,b:1"), other])
+
+
 def test_a_key_too_long_for_the_record_index(spark: SparkSession, tmp_path: Path) -> None:
     """Whoever reads the source; a table without such an index takes it."""
     conf = {"hoodie.metadata.record.index.enable": "true"}

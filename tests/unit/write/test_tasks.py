@@ -156,3 +156,10 @@ def test_times_keep_their_digits_in_a_table_of_milliseconds(context: WriteContex
     assert records(5_000)["at"].cast(pa.int64()).to_pylist() == [5]
     with pytest.raises(BadRecordError, match=r"column at holds 1970-01-01 00:00:00\.005001"):
         records(5_001)
+
+
+def test_a_boolean_is_no_number(context: WriteContext) -> None:
+    given = rows(("1", 1, "x"))
+    index = given.schema.get_field_index("ts")
+    with pytest.raises(BadRecordError, match="column ts holds bool, the table has int64: convert it in the source"):
+        as_records(given.set_column(index, "ts", pa.array([True])), context)

@@ -16,6 +16,7 @@ from spark_jobs.core.merge.pairs import all_of, none_of
 from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.merge.protocol import Mask, Verdict
 from spark_jobs.core.named_function import named_function
+from spark_jobs.core.schema.exact import refuse_other_kinds
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 
 Combine = Callable[[pa.Table, pa.Table], Any]
@@ -69,13 +70,15 @@ class FunctionPayload(OverwriteWithLatest):
                 function=self.path,
             )
         try:
+            refuse_other_kinds(rows.schema, newer.schema)
             columns = [
                 rows.column(field.name).cast(field.type) if field.name in own else newer.column(field.name)
                 for field in newer.schema
             ]
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, BadRecordError) as error:
+            reason = error.what if isinstance(error, BadRecordError) else str(error)
             raise BadRecordError(
-                f"payload function {self.path} answered with values that don't fit their columns ({error})",
+                f"payload function {self.path} answered with values that don't fit their columns ({reason})",
                 todo="cast them to the types that the columns came with",
                 function=self.path,
             ) from error

@@ -106,6 +106,11 @@ def serving(monkeypatch: pytest.MonkeyPatch, function: Any) -> FunctionPayload:
     return FunctionPayload(path=f"{__name__}:served")
 
 
+def truths(rows: pa.Table) -> pa.Table:
+    """The rows with booleans for counts, which Arrow would cast to 0 and 1."""
+    return rows.set_column(rows.schema.get_field_index("count"), "count", pc.greater(rows.column("count"), 1))
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -113,6 +118,7 @@ def serving(monkeypatch: pytest.MonkeyPatch, function: Any) -> FunctionPayload:
         (lambda older, newer: newer.drop(["count"]), r"answered 2 pairs with 2 rows of .*'label'"),
         (lambda older, newer: None, "answered 2 pairs with NoneType"),
         (lambda older, newer: (newer, [True]), "answered 2 pairs with 1 marks of deletes"),
+        (lambda older, newer: truths(newer), r"don't fit their columns \(column count holds bool, the table has int"),
     ],
 )
 def test_answers_that_do_not_fit(monkeypatch: pytest.MonkeyPatch, answer: Any, message: str) -> None:

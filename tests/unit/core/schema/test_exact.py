@@ -1,4 +1,4 @@
-"""Times of a source keep all their digits in the table, or the write stops."""
+"""Values of a source keep their kind and all their digits in the table, or the write stops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import BadRecordError
-from spark_jobs.core.schema.exact import refuse_cut_times
+from spark_jobs.core.schema.exact import refuse_cut_times, refuse_other_kinds
 
 pytestmark = pytest.mark.unit
 
@@ -63,3 +63,40 @@ def test_columns_of_other_types_and_none() -> None:
     check(pa.int64(), [1], pa.timestamp("ms"))
     check(pa.timestamp("us"), [BROKEN], pa.int64())
     refuse_cut_times(pa.table({"y": [1]}), pa.schema([("x", pa.timestamp("ms"))]))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (pa.bool_(), pa.int32()),
+        (pa.bool_(), pa.float64()),
+        (pa.int64(), pa.bool_()),
+        (pa.date32(), pa.int32()),
+        (pa.date32(), pa.timestamp("us", "UTC")),
+        (pa.timestamp("us", "UTC"), pa.int64()),
+        (pa.int32(), pa.date32()),
+        (pa.dictionary(pa.int32(), pa.bool_()), pa.int32()),
+        (pa.struct([("a", pa.list_(pa.bool_()))]), pa.struct([("b", pa.int32()), ("a", pa.list_(pa.int32()))])),
+        (pa.map_(pa.string(), pa.date32()), pa.map_(pa.string(), pa.int32())),
+    ],
+)
+def test_other_kinds_of_values_are_refused(source: pa.DataType, target: pa.DataType) -> None:
+    with pytest.raises(BadRecordError, match=r"column x holds .*, the table has .*: convert it in the source"):
+        refuse_other_kinds(pa.schema([("x", source)]), pa.schema([("x", target)]))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (pa.int32(), pa.decimal128(10, 2)),
+        (pa.int64(), pa.float64()),
+        (pa.date32(), pa.string()),
+        (pa.string(), pa.date32()),
+        (pa.timestamp("us", "UTC"), pa.timestamp("ms", "UTC")),
+        (pa.int64(), pa.time64("us")),  # as Spark has times of a day
+        (pa.null(), pa.bool_()),
+        (pa.bool_(), pa.bool_()),
+    ],
+)
+def test_types_that_may_become_one_another_are_not(source: pa.DataType, target: pa.DataType) -> None:
+    refuse_other_kinds(pa.schema([("x", source), ("z", pa.bool_())]), pa.schema([("x", target), ("y", pa.int32())]))
