@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.engine.failure import Failure
@@ -12,19 +14,35 @@ from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.source_packages import packages_for
 
+if TYPE_CHECKING:
+    from spark_jobs.core.table import HudiTable
+    from spark_jobs.write.config import WriteConfig
+
 
 def main(options: IngestOptions, progress: Progress) -> JobResult:
     """Run one ingest in a Spark session of its own.
 
     What is wrong with the table, and that the write is done already, is said before one starts.
     """
-    from spark_jobs.hive.job import sync_after_write, sync_asked_for
+    from spark_jobs.hive.job import sync_asked_for
     from spark_jobs.write.config import open_if_there, resolve
-    from spark_jobs.write.outcome import done_before
+    from spark_jobs.write.generation import of_generation
 
     table = open_if_there(options.base_path)
     config = resolve(options, table)
     synced = sync_asked_for(config.properties)
+    config, generation = of_generation(config, table, progress)
+    options = replace(options, idempotency_key=config.options.idempotency_key)
+    result = _ingest(options, config, table, progress, synced=synced)
+    return replace(result, extra={**result.extra, **generation})
+
+
+def _ingest(
+    options: IngestOptions, config: WriteConfig, table: HudiTable | None, progress: Progress, *, synced: bool
+) -> JobResult:
+    from spark_jobs.hive.job import sync_after_write
+    from spark_jobs.write.outcome import done_before
+
     done = done_before(config, table, progress)
     if table is not None and done is not None:
         return sync_after_write(table, config.properties, done, progress) if synced else done

@@ -22,6 +22,7 @@ from airflow.providers.common.compat.sdk import (
 
 from airflow_provider_pyhudi.hooks.hudi import HudiHook
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
+from airflow_provider_pyhudi.operators.named_run import NamedRun
 from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
 from spark_jobs.options.private_values import write_options_file
 from spark_jobs.options.properties import read_properties
@@ -149,6 +150,7 @@ class HudiJobOperator(BaseOperator):
             except OptionsError as error:
                 raise AirflowFailException(f"{self.options_type.job}: {error}") from None
             _mask(options.secrets())
+            options, run = NamedRun.of(options, self.log.warning)
             self._hook = self._submit_hook(options, context)
             self._hook.application_args = _words(options, folder, self._hook)
             if self._hook.driver_is_remote and not self.result_file:
@@ -158,6 +160,8 @@ class HudiJobOperator(BaseOperator):
             self._hook.submit(application)
             result = _read_result(str(options.result_file))
         self._tell(result, context)
+        if run:
+            run.hand_back(self, result)
         return result.to_dict()
 
     def render_template_fields(self, context: Context, jinja_env: jinja2.Environment | None = None) -> None:
@@ -260,12 +264,6 @@ def _event_of(result: JobResult) -> dict[str, Any]:
 def given_instant(instant: str | None) -> str | None:
     """None for what a template makes of the instant of a task that had nothing to do."""
     return None if instant in (None, "", "None") else instant
-
-
-def name_of_run(context: Context) -> str:
-    """The same on every try of a task: the idempotency key that a task has without one of its own."""
-    ti = context["ti"]
-    return f"{ti.dag_id}/{ti.task_id}/{ti.run_id}/{ti.map_index}"
 
 
 def _installed(job: str) -> str:

@@ -7,22 +7,27 @@ from typing import Any, ClassVar
 
 from airflow.providers.common.compat.sdk import Context
 
-from airflow_provider_pyhudi.operators.base import HudiJobOperator, name_of_run
+from airflow_provider_pyhudi.operators.base import HudiJobOperator
+from airflow_provider_pyhudi.operators.named_run import named_by_task
 from spark_jobs.options import IngestOptions, JobOptions
 from spark_jobs.options.source_packages import packages_for, with_packages
 
 
 class HudiIngestOperator(HudiJobOperator):
-    """Write the rows of a source; a retry of a write that finished adds nothing.
+    """Write the rows of a source. A retry of a write that finished adds nothing; a task that succeeded and is cleared
+    writes anew.
 
     The arguments are those of :class:`~spark_jobs.options.IngestOptions`, then those of :class:`HudiJobOperator`.
 
     :param explain: tell which index fits the table and the source, and write nothing.
-    :param idempotency_key: the write's name; ``<dag_id>/<task_id>/<run_id>/<map_index>`` without it, the same on every
-        try. Give an empty text to have no name: then a retry after a lost answer may write twice.
+    :param idempotency_key: the write's name. Without it, ``<dag_id>/<task_id>/<run_id>/<map_index>``, the same on every
+        try until the task has succeeded. A name of one's own is written under once for good. Give an empty text to have
+        no name: then a retry after a lost answer may write twice.
     """
 
     options_type: ClassVar[type[JobOptions]] = IngestOptions
+    attempt: str | None = None
+    """Of a task that has no key of its own, said by Airflow."""
     template_fields: Sequence[str] = (
         *HudiJobOperator.template_fields,
         "source_format",
@@ -109,7 +114,7 @@ class HudiIngestOperator(HudiJobOperator):
     def job_values(self, context: Context) -> dict[str, Any]:
         if self.idempotency_key is not None:
             return {"idempotency_key": self.idempotency_key or None}
-        return {"idempotency_key": name_of_run(context)}
+        return named_by_task(self, context)
 
     def packages_for(self, options: JobOptions) -> str | None:
         """Those of the task, else of ``conf``, and what the source's format needs beside them."""

@@ -7,7 +7,8 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import Context
 
-from airflow_provider_pyhudi.operators.base import given_instant, name_of_run
+from airflow_provider_pyhudi.operators.base import given_instant
+from airflow_provider_pyhudi.operators.named_run import named_by_task
 from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
 from spark_jobs.options import EngineKind, ServiceMode
 
@@ -25,6 +26,8 @@ class HudiServiceOperator(HudiPlannedOperator):
         without it, so that a retry finds the plan of the first try. An empty text turns it off.
     """
 
+    attempt: str | None = None
+    """Of a task that has no key of its own, said by Airflow."""
     template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "mode", "instant_time", "idempotency_key")
 
     def __init__(
@@ -47,10 +50,9 @@ class HudiServiceOperator(HudiPlannedOperator):
         self.idempotency_key = idempotency_key
 
     def job_values(self, context: Context) -> dict[str, Any]:
-        key = self.idempotency_key
-        if self.mode != ServiceMode.SCHEDULE.value:
-            key = None
-        elif key is None:
-            key = name_of_run(context)
+        named: dict[str, Any] = {"idempotency_key": None}
+        if self.mode == ServiceMode.SCHEDULE.value:
+            key = self.idempotency_key
+            named = named_by_task(self, context) if key is None else {"idempotency_key": key or None}
         values = super().job_values(context)
-        return {**values, "instant_time": given_instant(self.instant_time), "idempotency_key": key or None}
+        return {**values, "instant_time": given_instant(self.instant_time), **named}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
+from spark_jobs.options.attempt import AttemptOfTask
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.checkpoint_fields import (
     AvailableNow,
@@ -94,3 +95,4 @@ class IngestOptions(JobOptions):
     idempotency_key: Annotated[
         str | None, flag("--idempotency-key", help="Name of this write: a second one of the name adds nothing.")
     ] = None
+    attempt: AttemptOfTask = None

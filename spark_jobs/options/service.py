@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from spark_jobs.options.attempt import AttemptOfTask
 from spark_jobs.options.choices import EngineKind, ServiceMode
 from spark_jobs.options.flags import Kind, flag
 from spark_jobs.options.planned import PlannedOptions
@@ -31,6 +32,7 @@ class ServiceOptions(PlannedOptions):
         str | None,
         flag("--idempotency-key", help="Name of this run; `schedule` makes one plan of the name, a retry finds it."),
     ] = None
+    attempt: AttemptOfTask = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService, carried_out, facts_of
 from spark_jobs.services.rollback.failed_writes import is_alive, roll_back_failed_writes
 from spark_jobs.services.rollback.foreseen import UndoneFirst, failed_writes_to_undo, plans_to_undo
+from spark_jobs.services.run_generation import RunRecord, generation_key
 from spark_jobs.services.upkeep import maintain_table
 
 
@@ -49,6 +50,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
     table = HudiTable.open(options.base_path, lists_storage=True)
     refuse_unwritable(table.config)
     service.refuse(table)
+    options, generation = _of_generation(table, options)
     job = _Job(
         service=service,
         engine=engine,
@@ -65,13 +67,24 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
         with progress.phase("schedule"):
             scheduled = job.schedule(table)
         if options.mode is ServiceMode.SCHEDULE or options.dry_run or scheduled.state is JobState.COMPLETED:
-            return scheduled
+            return replace(scheduled, extra={**scheduled.extra, **generation})
     result = job.execute(table.refreshed(), scheduled.instant if scheduled else None)
     if result.state is JobState.COMPLETED:
         maintain_metadata_table(job.settings, properties, progress.note)
         maintain_table(job.settings, properties, progress.note)
         result = replace(result, seconds_by_phase=dict(progress.seconds_by_phase))
     return scheduled if scheduled is not None and result.state is JobState.NOTHING_TO_DO else result
+
+
+def _of_generation(table: HudiTable, options: ServiceOptions) -> tuple[ServiceOptions, dict[str, int]]:
+    """The options with the key of the first generation that has not ended, where a task is behind them: planning once
+    more harms nothing, so what can't be known does not matter here.
+    """
+    name = options.idempotency_key
+    if not name or not options.attempt or options.dry_run or options.mode is not ServiceMode.SCHEDULE:
+        return options, {}
+    number = RunRecord.read(table.storage, table.base_path, name).ended
+    return replace(options, idempotency_key=generation_key(name, number)), {"generation": number}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

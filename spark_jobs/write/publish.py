@@ -20,6 +20,7 @@ from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.rewrite import slice_reader
+from spark_jobs.services.run_generation import ATTEMPT_KEY
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.context import write_context
 from spark_jobs.write.inserted_keys import Check, InsertedKeys
@@ -57,6 +58,8 @@ def publish(
     extra, internal = rows.schema_metadata(transaction.time)
     if config.options.idempotency_key:
         extra[IDEMPOTENCY_KEY] = config.options.idempotency_key
+        if config.options.attempt:
+            extra[ATTEMPT_KEY] = config.options.attempt
     if config.checkpoint is not None:
         extra |= config.checkpoint.metadata()
     metadata = CommitMetadata(

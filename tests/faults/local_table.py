@@ -39,6 +39,7 @@ from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.rewrite import slice_reader
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
+from spark_jobs.services.run_generation import ATTEMPT_KEY
 from spark_jobs.write.inserted_keys import InsertedKeys
 from spark_jobs.write.once import is_free, settle
 from spark_jobs.write.overwrite import replaced_groups, requested_replacement
@@ -76,9 +77,12 @@ def create(path: Path, table_type: str) -> HudiTable:
     )
 
 
-def write(path: Path, rows: pa.Table, key: str) -> str:
-    """Upsert rows whose keys are all new or all known; the instant that did it."""
-    return _write(path, rows, key, OperationType.UPSERT)
+def write(path: Path, rows: pa.Table, key: str, attempt: str = "") -> str:
+    """Upsert rows whose keys are all new or all known; the instant that did it.
+
+    :param attempt: the try of a task that it says of itself.
+    """
+    return _write(path, rows, key, OperationType.UPSERT, attempt=attempt)
 
 
 def delete(path: Path, rows: pa.Table, key: str) -> str:
@@ -95,7 +99,9 @@ def overwrite(path: Path, rows: pa.Table, partitions: Sequence[str], key: str) -
     return _write(path, rows, key, operation, partitions)
 
 
-def _write(path: Path, rows: pa.Table, key: str, operation: OperationType, partitions: Sequence[str] = ()) -> str:
+def _write(
+    path: Path, rows: pa.Table, key: str, operation: OperationType, partitions: Sequence[str] = (), attempt: str = ""
+) -> str:
     table = HudiTable.open(str(path))
     settings = table.transaction_settings(AT_ONCE)
     done = settle(settings, key, print)
@@ -125,7 +131,11 @@ def _write(path: Path, rows: pa.Table, key: str, operation: OperationType, parti
         metadata = CommitMetadata(
             write_stats=tuple(stats),
             operation_type=operation,
-            extra_metadata={SCHEMA_KEY: json.dumps(avro_schema_of(SCHEMA, "t")), IDEMPOTENCY_KEY: key},
+            extra_metadata={
+                SCHEMA_KEY: json.dumps(avro_schema_of(SCHEMA, "t")),
+                IDEMPOTENCY_KEY: key,
+                **({ATTEMPT_KEY: attempt} if attempt else {}),
+            },
             replaced_file_ids=replaced,
         )
         touched = {(one.partition_path, one.file_id) for one in stats if one.prev_commit != "null"}

@@ -1,0 +1,88 @@
+"""When a generation of a run's name has ended, by what is known of its tries."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.options import OptionsError
+from spark_jobs.services.run_generation import FOLDER, Attempt, RunRecord, Verdict, generation_key, judge, sweep
+
+pytestmark = pytest.mark.unit
+
+STORAGE = LocalStorage()
+
+
+def verdict(now: str, then: str, *, returned: bool = False, is_recent: bool = True) -> Verdict:
+    earlier = Attempt.parse(then) if then else None
+    return judge(Attempt.parse(now), earlier, returned=returned, is_recent=is_recent)
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "returned", "is_recent", "expected"),
+    [
+        ("2/3/3", "1/3/3", False, True, Verdict.SAME),  # a retry
+        ("2/3/3", "1/3/3", True, True, Verdict.SAME),  # of a try that died between its return and Airflow's word
+        ("1/3/3", "1/3/3", True, True, Verdict.SAME),  # the same try, started once more
+        ("2/1/0", "1/0/0", False, True, Verdict.SAME),  # cleared after a try that died before it returned
+        ("2/2/2", "1/1/1", False, True, Verdict.SAME),  # retries edited between tries, after such a one
+        ("2/1/0", "1/0/0", True, True, Verdict.UNKNOWN),  # cleared after a try that returned, without a word since
+        ("2/2/2", "1/1/1", True, True, Verdict.UNKNOWN),  # or retries were edited after such a one
+        ("2/1/0", "1/0/0/unrecorded", False, True, Verdict.UNKNOWN),  # cleared, and no record could be kept
+        ("2/1/1/unrecorded", "1/1/1", False, True, Verdict.SAME),  # a retry on a worker that can keep none
+        ("2/1/0", "1/0/0", False, False, Verdict.UNKNOWN),  # cleared after so long that the record is swept
+        ("2/3/3", "", False, True, Verdict.SAME),  # a retry of a write of a release without generations
+        ("2/1/0", "", False, True, Verdict.UNKNOWN),  # cleared, of such a release
+        ("1/0/0", "", False, True, Verdict.UNKNOWN),  # the run was deleted and made again
+    ],
+)
+def test_whose_a_write_is(now: str, then: str, returned: bool, is_recent: bool, expected: Verdict) -> None:
+    assert verdict(now, then, returned=returned, is_recent=is_recent) is expected
+
+
+def test_attempts_read_back() -> None:
+    for text in ("1/2/3", "1/2/3/unrecorded"):
+        assert str(Attempt.parse(text)) == text
+    for text in ("", "1/2", "a/b/c", "1/2/3/4"):
+        with pytest.raises(OptionsError, match=f"--attempt={text} is not valid: give TRY/HIGHEST_TRY/RETRIES"):
+            Attempt.parse(text)
+
+
+def test_the_first_generation_has_the_name_as_its_key() -> None:
+    assert [generation_key("d/t/r/-1", number) for number in (0, 1)] == ["d/t/r/-1", "d/t/r/-1#1"]
+
+
+def test_a_record_goes_from_the_return_to_the_success(tmp_path: Path) -> None:
+    base = str(tmp_path)
+    assert RunRecord.read(STORAGE, base, "n") == RunRecord()
+    back = RunRecord().coming_back(0)
+    back.write(STORAGE, base, "n")
+    assert RunRecord.read(STORAGE, base, "n") == back == RunRecord(ended=0, returned=0)
+    assert back.failed(0) == RunRecord()
+    assert back.failed(1) == back
+    assert back.succeeded(0) == RunRecord(ended=1)
+    assert RunRecord(ended=3).succeeded(0) == RunRecord(ended=3)
+    assert RunRecord.read(STORAGE, base, "m") == RunRecord()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"ended": "x"}'])
+def test_a_spoilt_record_is_none(text: str, tmp_path: Path) -> None:
+    base = str(tmp_path)
+    RunRecord(ended=1).write(STORAGE, base, "n")
+    next((tmp_path / FOLDER).iterdir()).write_text(text)
+    assert RunRecord.read(STORAGE, base, "n") == RunRecord()
+
+
+def test_old_records_are_swept(tmp_path: Path) -> None:
+    base = str(tmp_path)
+    for name in ("old", "young", "own"):
+        RunRecord(ended=1).write(STORAGE, base, name)
+        days = {"old": 91, "young": 89}.get(name, 0)
+        newest = max((tmp_path / FOLDER).iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        then = newest.stat().st_mtime - days * 24 * 3600
+        os.utime(newest, (then, then))
+    sweep(STORAGE, base, "own")
+    assert [RunRecord.read(STORAGE, base, name).ended for name in ("old", "young", "own")] == [0, 1, 1]

@@ -1,0 +1,87 @@
+"""The key of a write whose name goes through generations, on a real table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.services.run_generation import Attempt, RunRecord
+from spark_jobs.write.generation import current_generation
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+
+NAME = "dag/task/run/-1"
+
+
+class Run:
+    """A task under its name: tries that write one row each, and what Airflow makes of them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings = local.create(path, "COPY_ON_WRITE").transaction_settings(local.AT_ONCE)
+        self.told: list[str] = []
+
+    def current(self, attempt: str, *, may_repeat: bool = True) -> str:
+        now = Attempt.parse(attempt)
+        found = current_generation(self.settings, NAME, now, may_repeat=may_repeat, tell=self.told.append)
+        return found.key
+
+    def write(self, key: str, attempt: str = "") -> None:
+        local.write(self.path, local.batch(self._commits() + 1, 1, "x", 1), key, attempt)
+
+    def keep(self, record: RunRecord) -> None:
+        record.write(self.settings.storage, self.settings.base_path, NAME)
+
+    def _commits(self) -> int:
+        return len(HudiTable.open(str(self.path)).timeline.completed_commits())
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path / "t")
+
+
+def test_a_try_that_committed_and_died_is_found_by_a_retry_and_after_a_clear(run: Run) -> None:
+    assert run.current("1/1/1") == NAME
+    run.write(NAME, "1/1/1")
+    assert run.current("2/1/1") == NAME
+    assert run.current("2/2/1") == NAME  # cleared
+    assert run.current("2/5/5") == NAME  # retries edited
+    assert run.told == []
+
+
+def test_a_clear_of_a_success_writes_anew_each_time(run: Run) -> None:
+    run.write(NAME, "1/0/0")
+    run.keep(RunRecord().coming_back(0).succeeded(0))
+    assert run.current("2/1/0", may_repeat=False) == f"{NAME}#1"
+    run.write(f"{NAME}#1", "2/1/0")
+    assert run.current("2/1/0", may_repeat=False) == f"{NAME}#1"
+    run.keep(RunRecord(ended=2))
+    assert run.current("3/2/0", may_repeat=False) == f"{NAME}#2"
+
+
+def test_what_cannot_be_known_is_upserted_once_more_and_not_inserted(run: Run) -> None:
+    run.write(NAME, "1/0/0")
+    run.keep(RunRecord().coming_back(0))
+    instant = HudiTable.open(str(run.path)).timeline.completed_commits()[-1].timestamp
+    with pytest.raises(
+        ConfigError, match=rf"instant {instant} wrote under {NAME}.*give an --idempotency-key"
+    ) as caught:
+        run.current("2/1/0", may_repeat=False)
+    assert caught.value.exit_code == 2
+    assert run.current("2/1/0") == f"{NAME}#1"
+    assert run.told == [
+        f"instant {instant} wrote under this name, its task may have succeeded: it is written once more"
+    ]
+    run.write(f"{NAME}#1", "2/1/0")
+    assert run.current("2/1/0") == f"{NAME}#1"  # a second one of the same try
+    assert run.current("1/0/0") == NAME  # the first try itself, whose process came back late
+
+
+def test_a_run_in_flight_under_an_older_release_is_found(run: Run) -> None:
+    run.write(NAME)
+    assert run.current("2/2/2", may_repeat=False) == NAME
