@@ -94,7 +94,8 @@ class InsertedKeys:
         if others:
             table = self.table.refreshed()
             reader = self.reader_of(table)
-            instants = {one.timestamp for one in table.timeline.completed_commits()} - _completed(self.placed_by)
+            pending = {one.timestamp for one in self.placed_by.pending(COMMITS)} - {self.instant}
+            instants = pending | _completed(table.timeline) - _completed(self.placed_by)
             for scope, theirs in _by_scope(_still_there(table, others, instants), self._scope).items():
                 self._refuse_common(table, reader, scope, theirs, instants)
         self.placed_by = timeline

@@ -26,8 +26,11 @@ from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
+from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.result import JobState
+from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.write import inserted_keys
 from spark_jobs.write.config import resolve
@@ -227,6 +230,35 @@ def test_files_that_were_cleaned_meanwhile_are_looked_for_in_what_was_made_of_th
     updating.publish(updating.fill("1"))
     table.storage.delete(f"{table.base_path}/{old.paths[0]}")
     refused(second, ours)
+
+
+@pytest.mark.parametrize("table", [False], indirect=True)
+def test_commits_that_were_archived_meanwhile_are_compared(table: HudiTable) -> None:
+    first = Writer.begin(table)
+    theirs = first.write("2")
+    for key in "567":
+        stored(table, key)
+    second = Writer.begin(table)
+    ours = second.write("1", "2")
+    first.publish(theirs)
+    for key in "890":
+        stored(table, key)
+    few = {"hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2", "hoodie.cleaner.commits.retained": "1"}
+    done = run_archival(ArchiveOptions(base_path=table.base_path, hoodie_conf=few), Progress.silent("archive"))
+    assert done.state is JobState.COMPLETED, done.reason
+    assert first.transaction.time not in {one.timestamp for one in table.refreshed().timeline.instants}
+    refused(second, ours)
+
+
+@pytest.mark.parametrize("table", [False], indirect=True)
+def test_a_record_that_moved_to_another_partition_is_compared_by_a_global_index(table: HudiTable) -> None:
+    stored(table, "1", "2")
+    first, moving = Writer.begin(table), Writer.begin(table, "GLOBAL_SIMPLE")
+    first.operation = Operation.INSERT
+    theirs = first.write("1", partition="c")
+    moved = [*moving.fill("2"), *moving.write("1", partition="b")]
+    first.publish(theirs)
+    refused(moving, moved)
 
 
 def test_nothing_more_is_read_where_nothing_was_completed_meanwhile(
