@@ -22,7 +22,7 @@ from spark_jobs.core.metadata_table.record_index import base_file_cells
 from spark_jobs.core.metadata_table.record_locations import shard_of
 from spark_jobs.core.metadata_table.scan import read_slice
 from spark_jobs.core.metadata_table.table import CLEAN_SUFFIX, COMPACTION_SUFFIX, MetadataTable, is_initial
-from spark_jobs.core.storage import join
+from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
@@ -124,7 +124,7 @@ def _execute(table: MetadataTable, compaction: Instant, plan: CompactionPlan) ->
 
 
 def _remove_attempts(table: MetadataTable, one: FileSlice, instant: str) -> None:
-    for status in table.storage.list(f"{table.folder}/{one.partition}"):
+    for status in table.storage.list(resolve(table.folder, RelativePath(one.partition))):
         if status.name.startswith(f"{one.file_id}_") and status.name.endswith(f"_{instant}.hfile"):
             table.storage.delete(status.path)
 

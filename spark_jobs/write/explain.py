@@ -24,6 +24,7 @@ from spark_jobs.core.index.ranges import candidates, overlapping
 from spark_jobs.core.index.stored_keys import footer_filter, possible
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
@@ -251,10 +252,10 @@ class Survey:
         return (
             None
             if self.table is None
-            else footer_filter(self.table.storage, f"{self.table.base_path}/{self._path(number)}")
+            else footer_filter(self.table.storage, resolve(self.table.base_path, self._path(number)))
         )
 
-    def _path(self, number: int) -> str:
+    def _path(self, number: int) -> RelativePath:
         base = self.slices[number].base_file
         assert base is not None
         return base.relative_path

@@ -12,13 +12,14 @@ from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
+from spark_jobs.core.storage import join, resolve
 
 R = TypeVar("R")
 
 
 def base_file_path(folder: str, partition: MetadataPartition, name: BaseFileName) -> str:
     """:param folder: the base path of the metadata table."""
-    return f"{folder}/{partition.path}/{name}"
+    return resolve(folder, join(partition.path, str(name)))
 
 
 def encode_base_file(cells: Cells) -> bytes:

@@ -136,7 +136,7 @@ def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
                 "fileId": log.name.file_id,
                 "latestBaseInstant": log.name.base_instant,
                 "filesToBeDeleted": [],
-                "logBlocksToBeDeleted": {f"{table.folder}/{log.relative_path}": log.size},
+                "logBlocksToBeDeleted": {resolve(table.folder, log.relative_path): log.size},
             }
             for log in logs
         ],
@@ -165,7 +165,7 @@ def finish_undo(table: MetadataTable, rollback: Instant, target: Instant) -> Non
             },
         )
         outcome["rollbackLogFiles"] = {**_sizes(outcome["rollbackLogFiles"]), command: size}
-        failed = {**_sizes(outcome["logFilesFromFailedCommit"]), f"{table.folder}/{log.relative_path}": log.size}
+        failed = {**_sizes(outcome["logFilesFromFailedCommit"]), resolve(table.folder, log.relative_path): log.size}
         outcome["logFilesFromFailedCommit"] = failed
     # the completed file first: from then on nobody counts its blocks, and a crash leaves a pending instant
     for state in (State.COMPLETED, State.INFLIGHT, State.REQUESTED):
@@ -214,7 +214,7 @@ def _uncancelled(table: MetadataTable, logs: tuple[LogFile, ...], instant: str) 
     found: list[LogFile] = []
     for log in logs:
         with ExitStack() as stack:
-            file = stack.enter_context(table.storage.open_input(f"{table.folder}/{log.relative_path}"))
+            file = stack.enter_context(table.storage.open_input(resolve(table.folder, log.relative_path)))
             for block in parse_blocks(file):
                 if block.is_rollback and block.target_instant == instant:
                     found.clear()
@@ -229,7 +229,7 @@ def _cancel(table: MetadataTable, log: LogFile, rollback: str, target: str) -> t
     version = view.log_versions[(log.partition, log.name.file_id, log.name.base_instant)] + 1
     name = LogFileName(log.name.file_id, log.name.base_instant, version, UNKNOWN_WRITE_TOKEN)
     data = command_block(rollback, target)
-    path = f"{table.folder}/{log.partition}/{name}"
+    path = resolve(table.folder, join(log.partition, str(name)))
     table.storage.create(path, data)
     return path, len(data)
 

@@ -28,7 +28,7 @@ from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.schema.meta_fields import META_FIELDS
-from spark_jobs.core.storage import Storage, join
+from spark_jobs.core.storage import Storage, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.view.pending import being_cleaned
@@ -80,7 +80,7 @@ class ColumnStatsIndex:
         return found
 
     def _footer(self, file: _File) -> list[ColumnStats]:
-        return read_footer_stats(self.storage, f"{self.base_path}/{join(*file)}", self.columns)
+        return read_footer_stats(self.storage, resolve(self.base_path, join(*file)), self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class BloomFilterIndex:
         return found
 
     def _footer(self, file: _File) -> StoredBloomFilter | None:
-        return read_footer_filter(self.storage, f"{self.base_path}/{join(*file)}", self.instant)
+        return read_footer_filter(self.storage, resolve(self.base_path, join(*file)), self.instant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from spark_jobs.core.metadata_table.partition_changes import split_by_group
 from spark_jobs.core.metadata_table.record_cells import RECORD_LOCATIONS, RecordLocation
 from spark_jobs.core.metadata_table.scan import schema_of, valid_blocks
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.view.file_slice import FileSlice
 
@@ -181,7 +181,7 @@ class RecordIndex:
 
 def shard_of(table: MetadataTable, one: FileSlice) -> RecordIndexShard:
     """A file slice of the index, the heads of its log blocks read."""
-    base = None if one.base_file is None else f"{table.folder}/{one.base_file.relative_path}"
+    base = None if one.base_file is None else resolve(table.folder, one.base_file.relative_path)
     logs = tuple(_section(placed.name, placed.block) for placed in valid_blocks(table, one))
     return RecordIndexShard(storage=table.storage, base_path=base, logs=logs)
 

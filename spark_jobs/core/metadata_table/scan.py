@@ -23,6 +23,7 @@ from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES, FileEntries
 from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.storage import resolve
 from spark_jobs.core.storage.relative_path import RelativePath, refuse_paths
 from spark_jobs.core.view.file_slice import FileSlice
 
@@ -100,7 +101,7 @@ Lookup = Callable[[HFileReader], Iterator[Cells]]
 def _read(table: MetadataTable, one: FileSlice, codec: Codec[R], lookup: Lookup) -> dict[str, R]:
     found: dict[str, R] = {}
     if one.base_file is not None:
-        path = f"{table.folder}/{one.base_file.relative_path}"
+        path = resolve(table.folder, one.base_file.relative_path)
         with table.storage.open_input(path) as file:
             reader = HFileReader(file, path)
             schema = schema_of(reader, path)
@@ -128,7 +129,7 @@ def valid_blocks(table: MetadataTable, one: FileSlice) -> tuple[PlacedBlock, ...
 
     :raises UnsupportedTableError: a kind of block that no metadata table of version 6 has.
     """
-    paths = [f"{table.folder}/{log.relative_path}" for log in one.log_files]
+    paths = [resolve(table.folder, log.relative_path) for log in one.log_files]
     files = [(path, partial(table.storage.open_input, path)) for path in paths]
     valid = survey_log_files(files, table.counts, max_instant=None).valid
     for placed in valid:

@@ -17,7 +17,7 @@ from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.history import LATEST_SCHEMA_KEY, read_history, write_history
 from spark_jobs.core.schema.internal import InternalSchema
 from spark_jobs.core.schema.meta_fields import without_meta_fields as data_fields
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, SERVICE_OPERATIONS, CommitMetadata
 from spark_jobs.core.view.file_slice import BaseFile
@@ -94,7 +94,7 @@ def schema_of_file(storage: Storage, base_path: str, base: BaseFile, table: str)
     """Avro schema without meta columns, from the footer of a base file, or from its Parquet schema where the footer
     has none.
     """
-    file = open_base_file(storage, f"{base_path}/{base.relative_path}")
+    file = open_base_file(storage, resolve(base_path, base.relative_path))
     text = (file.metadata.metadata or {}).get(AVRO_SCHEMA_FOOTER.encode())
     if text is not None:
         return _parse(text.decode(), base.relative_path)

@@ -39,10 +39,10 @@ def is_inside(text: str) -> bool:
     return not text or not ("" in parts or "." in parts or ".." in parts or "\0" in text)
 
 
-def outside(text: Any, where: str) -> OutsideTableError:
-    """The error of a path that is none below the base path."""
+def outside(text: Any, where: str, of: str = "the table") -> OutsideTableError:
+    """The error of a path that is none below ``of``."""
     return OutsideTableError(
-        f"{where} names {str(text)[:200]!r}, which is no path below the table",
+        f"{where} names {str(text)[:200]!r}, which is no path below {of}",
         todo="nothing there was touched; find out who wrote that file, and restore it from a copy of the table",
         where=where,
         path=str(text),

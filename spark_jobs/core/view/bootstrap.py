@@ -19,6 +19,7 @@ from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.storage import RelativePath, Storage, locate, resolve
+from spark_jobs.core.storage.relative_path import is_inside, outside
 from spark_jobs.core.timeline.avro_codec import decode_payload
 
 BOOTSTRAP_INSTANT = "00000000000001"
@@ -28,8 +29,8 @@ FULL_BOOTSTRAP_INSTANT = "00000000000002"
 
 INDEX_FOLDER = ".hoodie/.aux/.bootstrap"
 _INDEX_NAME = f"00000000-0000-0000-0000-000000000000-0_1-0-1_{BOOTSTRAP_INSTANT}.hfile"
-BY_PARTITION = f"{INDEX_FOLDER}/.partitions/{_INDEX_NAME}"
-BY_FILE_ID = f"{INDEX_FOLDER}/.fileids/{_INDEX_NAME}"
+BY_PARTITION = RelativePath(f"{INDEX_FOLDER}/.partitions/{_INDEX_NAME}")
+BY_FILE_ID = RelativePath(f"{INDEX_FOLDER}/.fileids/{_INDEX_NAME}")
 
 INDEX_INFO = b"INDEX_INFO"
 _HFILE = "HFileBootstrapIndex"
@@ -127,7 +128,7 @@ class BootstrapIndex:
             return _base_path_of(reader) != without_scheme(self.source_path)
 
     @contextmanager
-    def _open(self, name: str) -> Iterator[HFileReader]:
+    def _open(self, name: RelativePath) -> Iterator[HFileReader]:
         if not self.is_there:
             raise CorruptTableError(
                 f"table {self.base_path} has files of {BOOTSTRAP_INSTANT}, whose rows are elsewhere, and by "
@@ -135,7 +136,7 @@ class BootstrapIndex:
                 todo=f"set {keys.BOOTSTRAP_INDEX_CLASS.name} as it was if the index is there, else bootstrap it again",
                 table=self.base_path,
             )
-        path = f"{self.base_path}/{name}"
+        path = resolve(self.base_path, name)
         with self.storage.open_input(path) as file:
             yield HFileReader(file, path)
 
@@ -146,15 +147,13 @@ class BootstrapIndex:
             partition = str(entry["bootstrapPartitionPath"] or "")
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CorruptTableError(f"the bootstrap index of {self.base_path} has an entry without a path") from error
-        if not path.startswith(f"{base}/"):
-            raise UnsupportedTableError(
-                f"the bootstrap index of {self.base_path} names {path}, which is not below its base path {base}",
-                todo="read the table with Hudi",
-            )
         where = f"the bootstrap index of {self.base_path}"
+        inner = path[len(base) + 1 :]
+        if not path.startswith(f"{base}/") or not inner or not is_inside(inner):
+            raise outside(path, where, f"its source {base}")
         return SourceFile(
             partition=RelativePath(partition, where),
-            path=RelativePath(path[len(base) + 1 :], where),
+            path=RelativePath(inner, where),
             size=size,
             modified_ms=modified_ms,
         )

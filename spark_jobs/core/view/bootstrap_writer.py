@@ -9,7 +9,7 @@ from typing import Any
 from spark_jobs.core.files.hfile.compression import Compression
 from spark_jobs.core.files.hfile.format import BOOTSTRAP_COMPARATOR
 from spark_jobs.core.files.hfile.writer import write_hfile
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import NULLABLE_STRING, STRING, optional, record, string_map, version
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, INDEX_INFO
@@ -100,7 +100,7 @@ def write_bootstrap_index(
 def drop_bootstrap_index(storage: Storage, base_path: str) -> None:
     """Remove it; no error where there is none."""
     for name in (BY_PARTITION, BY_FILE_ID):
-        storage.delete(f"{base_path}/{name}")
+        storage.delete(resolve(base_path, name))
 
 
 def encode_bootstrap_index(source_path: str, files: Iterable[IndexedFile], created_ms: int) -> tuple[bytes, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.services.compaction.plan import CompactionPlan
@@ -18,7 +19,7 @@ def read_plan(table: HudiTable, instant: Instant) -> CompactionPlan:
     sizes = {
         status.path[prefix:]: status.size
         for partition in partitions
-        for status in table.storage.list(f"{table.base_path}/{partition}" if partition else table.base_path)
+        for status in table.storage.list(resolve(table.base_path, RelativePath(partition)))
     }
     return CompactionPlan.from_avro(raw, sizes)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.names import MARKER_FOLDER, parse_base_file_name
 from spark_jobs.core.metadata_table.layout import MetadataPartition
-from spark_jobs.core.storage import FileStatus, join
+from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER
 from spark_jobs.core.view.file_system_view import FileSystemView
@@ -28,7 +28,7 @@ def leftovers_of(table: HudiTable, view: FileSystemView, faults: list[str]) -> L
     debris = {
         folder: [
             f"{folder}/{one.name}"
-            for one in table.storage.list(f"{table.base_path}/{folder}")
+            for one in table.storage.list(resolve(table.base_path, RelativePath(folder)))
             if one.name.isdigit() and one.name not in _pending_times(table)
         ]
         for folder in (MARKER_FOLDER, HEARTBEAT_FOLDER)

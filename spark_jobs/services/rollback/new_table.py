@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
-from spark_jobs.core.storage import FileStatus, join, resolve
+from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant
@@ -67,7 +67,7 @@ def _is_lock(settings: TransactionSettings, one: FileStatus) -> bool:
 
 def _empty_partitions(
     settings: TransactionSettings, gone: frozenset[str] = frozenset()
-) -> Iterator[tuple[str, list[FileStatus]]]:
+) -> Iterator[tuple[RelativePath, list[FileStatus]]]:
     """Partitions without anything but their metafiles, and these."""
     storage, base_path = settings.storage, settings.base_path
     for partition in list_partitions(storage, base_path):
@@ -85,9 +85,9 @@ def _remove_partitions(settings: TransactionSettings) -> None:
         _remove_empty_folders(settings, partition)
 
 
-def _remove_empty_folders(settings: TransactionSettings, partition: str) -> None:
-    while partition and settings.storage.remove_empty_directory(f"{settings.base_path}/{partition}"):
-        partition = partition.rpartition("/")[0]
+def _remove_empty_folders(settings: TransactionSettings, partition: RelativePath) -> None:
+    while partition and settings.storage.remove_empty_directory(resolve(settings.base_path, partition)):
+        partition = RelativePath(partition.rpartition("/")[0])
 
 
 def _remove_meta_files(settings: TransactionSettings) -> None:

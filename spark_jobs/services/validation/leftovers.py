@@ -202,8 +202,8 @@ def _debris(evidence: Evidence) -> Iterator[Finding]:
     """Markers and heartbeats of instants that are over."""
     table = evidence.table
     settings = table.transaction_settings({}).heartbeat
-    folders = ((MARKER_FOLDER, "markers"), (HEARTBEAT_FOLDER, "a heartbeat"))
-    listed = [(folder, what, table.storage.list(f"{table.base_path}/{folder}")) for folder, what in folders]
+    folders = ((RelativePath(MARKER_FOLDER), "markers"), (RelativePath(HEARTBEAT_FOLDER), "a heartbeat"))
+    listed = [(folder, what, table.storage.list(resolve(table.base_path, folder))) for folder, what in folders]
     now = evidence.timeline.reload()  # after them: an instant is on the timeline before it leaves anything
     begun = evidence.pending | {one.timestamp for one in now.instants if not one.is_completed}
     for folder, what, found in listed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import spark_jobs
 from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.storage import ConfinedStorage, LocalStorage, RelativePath, Storage, join, resolve
 from spark_jobs.core.storage.confined import beside, refuse_links
@@ -207,3 +209,16 @@ def test_a_folder_that_the_caller_names_is_open_too(places: tuple[Path, Path, Co
     assert wider.list(str(table)) == storage.list(str(table))
     with pytest.raises(OutsideTableError):
         wider.read(f"{victim}/../x")
+
+
+BY_HAND = re.compile(r"(?:base_path|table\.folder)\}/\{[a-z(]")
+"""A base path, a slash and something that no constant names, in one text."""
+
+
+def test_nothing_is_joined_to_a_base_path_but_by_type() -> None:
+    """``resolve`` takes a :class:`RelativePath` alone, as the type checker sees; a text in pieces goes past it."""
+    assert BY_HAND.search('f"{one.base_path}/{name}"')
+    assert not BY_HAND.search('f"{base_path}/{FOLDER}/x"')
+    root = Path(spark_jobs.__file__).parent
+    texts = {one.relative_to(root).as_posix(): one.read_text() for one in root.rglob("*.py")}
+    assert [name for name, text in texts.items() if BY_HAND.search(text)] == ["core/storage/relative_path.py"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ import fastavro
 import pyarrow as pa
 import pytest
 
+from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
+from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.avro_codec import decode_payload
-from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, without_scheme
-from spark_jobs.core.view.bootstrap_writer import IndexedFile, encode_bootstrap_index
+from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex, without_scheme
+from spark_jobs.core.view.bootstrap_writer import IndexedFile, encode_bootstrap_index, write_bootstrap_index
 
 pytestmark = pytest.mark.unit
 
@@ -80,3 +83,17 @@ def test_it_says_what_hudi_says_of_the_same_files(name: str) -> None:
             assert our_file.info[key] == their_file.info[key], key
         for fact in ("comparator", "compression", "entry_count", "index_levels", "meta_index_count"):
             assert getattr(our_file.trailer, fact) == getattr(their_file.trailer, fact)
+
+
+@pytest.mark.parametrize("path", ["../x.parquet", "a/../../x.parquet", "", "a//x.parquet"])
+def test_an_index_that_leads_out_of_the_source(tmp_path: Path, path: str) -> None:
+    """The rows of a table may be in another folder; nothing but that is read (invariant 15)."""
+    one = IndexedFile(partition="a", file_id="f-0", path=path, size=1, modified_ms=1)
+    write_bootstrap_index(LocalStorage(), str(tmp_path), "/source", [one], 1)
+    index = BootstrapIndex(storage=LocalStorage(), base_path=str(tmp_path), source_path="/source")
+    named = re.escape(f"/source/{path}")
+    message = rf"^the bootstrap index of {tmp_path} names '{named}', which is no path below its source /source: "
+    with pytest.raises(OutsideTableError, match=message):
+        index.sources("a")
+    with pytest.raises(OutsideTableError, match=message):
+        index.source_of("a", "f-0")
