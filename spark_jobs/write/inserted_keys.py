@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -48,7 +49,7 @@ class _OthersInserted(Exception):
     """Files of other writers have to be compared, which is better done without the table lock."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class InsertedKeys:
     """The keys that a write inserts, in the files that it just wrote, and what others have inserted meanwhile.
 
@@ -97,24 +98,25 @@ class InsertedKeys:
             pending = {one.timestamp for one in self.placed_by.pending(COMMITS)} - {self.instant}
             instants = pending | _completed(table.timeline) - _completed(self.placed_by)
             for scope, theirs in _by_scope(_still_there(table, others, instants), self._scope).items():
-                self._refuse_common(table, reader, scope, theirs, instants)
+                self._refuse_common(table, reader, self._own.get(scope, []), theirs, instants)
         self.placed_by = timeline
 
     def _scope(self, one: FileSlice) -> str:
         return "" if self.is_global else one.partition
 
-    @property
-    def _own(self) -> list[FileSlice]:
-        return [one for one in map(_with_inserts, self.stats) if one is not None and one.base_file is not None]
+    @cached_property
+    def _own(self) -> dict[str, list[FileSlice]]:
+        """The base files that this write put new keys into, by scope."""
+        found = (one for one in map(_with_inserts, self.stats) if one is not None and one.base_file is not None)
+        return _by_scope(found, self._scope)
 
     def _inserted_by_others(self, timeline: ActiveTimeline) -> list[FileSlice]:
         """The files with keys that others inserted where this write did; of a file group the newest base file."""
-        scopes = {self._scope(one) for one in self._own}
         found: dict[tuple[str, ...], FileSlice] = {}
-        for metadata in self._new_commits(timeline) if scopes else ():
-            if metadata.operation_type not in SERVICE_OPERATIONS:  # those move records
+        for metadata in self._new_commits(timeline):
+            if self._own and metadata.operation_type not in SERVICE_OPERATIONS:  # those move records
                 for one in filter(None, map(_with_inserts, metadata.write_stats)):
-                    if self._scope(one) in scopes:
+                    if self._scope(one) in self._own:
                         found[(one.partition, one.file_id, *(log.relative_path for log in one.log_files))] = one
         return list(found.values())
 
@@ -132,9 +134,13 @@ class InsertedKeys:
                 yield timeline.commit_metadata(one, clock)
 
     def _refuse_common(
-        self, table: HudiTable, reader: SliceReader, scope: str, theirs: list[FileSlice], instants: Collection[str]
+        self,
+        table: HudiTable,
+        reader: SliceReader,
+        own: Collection[FileSlice],
+        theirs: Collection[FileSlice],
+        instants: Collection[str],
     ) -> None:
-        own = [one for one in self._own if self._scope(one) == scope]
         read = chain.from_iterable(_keys_written(reader, one, {self.instant}) for one in own)
         for keys in _gathered(read):
             bounds = java_min_max(keys)
