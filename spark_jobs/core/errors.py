@@ -100,6 +100,24 @@ class OutsideTableError(HudiError):
     exit_code = 5
 
 
+class UnknownInstantError(CorruptTableError):
+    """A file, or a block in one, of an instant that is older than the timeline, and nothing on record says whether its
+    write was completed.
+    """
+
+    @classmethod
+    def of(cls, instant: str, where: str, **details: object) -> UnknownInstantError:
+        """:param where: the file, or the block and its file."""
+        return cls(
+            f"{where} is of instant {instant}, which is older than the active timeline: neither the archive nor a "
+            "later commit says that its write was completed, nor any rollback that it was not",
+            todo="run validate.py; delete the file if its write was refused, restore the archive from a copy, or name "
+            "by pyhudi.archive.lost.before in hoodie.properties from where on it is whole",
+            instant=instant,
+            **details,
+        )
+
+
 RESTORE_FILE = "restore it from a copy of the table; validate.py names every file that is damaged"
 """What to do where a file of the timeline is unreadable."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -38,6 +38,7 @@ from spark_jobs.core.transaction.lock import LockSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, group_files
+from spark_jobs.core.view.history import built_upon
 from spark_jobs.core.view.listing import Listing, StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
@@ -59,6 +60,8 @@ class HudiTable:
     config: TableConfig
     clock: Clock = SYSTEM_CLOCK
     lists_storage: bool = False
+    earlier: ActiveTimeline | None = field(default=None, repr=False, compare=False)
+    """One that was loaded before: what was read of the archive then is not read again."""
 
     @staticmethod
     def open(path: str, clock: Clock = SYSTEM_CLOCK, *, lists_storage: bool = False) -> HudiTable:
@@ -131,7 +134,8 @@ class HudiTable:
         storage = storage or self.storage
         config = read_table_config(storage, self.base_path, self.clock)
         config.capabilities  # noqa: B018  (as when it was opened)
-        return HudiTable(storage, self.base_path, config, self.clock, self.lists_storage)
+        earlier = self.__dict__.get("timeline", self.earlier)
+        return HudiTable(storage, self.base_path, config, self.clock, self.lists_storage, earlier)
 
     def without(self, pending: Collection[Instant]) -> HudiTable:
         """The table as it will stand when pending instants are taken back: nobody asks for their plans and times. Their
@@ -143,7 +147,10 @@ class HudiTable:
 
     @cached_property
     def timeline(self) -> ActiveTimeline:
-        return self.transaction_settings({}).load_timeline()
+        timeline = self.transaction_settings({}).load_timeline()
+        if self.earlier is not None:
+            timeline.archive.take_over(self.earlier.archive)
+        return timeline
 
     def _looking_again(self, work: Callable[[], T]) -> T:
         """Do what reads the timeline, anew with all that was read before where another process took something back."""
@@ -151,7 +158,7 @@ class HudiTable:
             try:
                 return work()
             except InstantGoneError:
-                for name in ("timeline", "_pending", "avro_schema", "listing"):
+                for name in ("timeline", "_pending", "avro_schema", "listing", "_built_upon", "_listed"):
                     self.__dict__.pop(name, None)
         return work()
 
@@ -211,10 +218,16 @@ class HudiTable:
     @cached_property
     def listing(self) -> Listing:
         """Where partitions and files are looked up: the metadata table where it lists files, else the storage."""
-        on_storage = StorageListing(self.storage, self.base_path)
-        trusted = self.config.capabilities.trusts_metadata_table and not self.lists_storage
+        from_metadata = None if self.lists_storage else self._metadata_listing
+        return from_metadata or StorageListing(self.storage, self.base_path)
+
+    @property
+    def _metadata_listing(self) -> MetadataListing | None:
+        """Where the table has a metadata table that lists files."""
+        trusted = self.config.capabilities.trusts_metadata_table
         if not trusted or MetadataPartition.FILES.path not in self.config.metadata_partitions:
-            return on_storage
+            return None
+        on_storage = StorageListing(self.storage, self.base_path)
         return MetadataListing(self.storage, self.base_path, self.timeline, self.clock, on_storage)
 
     def view(self, partitions: Sequence[str] | None = None, until: str | None = None) -> FileSystemView:
@@ -225,7 +238,33 @@ class HudiTable:
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
         visibility, pending = Visibility.of(self.timeline, until), self._pending
         wanted = self.partitions() if partitions is None else partitions
-        return group_files(self.listing.names(wanted), visibility, pending, self._written_by)
+        if isinstance(self.listing, MetadataListing):
+            listed = self.listing.committed(wanted)
+            if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
+                return group_files(listed, visibility, pending, self._written_by, is_proven=lambda instant: True)
+        on_storage = StorageListing(self.storage, self.base_path)
+        return group_files(on_storage.names(wanted), visibility, pending, self._written_by, self.proves_committed)
+
+    def proves_committed(self, partition: str, name: str, instant: str) -> bool:
+        """Whether a write was completed of which neither archive nor rollbacks know: a later commit built on a file of
+        it, or the metadata table lists this one.
+        """
+        return instant in self._built_upon or name in self._listed_by_metadata(partition)
+
+    @cached_property
+    def _built_upon(self) -> frozenset[str]:
+        return built_upon(self.timeline, self.clock)
+
+    def _listed_by_metadata(self, partition: str) -> frozenset[str]:
+        """Names of the files of a partition; empty where no metadata table is to be trusted."""
+        if partition not in self._listed:
+            listed = self._metadata_listing.committed([partition]) if self._metadata_listing is not None else None
+            self._listed[partition] = frozenset(name for _, names, _ in listed or () for name in names)
+        return self._listed[partition]
+
+    @cached_property
+    def _listed(self) -> dict[str, frozenset[str]]:
+        return {}
 
     def _written_by(self, instant: str) -> frozenset[str] | None:
         """Relative paths of the files that a completed write says it made; None for one that is not on the timeline."""

@@ -72,6 +72,13 @@ MERGER_STRATEGY = Key(
 ARCHIVE_FOLDER = Key(
     name="hoodie.archivelog.folder", parse=text, default="archived", doc="Folder of the archived timeline."
 )
+ARCHIVE_LOST_BEFORE = Key(
+    name="pyhudi.archive.lost.before",
+    parse=text,
+    default="",
+    doc="For a table whose archive was trimmed or removed: instants before this one of which nothing is on record "
+    "count as completed.",
+)
 POPULATE_META_FIELDS = Key(
     name="hoodie.populate.meta.fields",
     parse=boolean,

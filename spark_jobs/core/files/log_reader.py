@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, UnknownInstantError, UnsupportedTableError
 from spark_jobs.core.files.delete_records import decode_delete_records
 from spark_jobs.core.files.log_block import BlockType, LogBlock, parse_blocks
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
@@ -132,10 +132,11 @@ def survey_log_files(
                         del valid[number]
                 elif block.type is BlockType.COMMAND_BLOCK:
                     raise UnsupportedTableError(f"{name} has a command block of an unknown kind")
-                elif _counts(name, block, is_valid_instant, max_instant):
+                elif _is_within(name, block, max_instant):
                     valid[blocks] = PlacedBlock(name=name, opener=opener, block=block)
                     of_instant.setdefault(str(block.instant), []).append(blocks)
-    ordered = list(valid.values())
+    # asked last: of a block that was taken back nothing else may be on record any more
+    ordered = [placed for placed in valid.values() if _counts(placed, is_valid_instant)]
     if optimized or any(placed.block.compacted_instants for placed in ordered):
         ordered = _by_instant(ordered)
     return LogSurvey(
@@ -148,10 +149,19 @@ def survey_log_files(
     )
 
 
-def _counts(name: str, block: LogBlock, is_valid_instant: Callable[[str], bool], max_instant: str | None) -> bool:
+def _is_within(name: str, block: LogBlock, max_instant: str | None) -> bool:
     if block.instant is None:
         raise CorruptTableError(f"a {block.type.name} at byte {block.start} of {name} names no instant")
-    return (max_instant is None or block.instant <= max_instant) and is_valid_instant(block.instant)
+    return max_instant is None or block.instant <= max_instant
+
+
+def _counts(placed: PlacedBlock, is_valid_instant: Callable[[str], bool]) -> bool:
+    instant = str(placed.block.instant)
+    try:
+        return is_valid_instant(instant)
+    except UnknownInstantError as error:
+        where = f"the block at byte {placed.block.start} of {placed.name}"
+        raise UnknownInstantError.of(instant, where, file=placed.name) from error
 
 
 def _by_instant(blocks: list[PlacedBlock]) -> list[PlacedBlock]:

@@ -53,13 +53,14 @@ class MetadataListing:
 
     def names(self, partitions: Iterable[str]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
         wanted = list(partitions)
+        listed = self.committed(wanted)
+        yield from self.fallback.names(wanted) if listed is None else listed
+
+    def committed(self, partitions: Iterable[str]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]] | None:
+        """:meth:`names` by the metadata table alone, which lists what was completed; None where it can't be read."""
+        wanted = list(partitions)
         records = self._files_of(wanted)
-        if records is None:
-            yield from self.fallback.names(wanted)
-            return
-        for partition in wanted:
-            live = _live(partition, records)
-            yield partition, list(live), [entry["size"] for entry in live.values()]
+        return None if records is None else _names(wanted, records)
 
     def _files_of(self, partitions: Collection[str]) -> Mapping[str, RawEntries] | None:
         if ALL_PARTITIONS in partitions:
@@ -76,6 +77,14 @@ class MetadataListing:
     def _status(self, partition: str, name: str, size: int) -> FileStatus:
         path = resolve(self.base_path, join(partition, name))
         return FileStatus(path=path, size=size, modified_ms=0, is_directory=False, etag="")
+
+
+def _names(
+    partitions: Iterable[str], records: Mapping[str, RawEntries]
+) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+    for partition in partitions:
+        live = _live(partition, records)
+        yield partition, list(live), [entry["size"] for entry in live.values()]
 
 
 def _live(partition: str, records: Mapping[str, RawEntries]) -> RawEntries:

@@ -66,10 +66,12 @@ class MetadataTable:
         return metadata_path(self.base_path)
 
     def view(self, partition: MetadataPartition) -> FileSystemView:
-        """The file groups of a partition, with the metadata table's own timeline as the judge of base files."""
+        """The file groups of a partition, with the metadata table's own timeline as the judge of base files. Those by
+        which a partition was made need no look into its archive: the properties list the partition since.
+        """
         listed = self.storage.list(f"{self.folder}/{partition.path}")
         files = ((partition.path, status) for status in listed if not status.is_directory)
-        return build_view(files, self._committed, self._pending)
+        return build_view(files, self._committed, self._pending, is_proven=is_initial)
 
     def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
         """The latest slice of each file group in the order of their numbers.
@@ -87,7 +89,8 @@ class MetadataTable:
         It has to be completed here, and either on the data table too (a write completes here first) or be an instant
         that only the metadata table has. Hudi: HoodieTableMetadataUtil.getValidInstantTimestamps.
         """
-        if not self._committed.is_completed(instant):
+        is_proven = self._committed.is_old(instant) and is_initial(instant)
+        if not is_proven and not self._committed.is_completed(instant):
             return False
         return is_own_instant(instant) or instant in self._completed_data or instant in self._rolled_back
 

@@ -49,9 +49,11 @@ class ActiveTimeline:
     archive_folder: str
     has_archive: bool
     archive: ArchivedWrites = field(compare=False)
+    lost_before: str = ""
+    """Instants before it of which nothing is on record count as completed: the archive lost them."""
 
     @staticmethod
-    def load(storage: Storage, folder: str, archive_folder: str) -> ActiveTimeline:
+    def load(storage: Storage, folder: str, archive_folder: str, lost_before: str = "") -> ActiveTimeline:
         """List the folder; files that are no timeline files are passed over.
 
         :param archive_folder: where archived instants go; whether anything is there tells if old ones were archived.
@@ -62,7 +64,9 @@ class ActiveTimeline:
             archived = (*_archive_files(files), *_archive_files(storage.list(archive_folder)))
             moved = dict(highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
             archive = ArchivedWrites(storage, (folder, archive_folder), archived)
-            timeline = ActiveTimeline(storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive)
+            timeline = ActiveTimeline(
+                storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive, lost_before
+            )
             if attempt == _TRIES - 1 or not timeline._is_torn():
                 break
         return timeline
@@ -79,7 +83,7 @@ class ActiveTimeline:
         return any(self.storage.stat(self.path(one)) is None for one in old)
 
     def reload(self) -> ActiveTimeline:
-        timeline = ActiveTimeline.load(self.storage, self.folder, self.archive_folder)
+        timeline = ActiveTimeline.load(self.storage, self.folder, self.archive_folder, self.lost_before)
         timeline.archive.take_over(self.archive)
         return timeline
 
@@ -120,8 +124,11 @@ class ActiveTimeline:
 
         Cleans and rollbacks are archived by counts of their own, so old ones of them say nothing.
         """
-        if not self.has_archive:
-            return ""
+        return self.first_write if self.has_archive else ""
+
+    @property
+    def first_write(self) -> str:
+        """The oldest write, completed or not; empty where there is none."""
         return min((one.timestamp for one in self.instants if one.action in WRITES), default="")
 
     @property

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action
-from spark_jobs.core.view.visibility import Visibility
+from spark_jobs.core.timeline.instant import Action
 
 
 def base_instants(written: Iterable[str]) -> dict[str, str]:
@@ -43,9 +41,15 @@ def slice_makers(timeline: ActiveTimeline) -> Callable[[str], bool]:
     """Whether a reader of this timeline has slices of an instant, or will have: it is a completed write, or a pending
     compaction.
     """
-    visibility = Visibility.of(timeline)
+    done = {one.timestamp for one in timeline.completed_commits()}
     planned = {one.timestamp for one in timeline.pending({Action.COMPACTION})}
-    return lambda base: visibility.is_completed(base) or base in planned or _is_archived(timeline, base)
+    start = timeline.unbroken_from
+
+    def makes_slices(base: str) -> bool:
+        # what is older than the timeline can't have been taken back since a reader saw it
+        return base in done or base in planned or base < start or timeline.archive.has(base)
+
+    return makes_slices
 
 
 def refuse_logs_of_no_slice(timeline: ActiveTimeline, own: str, written: Iterable[str]) -> None:
@@ -60,11 +64,3 @@ def refuse_logs_of_no_slice(timeline: ActiveTimeline, own: str, written: Iterabl
             instant=own,
             other=base,
         )
-
-
-def _is_archived(timeline: ActiveTimeline, instant: str) -> bool:
-    """Asked of the archive itself: a write that a savepoint keeps may be older than some that were archived."""
-    if not timeline.has_archive:
-        return False
-    archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, instant, instant)
-    return any(one.is_completed and one.action in COMMITS for one in archived.instants)

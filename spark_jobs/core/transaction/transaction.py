@@ -7,10 +7,12 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.features import refuse_old_version
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES, TableConfig
 from spark_jobs.core.errors import (
     CorruptTableError,
+    HudiError,
     InstantStateError,
     StorageError,
     TableNotFoundError,
@@ -26,6 +28,7 @@ from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
+from spark_jobs.core.transaction.late_files import delete_orphans
 from spark_jobs.core.transaction.lock import LockSettings, TableLock
 from spark_jobs.core.transaction.log_bases import refuse_logs_of_no_slice
 from spark_jobs.core.view.pending import compaction_groups, replaced_by_plan
@@ -51,7 +54,9 @@ class TransactionSettings:
         return f"{self.base_path}/.hoodie" + (f"/{folder}" if folder else "")
 
     def load_timeline(self) -> ActiveTimeline:
-        return ActiveTimeline.load(self.storage, self.timeline_folder, self.config.archive_folder(self.base_path))
+        lost_before = table_keys.ARCHIVE_LOST_BEFORE.of(self.config.properties)
+        archive = self.config.archive_folder(self.base_path)
+        return ActiveTimeline.load(self.storage, self.timeline_folder, archive, lost_before)
 
     def next_instant(self, timeline: ActiveTimeline) -> str:
         """A time for a new instant, later than all of the timeline; the caller holds the table lock.
@@ -102,6 +107,7 @@ class Transaction:
         self.instant = instant
         self._baseline = baseline
         self._heartbeat = heartbeat
+        self._written: frozenset[str] = frozenset()
 
     @property
     def time(self) -> str:
@@ -141,6 +147,7 @@ class Transaction:
             made the slice of a log was taken back.
         """
         base_path = self.settings.base_path
+        self._written = written
         with self.settings.new_lock() as locked:
             storage, timeline = locked.storage, locked.load_timeline()
             self._check_rights(timeline)
@@ -185,8 +192,14 @@ class Transaction:
             self._check_conflicts(self.settings.load_timeline(), touched)
 
     def abandon(self) -> None:
-        """Stop beating; the pending files stay for the next writer to roll back."""
+        """Stop beating; the pending files stay for the next writer to roll back. Where it was rolled back already, the
+        files that it made since are orphans, and deleted here.
+        """
         self._heartbeat.stop()
+        settings = self.settings
+        with suppress(HudiError):  # no reader counts them; archival sweeps what could not be removed
+            timeline = settings.load_timeline()
+            delete_orphans(settings.storage, settings.base_path, timeline, settings.clock, self.time, self._written)
 
     def _check_rights(self, timeline: ActiveTimeline) -> None:
         if self.instant not in timeline.instants:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import CorruptTableError, UnknownInstantError
 from spark_jobs.core.files.names import BaseFileName, LogFileName
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.view.collector import collector_paused
 from spark_jobs.core.view.file_slice import BaseFile, FileGroup, FileSlice, LogFile
 from spark_jobs.core.view.grouping import GroupFiles, Groups, RawBase, RawLog, sort_into_groups
@@ -96,13 +96,30 @@ def _merged(newest_first: Iterator[FileSlice], pending: str | None) -> FileSlice
     return newest if below is None else replace(below, log_files=below.log_files + newest.log_files)
 
 
-class ListedView(FileSystemView):
-    """A view that makes its values when they are asked for: most readers want the latest slices alone."""
+Proof = Callable[[str, str, str], bool]
+"""Whether something else proves that the write of a file was completed which is older than the timeline, and of which
+neither archive nor rollbacks say anything; asked with its partition, its name and its instant.
+"""
 
-    def __init__(self, listed: Groups, visibility: Visibility, services: PendingServices) -> None:
+
+class ListedView(FileSystemView):
+    """A view that makes its values when they are asked for: most readers want the latest slices alone, and of those
+    that are older than the timeline it takes a look into the archive to tell whether they count.
+    """
+
+    def __init__(
+        self,
+        listed: Groups,
+        visibility: Visibility,
+        services: PendingServices,
+        proof: Proof | None = None,
+        is_proven: Callable[[str], bool] | None = None,
+    ) -> None:
         self.visibility = visibility
         self._listed = listed
         self._services = services
+        self._proof = proof
+        self._is_proven = is_proven
         self._seen: dict[str, bool] = {}
 
     @cached_property
@@ -127,7 +144,7 @@ class ListedView(FileSystemView):
             return tuple(self._latest())
 
     def _latest(self) -> Iterator[FileSlice]:
-        compaction, replaced, sees = self._services.compaction, self._services.replaced, self._sees
+        compaction, replaced = self._services.compaction, self._services.replaced
         for key, files in sorted(self._listed.files.items(), key=itemgetter(0)):
             if key in replaced and not is_live(replaced[key], self.visibility):
                 continue
@@ -136,10 +153,18 @@ class ListedView(FileSystemView):
                 if merged is not None:
                     yield merged
                 continue
-            seen = [instant for instant in {**files.bases, **files.logs} if sees(instant)]
-            if seen:
-                newest = max(seen)
+            newest = self._newest_seen(key, files)
+            if newest is not None:
                 yield _file_slice(key, newest, files.bases.get(newest), files.logs.get(newest, ()))
+
+    def _newest_seen(self, key: GroupKey, files: GroupFiles) -> str | None:
+        """What is behind the newest slice that counts is not judged: it may be long archived."""
+        instants = {**files.bases, **files.logs}
+        newest = max(instants)
+        if self._sees(newest, key):
+            return newest
+        older = sorted(instants, reverse=True)[1:]
+        return next((instant for instant in older if self._sees(instant, key)), None)
 
     def _group(self, key: GroupKey, files: GroupFiles) -> FileGroup:
         pending = self._services.compaction.get(key)
@@ -155,7 +180,7 @@ class ListedView(FileSystemView):
         """Newest first."""
         until = self.visibility.until
         for instant in sorted(files.bases.keys() | files.logs.keys(), reverse=True):
-            is_seen = self._sees(instant)
+            is_seen = self._sees(instant, key)
             is_planned = instant == pending and (until is None or instant <= until)
             raw = files.bases.get(instant) if is_seen and instant != pending else None
             # logs on a base instant that never completed hold nothing but blocks of it, unless a plan made it
@@ -163,12 +188,36 @@ class ListedView(FileSystemView):
             if raw is not None or logs:
                 yield _file_slice(key, instant, raw, logs)
 
-    def _sees(self, instant: str) -> bool:
+    def _sees(self, instant: str, key: GroupKey) -> bool:
         """Each instant is judged once."""
         found = self._seen.get(instant)
         if found is None:
-            found = self._seen[instant] = self.visibility.sees(instant)
+            until = self.visibility.until
+            found = self._seen[instant] = (until is None or instant <= until) and self.is_committed(instant, key)
         return found
+
+    def is_committed(self, instant: str, key: GroupKey) -> bool:
+        """Whether the write of an instant that a file group has a slice of was completed.
+
+        :raises UnknownInstantError: nothing says.
+        """
+        if self._is_proven is not None and self.visibility.is_old(instant) and self._is_proven(instant):
+            return True
+        found = self.visibility.fate(instant)
+        if found is not None:
+            return found
+        partition, file_id = key
+        raw = self._listed.files[key].bases.get(instant)
+        if raw is not None:
+            name = str(_base_file(partition, file_id, instant, raw).name)
+        else:
+            version, token, _ = min(self._listed.files[key].logs[instant])
+            name = str(LogFileName(file_id, instant, version, token or None))
+        if self._proof is None or not self._proof(partition, name, instant):
+            raise UnknownInstantError.of(instant, join(partition, name), path=join(partition, name))
+        if self.visibility.history is not None:
+            self.visibility.history.prove(instant)
+        return True
 
 
 def _file_slice(key: GroupKey, instant: str, raw: RawBase | None, logs: Sequence[RawLog]) -> FileSlice:
@@ -197,9 +246,11 @@ def build_view(
     visibility: Visibility,
     services: PendingServices,
     written_by: Callable[[str], frozenset[str] | None] = lambda instant: None,
+    proof: Proof | None = None,
+    is_proven: Callable[[str], bool] | None = None,
 ) -> FileSystemView:
     """:func:`group_files` of a listing of (partition, file)."""
-    return group_files(by_partition(files), visibility, services, written_by)
+    return group_files(by_partition(files), visibility, services, written_by, proof, is_proven=is_proven)
 
 
 def group_files(
@@ -207,6 +258,9 @@ def group_files(
     visibility: Visibility,
     services: PendingServices,
     written_by: Callable[[str], frozenset[str] | None] = lambda instant: None,
+    proof: Proof | None = None,
+    *,
+    is_proven: Callable[[str], bool] | None = None,
 ) -> FileSystemView:
     """Group (partition, file names, their bytes) into slices.
 
@@ -215,17 +269,21 @@ def group_files(
 
     :param written_by: the relative paths that a completed instant says it wrote, None where that is not known; asked
         only where there are several base files of one slice, left by attempts of a task that outlived the commit.
+    :param proof: what else may say that a write was completed which is older than the timeline.
+    :param is_proven: of which such instants the listing has files only where they were completed; of others the
+        archive is asked.
     :raises CorruptTableError: several base files of one slice, and none that its commit names.
     """
     with collector_paused():
         found = sort_into_groups(files)
+    view = ListedView(found, visibility, services, proof, is_proven)
     for (key, instant), others in found.rivals.items():
-        if visibility.is_completed(instant):
+        if view.is_committed(instant, key):
             several = [found.files[key].bases[instant], *others]
             named = [_base_file(*key, instant, raw) for raw in several]
             chosen = _the_committed_one(instant, named, written_by)
             found.files[key].bases[instant] = several[named.index(chosen)]
-    return ListedView(found, visibility, services)
+    return view
 
 
 def _the_committed_one(

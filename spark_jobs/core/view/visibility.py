@@ -1,32 +1,58 @@
-"""Which instants count for a reader, from the timeline alone; a pure value."""
+"""Which instants count for a reader: by the timeline, and for what is older than it by what is on record."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from spark_jobs.core.errors import UnknownInstantError
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS
+from spark_jobs.core.view.history import History
+
+_AFTER_ALL = "~"
+"""Greater than any instant: of a timeline without a write, all files are older."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
     """``completed`` holds the completed write instants, ``start`` the first write behind which none was archived,
-    ``until`` the newest that the reader may see (inclusive; None: all).
+    ``until`` the newest that the reader may see (inclusive; None: all). ``history`` answers for older ones.
     """
 
     completed: frozenset[str]
     start: str
     until: str | None = None
+    history: History | None = field(default=None, compare=False)
 
     @staticmethod
     def of(timeline: ActiveTimeline, until: str | None = None) -> Visibility:
         done = frozenset(one.timestamp for one in timeline.instants if one.is_completed and one.action in COMMITS)
-        return Visibility(done, timeline.unbroken_from, until)
+        return Visibility(done, timeline.unbroken_from or timeline.first_write or _AFTER_ALL, until, History(timeline))
+
+    def is_old(self, instant: str) -> bool:
+        """Older than the timeline, so that the timeline can't say whether it was completed."""
+        return instant < self.start and instant not in self.completed
+
+    def fate(self, instant: str) -> bool | None:
+        """Whether it was completed; None where it is older than the timeline and nothing on record says either."""
+        if instant in self.completed:
+            return True
+        if instant >= self.start:
+            return False
+        return None if self.history is None else self.history.fate(instant)
 
     def is_completed(self, instant: str) -> bool:
-        """Completed, or so old that it was archived."""
-        return instant in self.completed or (self.start != "" and instant < self.start)
+        """
+        :raises UnknownInstantError: nothing says.
+        """
+        found = self.fate(instant)
+        if found is None:
+            raise UnknownInstantError.of(instant, "a file")
+        return found
 
     def sees(self, instant: str) -> bool:
-        """Completed and not younger than the reader's moment."""
+        """Completed and not younger than the reader's moment.
+
+        :raises UnknownInstantError: nothing says.
+        """
         return (self.until is None or instant <= self.until) and self.is_completed(instant)

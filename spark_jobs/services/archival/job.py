@@ -16,7 +16,8 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.archival.bounds import bounds_of
-from spark_jobs.services.archival.plan import ArchivalPlan, Keep, TimelineFacts, plan_archival, why_nothing
+from spark_jobs.services.archival.orphans import Orphans, orphans_passed
+from spark_jobs.services.archival.plan import ArchivalPlan, Bound, Keep, TimelineFacts, plan_archival, why_nothing
 from spark_jobs.services.archival.work import ArchivalWork, work_of
 from spark_jobs.services.cleaning.job import retained_from
 from spark_jobs.services.estimate import seconds_to_delete, seconds_to_write
@@ -50,7 +51,7 @@ def archive_table(
     """Archive what may go now, and merge archive files where that is asked for; the caller holds the table lock."""
     refuse_pending_restore(table.timeline)
     with progress.phase("plan"):
-        work, why = work_of(table, properties, plan_of(table, properties))
+        work, why = _work(table, properties)
     if plan_hash is not None:
         refuse_other_plan(plan_hash, work.facts if work else why, table.timeline)
     if work is None:
@@ -60,12 +61,24 @@ def archive_table(
 
 
 def _seen(table: HudiTable, properties: Mapping[str, str], progress: Progress) -> JobResult:
-    work, why = work_of(table, properties, plan_of(table, properties))
+    work, why = _work(table, properties)
     return _result(table, work, why, progress, dry_run=True) if work else nothing_to_do(ACTION, table, why)
 
 
-def plan_of(table: HudiTable, properties: Mapping[str, str]) -> ArchivalPlan | str:
-    """What goes, or why nothing does, with what is in the way."""
+def _work(table: HudiTable, properties: Mapping[str, str]) -> tuple[ArchivalWork | None, str]:
+    plan, orphans = plan_of(table, properties), Orphans()
+    if isinstance(plan, ArchivalPlan):
+        orphans = orphans_passed(table, plan.instants)
+        if orphans.stuck:
+            plan = plan_of(table, properties, orphans.bounds(table.timeline))
+    return work_of(table, properties, plan, orphans)
+
+
+def plan_of(table: HudiTable, properties: Mapping[str, str], more: tuple[Bound, ...] = ()) -> ArchivalPlan | str:
+    """What goes, or why nothing does, with what is in the way.
+
+    :param more: who needs what beside those that the table itself tells of.
+    """
     timeline = table.timeline
     commits = [one.timestamp for one in timeline.completed_commits()]
     retain = retained_from(table, properties, at_last_commit=True)
@@ -75,7 +88,7 @@ def plan_of(table: HudiTable, properties: Mapping[str, str]) -> ArchivalPlan | s
     keep = Keep.of(properties, commits, retain.timestamp if retain else None, held_back_by)
     facts = TimelineFacts(
         instants=timeline.instants,
-        bounds=bounds_of(table, properties),
+        bounds=(*bounds_of(table, properties), *more),
         beyond_savepoints=keys.ARCHIVE_BEYOND_SAVEPOINT.of(properties),
     )
     chosen, held_by = plan_archival(facts, keep)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from spark_jobs.core.config import history_keys as keys
@@ -19,14 +19,16 @@ from spark_jobs.core.timeline.archive_merge import (
 )
 from spark_jobs.core.timeline.archive_writer import PreparedArchival, carry_out_archival, prepare_archival
 from spark_jobs.engine.progress import Progress
+from spark_jobs.services.archival.orphans import Orphans
 from spark_jobs.services.archival.plan import ArchivalPlan
 from spark_jobs.services.plan_hash import PlanFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalWork:
-    """In this order: ``unsettled`` goes, bytes by path of what a merge left that broke off; ``archival`` is carried out
-    as it is ``prepared``; and ``merge`` is, whose inputs may name the file that the archival writes. Paths are whole.
+    """In this order: ``orphans`` go, files of rolled-back instants that are passed; ``unsettled`` goes, bytes by path
+    of what a merge left that broke off; ``archival`` is carried out as it is ``prepared``; and ``merge`` is, whose
+    inputs may name the file that the archival writes. Paths are whole.
     """
 
     folder: str
@@ -35,6 +37,7 @@ class ArchivalWork:
     prepared: PreparedArchival | None
     unsettled: Mapping[str, int]
     merge: ArchiveMerge | None
+    orphans: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def leaving(self) -> dict[str, int]:
@@ -44,11 +47,13 @@ class ArchivalWork:
 
     @property
     def deletions(self) -> dict[str, int]:
-        """Bytes of all that goes, by paths from ``.hoodie`` on."""
+        """Bytes of all that goes, by paths from ``.hoodie`` on; of data files, from the base path on."""
         markers = self.prepared.markers.values() if self.prepared else ()
         left = {self._short(path): size for one in markers for path, size in one.items()}
         settled = {self._short(path): size for path, size in self.unsettled.items()}
-        return {**settled, **left, **self.leaving, **self._merged}
+        base = self.folder.rpartition("/.hoodie")[0]
+        orphans = {path.removeprefix(f"{base}/"): size for path, size in self.orphans.items()}
+        return {**orphans, **settled, **left, **self.leaving, **self._merged}
 
     @property
     def bytes_out(self) -> int:
@@ -85,6 +90,8 @@ class ArchivalWork:
     def carry_out(self, table: HudiTable, progress: Progress) -> None:
         """The caller holds the table lock, and has since this was planned."""
         storage = table.storage
+        for path in self.orphans:
+            storage.delete(path)
         settle_merge(storage, self.archive_folder)
         if self.prepared is not None:
             with progress.phase("archive"):
@@ -108,11 +115,12 @@ class ArchivalWork:
 
 
 def work_of(
-    table: HudiTable, properties: Mapping[str, str], archival: ArchivalPlan | str
+    table: HudiTable, properties: Mapping[str, str], archival: ArchivalPlan | str, orphans: Orphans
 ) -> tuple[ArchivalWork | None, str]:
     """What there is to do (None: nothing), and why no more than that.
 
     :param archival: the instants that go, or why none does.
+    :param orphans: files of rolled-back instants that are passed by it.
     """
     timeline, storage = table.timeline, table.storage
     folder = timeline.archive_folder
@@ -134,7 +142,7 @@ def work_of(
             why = "; ".join(one for one in (why, chosen) if one)
         else:
             merge = chosen
-    if plan is None and merge is None and not unsettled:
+    if plan is None and merge is None and not unsettled and not orphans.files:
         return None, why
     work = ArchivalWork(
         folder=timeline.folder,
@@ -143,5 +151,6 @@ def work_of(
         prepared=prepared,
         unsettled=unsettled,
         merge=merge,
+        orphans=orphans.files,
     )
     return work, why

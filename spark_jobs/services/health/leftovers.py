@@ -70,4 +70,4 @@ def _pending_times(table: HudiTable) -> frozenset[str]:
 def _is_of_nobody(name: str, known: set[str], view: FileSystemView) -> bool:
     """A base file of an instant that the timeline does not have, unless it may be an archived one's."""
     base = parse_base_file_name(name)
-    return base is not None and base.instant not in known and not view.visibility.is_completed(base.instant)
+    return base is not None and base.instant not in known and view.visibility.fate(base.instant) is False

@@ -22,6 +22,7 @@ from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PL
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
+from spark_jobs.core.transaction.late_files import status_of_own
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT
 from spark_jobs.core.view.bootstrap_writer import drop_bootstrap_index
@@ -202,6 +203,7 @@ def _execute(
     data = encode_payload(ROLLBACK_METADATA, metadata_of(rollback, plan, outcomes, took), note)
     settings.tell_metadata_table(settings.load_timeline(), rollback, data)
     remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
+    _delete_late(settings, plan, outcomes)
     done = transition(timeline, rollback, State.COMPLETED, data)
     for instant in (plan.instant.timestamp, rollback.timestamp):
         delete_markers(settings.storage, settings.base_path, instant)
@@ -229,6 +231,20 @@ def carry_out(
     for one in plan.requests:
         _cancel(settings, by, plan.instant, one, outcomes[one.partition])
     return outcomes
+
+
+def _delete_late(settings: TransactionSettings, plan: RollbackPlan, outcomes: Mapping[str, Outcome]) -> None:
+    """Delete what a writer that was only thought dead made since: from here on it is refused, and what it makes still
+    it deletes itself.
+    """
+    storage, base_path, time = settings.storage, settings.base_path, plan.instant.timestamp
+    stays = {path for one in outcomes.values() for path in (*one.cancelled_logs, *one.command_logs)}
+    planned = [join(one.partition, name) for one in plan.requests for name in (*one.delete, *one.cancel)]
+    marked = [marker.data_path for marker in read_markers(storage, base_path, time) or ()]
+    for path in dict.fromkeys((*planned, *marked)):
+        whole = resolve(base_path, path)
+        if whole not in stays and status_of_own(storage, base_path, path, time) is not None:
+            storage.delete(whole)
 
 
 def _cancel(

@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.markers import read_markers
-from spark_jobs.core.files.names import MARKER_FOLDER, parse_base_file_name, parse_log_file_name
-from spark_jobs.core.storage import FileStatus, join, resolve
+from spark_jobs.core.files.names import MARKER_FOLDER
+from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
-from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, Pulse, read_pulse
+from spark_jobs.core.transaction.late_files import late_files_of
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.engine.protocol import Engine
@@ -26,7 +23,6 @@ from spark_jobs.services.rollback.execute import (
     roll_back,
     withdraw_from_completed,
 )
-from spark_jobs.services.rollback.stray_logs import block_instants
 
 
 def abandoned_writes(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Instant]:
@@ -127,52 +123,7 @@ def late_files(settings: TransactionSettings, timeline: ActiveTimeline) -> Itera
 def _late_files_of(
     settings: TransactionSettings, timeline: ActiveTimeline, time: str
 ) -> Iterator[tuple[str, FileStatus]]:
-    """What markers of an instant of the past name, but for what it keeps and for files that are not its alone: Hudi
-    appends to logs of other writes.
-    """
-    kept = _kept_files(timeline, time, settings.clock)
-    if kept is None:
-        return
-    for marker in read_markers(settings.storage, settings.base_path, time) or []:
-        path = resolve(settings.base_path, marker.data_path)
-        status = None if marker.data_path in kept else settings.storage.stat(path)
-        if status is None:
-            continue
-        base, log = parse_base_file_name(marker.file_name), parse_log_file_name(marker.file_name)
-        alone = base is not None and base.instant == time
-        if log is not None and not log.is_cdc:
-            alone = {time}.issuperset(block_instants(settings, status))
-        if alone:
-            yield marker.data_path, status
-
-
-def _kept_files(timeline: ActiveTimeline, time: str, clock: Clock) -> frozenset[str] | None:
-    """Relative paths of the data files that belong to an instant of the past: of a completed write what it wrote, of
-    one that was rolled back its cancelled logs; None where all that its markers name stays.
-    """
-    found = [one for one in timeline.find(time) if one.is_completed]
-    written = [timeline.commit_metadata(one, clock) for one in found if one.action in COMMITS]
-    if not found and timeline.unbroken_from and time < timeline.unbroken_from:
-        archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, time, time)
-        found = [one for one in archived.instants if one.is_completed]
-        written = [archived.commit_metadata(one) for one in found if one.action in COMMITS]
-    if written:
-        return frozenset().union(*(written_paths(one.write_stats) for one in written))
-    return None if found else _cancelled_logs(timeline, time, clock)
-
-
-def _cancelled_logs(timeline: ActiveTimeline, target: str, clock: Clock) -> frozenset[str]:
-    """Relative paths of log files of a rolled-back instant whose blocks were taken back: they stay, and the metadata
-    table lists them.
-    """
-    found: set[str] = set()
-    for rollback in timeline.completed(Action.ROLLBACK):
-        metadata = timeline.payload(rollback, clock)
-        if target in metadata["commitsRollback"]:
-            for one in metadata["partitionMetadata"].values():
-                names = (path.rsplit("/", 1)[-1] for path in one.get("logFilesFromFailedCommit") or {})
-                found.update(join(one["partitionPath"], name) for name in names)
-    return frozenset(found)
+    return late_files_of(settings.storage, settings.base_path, timeline, settings.clock, time)
 
 
 def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) -> None:

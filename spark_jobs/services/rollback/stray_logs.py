@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import LogFileName
 from spark_jobs.core.storage import FileStatus, join, resolve
 from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.core.transaction.late_files import instants_of_blocks
 from spark_jobs.core.transaction.log_bases import slice_makers
 from spark_jobs.core.transaction.transaction import TransactionSettings
 
@@ -38,5 +38,4 @@ def stray_logs(settings: TransactionSettings, target: Instant) -> Callable[[str,
 
 def block_instants(settings: TransactionSettings, status: FileStatus) -> list[str]:
     """Of the blocks of a log file."""
-    with settings.storage.open_input(status.path) as file:
-        return [block.instant for block in read_blocks(file) if block.instant]
+    return instants_of_blocks(settings.storage, status)

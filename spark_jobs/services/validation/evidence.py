@@ -24,6 +24,7 @@ from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, PendingServices, build_view
+from spark_jobs.core.view.history import History
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.validation.finding import Finding, error
@@ -219,7 +220,16 @@ class Evidence:
 
     def _view(self, folders: Iterable[Folder], until: str | None) -> FileSystemView:
         files = ((one.path, status) for one in folders for status in one.files if self._belongs(one, status))
-        return build_view(files, Visibility.of(self.timeline, until), self.services)
+        return build_view(files, self.visibility(until), self.services)
+
+    def visibility(self, until: str | None = None) -> Visibility:
+        """What counts by both timelines: files of which neither knows are a finding, and no reason to stop here. Where
+        the archive can't be read, all that is older counts.
+        """
+        found = Visibility.of(self.timeline, until)
+        if self.archived is None:
+            return dataclasses.replace(found, history=_AllCompleted(self.timeline))
+        return Visibility(found.completed | self.archived_done, "", until)
 
     @cached_property
     def services(self) -> PendingServices:
@@ -289,6 +299,13 @@ class Evidence:
     def instant_path_of(self, time: str) -> str:
         found = self.timeline.find(time)
         return self.instant_path(found[-1]) if found else f".hoodie/{time}"
+
+
+class _AllCompleted(History):
+    """What Hudi's readers take for granted of instants that are older than the timeline."""
+
+    def fate(self, instant: str) -> bool | None:
+        return True
 
 
 def _stats(instant: Instant, metadata: CommitMetadata) -> Iterable[tuple[str, Written]]:

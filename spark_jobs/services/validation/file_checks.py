@@ -11,7 +11,6 @@ from spark_jobs.core.read.retained import earliest_readable
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_system_view import GroupKey, build_view
-from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.validation.evidence import Evidence, Written
 from spark_jobs.services.validation.finding import Finding, error
 from spark_jobs.services.validation.slice_checks import check_slices
@@ -118,7 +117,7 @@ def _retained_from(evidence: Evidence) -> str:
     """The first instant as of which everything must be readable; empty where nothing was cleaned."""
 
     def view() -> Any:
-        return evidence.view or build_view([], Visibility.of(evidence.timeline), evidence.services)
+        return evidence.view or build_view([], evidence.visibility(), evidence.services)
 
     try:
         return earliest_readable(evidence.later, view, evidence.table.clock)

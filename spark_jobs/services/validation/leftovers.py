@@ -19,6 +19,7 @@ from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
+from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.failed_writes import instant_of_debris
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
@@ -87,17 +88,24 @@ def _base_files(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _of_nobody(evidence: Evidence, path: str, instant: str) -> Finding:
-    start = evidence.timeline.unbroken_from
-    if start and instant < start:
-        return error(
-            7,
-            path,
-            f"instant {instant} is on neither timeline, and older than the active one: readers take the file's rows "
-            "for the table's",
-            "delete it, unless the archive lost the instant: then restore the archive from a copy of the table",
-        )
-    what = f"instant {instant} is on neither timeline: no reader sees the file"
-    return warning(7, path, what, _DELETE, Repair.LEFTOVERS)
+    if not Visibility.of(evidence.timeline).is_old(instant):
+        what = f"instant {instant} is on neither timeline: no reader sees the file"
+        return warning(7, path, what, _DELETE, Repair.LEFTOVERS)
+    if instant in evidence.undone:
+        what = f"instant {instant} was rolled back, and is older than the timeline"
+        return error(7, path, f"{what}: Hudi's readers take the file's rows for the table's", _DELETE, Repair.LEFTOVERS)
+    what = f"instant {instant} is on neither timeline, and older than the active one"
+    partition, _, name = path.rpartition("/")
+    if evidence.table.proves_committed(partition, name, instant):
+        what = f"{what}; the file counts, since a later commit or the metadata table has it"
+        return warning(7, path, what, "restore the archive from a copy of the table")
+    return error(
+        7,
+        path,
+        f"{what}: nothing says that its write was completed, and no reader takes the file's rows for the table's but "
+        "Hudi's own",
+        "delete it, unless the archive lost the instant: then restore the archive from a copy of the table",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,7 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         versions = undone.setdefault((partition, name.file_id), {})
         versions.update({target: max(name.version, versions.get(target, 0)) for target in targets})
     known = evidence.done | evidence.pending | evidence.undone
+    visibility = Visibility.of(evidence.timeline)
     for (partition, name), (instants, _) in blocks.items():
         path = unexplained[(partition, name)]
         versions = undone[(partition, name.file_id)]
@@ -162,14 +171,23 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         holding = {instant for instant in instants if versions.get(instant, 0) < name.version}
         yield from named.left_out(path, partition, name, holding)
         unseen = holding & (evidence.undone - evidence.done - evidence.pending)
-        if unseen and unseen == instants:
-            what = f"its blocks are of instant {min(unseen)}, which was rolled back, and nothing takes them back here"
+        old = sorted(one for one in unseen if visibility.is_old(one))
+        of = f"its blocks are of instant {min(unseen, default='')}"
+        what = f"{of}, which was rolled back, and nothing takes them back here"
+        if old:
+            what = f"{what}; it is older than the timeline"
+            todo = _DELETE if unseen == instants else "compact its file group by compact.py"
+            repair = Repair.LEFTOVERS if unseen == instants else None
+            yield error(7, path, f"{what}: Hudi's readers take them for the table's", todo, repair)
+        elif unseen and unseen == instants:
             yield warning(7, path, f"{what}: no reader sees them", _DELETE, Repair.LEFTOVERS)
+        if not instants and not versions and name.base_instant not in known - evidence.undone:
+            yield _of_nobody(evidence, path, name.base_instant)
         strange = instants - known - versions.keys()
         if strange and strange == instants:
             what = f"its blocks are of instant {min(strange)}, which is on neither timeline and was not rolled back"
-            if evidence.timeline.unbroken_from and min(strange) < evidence.timeline.unbroken_from:
-                yield error(7, path, f"{what}: readers take them for the table's", _DELETE, Repair.LEFTOVERS)
+            if visibility.is_old(min(strange)):
+                yield error(7, path, f"{what}: Hudi's readers take them for the table's", _DELETE, Repair.LEFTOVERS)
             else:
                 yield warning(7, path, what, _DELETE, Repair.LEFTOVERS)
 

@@ -56,12 +56,6 @@ def test_files_of_pending_and_failed_writes_are_not_seen() -> None:
     assert [group.file_id for group in found.groups] == ["g"]
 
 
-def test_what_is_older_than_the_timeline_was_archived_hence_completed() -> None:
-    assert shown(view("g 1", completed="5", start="5").latest_slices()) == ["g 1"]
-    assert shown(view("g 6", completed="5", start="5").latest_slices()) == []
-    assert shown(view("g 1", completed="", start="").latest_slices()) == []
-
-
 def test_time_travel_is_inclusive() -> None:
     files = ("g 1", "g 1.1", "g 3")
     assert shown(view(*files, completed="1 2 3", until="2").latest_slices()) == ["g 1+1.1"]

@@ -1,0 +1,102 @@
+"""What became of instants that are older than the active timeline, by what is on record: nothing is guessed.
+
+Hudi's own readers take every such instant for completed (HoodieDefaultTimeline.containsOrBeforeTimelineStarts), and
+with it the files that a writer made after it was rolled back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT
+
+
+class History:
+    """Asked of single instants; each answer is read once. Pickles with the answers that were given."""
+
+    def __init__(self, timeline: ActiveTimeline) -> None:
+        undoing = timeline.filter(lambda one: one.action is Action.ROLLBACK or one.action is Action.RESTORE)
+        self._timeline = replace(timeline, instants=undoing, moved_ms={})
+        self._known: dict[str, bool] = {}
+        self._undone: frozenset[str] | None = None
+
+    def fate(self, instant: str) -> bool | None:
+        """Whether the write of an instant that is older than the timeline was completed; None where nothing on record
+        says so or otherwise. The archive says it, or a rollback or restore that undid it; where the archive was lost,
+        the table's properties.
+
+        :raises CorruptTableError: an archive file is damaged that may have it.
+        """
+        if instant not in self._known:
+            found = self._look_up(instant)
+            if found is None:
+                return None
+            self._known[instant] = found
+        return self._known[instant]
+
+    def prove(self, instant: str) -> None:
+        """Take note that other evidence says it was completed."""
+        self._known[instant] = True
+
+    def _look_up(self, instant: str) -> bool | None:
+        archive = self._timeline.archive
+        failure: CorruptTableError | None = None
+        try:
+            if archive.has(instant):
+                return True
+        except CorruptTableError as error:
+            failure = error
+        if self._undone is None:
+            self._undone = frozenset(undone for one in self._timeline.instants for undone in self._undone_by(one))
+        if instant in self._undone:
+            return False
+        if failure is not None:
+            raise failure
+        if archive.rolled_back_by(instant) is not None:
+            return False
+        return True if instant < self._timeline.lost_before else None
+
+    def _undone_by(self, one: Instant) -> set[str]:
+        """The instants that a rollback or restore undoes: by its plan, and by its result where it has one. Hudi may
+        have died while it wrote either.
+        """
+        found: set[str] = set()
+        for state in (State.REQUESTED, State.COMPLETED) if one.is_completed else (State.REQUESTED,):
+            with suppress(StorageError):
+                raw = decode_shaped(self._timeline.read(one.at(state)), one.at(state))
+                if state is State.COMPLETED:
+                    found.update(raw.get("commitsRollback") or raw.get("instantsToRollback") or ())
+                else:
+                    infos = raw.get("instantsToRollback") or [raw.get("instantToRollback")]
+                    found.update(info["commitTime"] for info in infos if info)
+        return found
+
+
+def built_upon(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
+    """Instants of base files that completed writes on the timeline merged, logged upon or save: they were completed
+    then. A log alone proves nothing of its slice, which may be that of a compaction that was only planned.
+    """
+    found: set[str] = set()
+    for one in timeline.completed_commits():
+        for stat in timeline.commit_metadata(one, clock).write_stats:
+            if stat.is_log_append:
+                found.update(_instants([stat.base_file]))
+            elif stat.prev_commit != NO_PREVIOUS_COMMIT:
+                found.add(stat.prev_commit)
+    for one in timeline.completed(Action.SAVEPOINT):
+        for files in timeline.payload(one, clock)["partitionMetadata"].values():
+            found.update(_instants(files["savepointDataFile"]))
+    return frozenset(found)
+
+
+def _instants(names: Iterable[str]) -> set[str]:
+    parsed = (parse_base_file_name(name) for name in names)
+    return {name.instant for name in parsed if name is not None}

@@ -1,0 +1,149 @@
+"""Files of rolled-back instants that an archival is about to pass: made by writers that outlived the rollback.
+
+As soon as the timeline begins after such an instant, Hudi's own readers take it for an archived one, and the rows of
+its files for the table's. So they go first, and an instant with files that can't go is not passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from spark_jobs.core.errors import CorruptTableError, InstantGoneError
+from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.files.names import LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.storage import FileStatus, join
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.transaction.late_files import cancelled_logs
+from spark_jobs.core.view.listing import StorageListing
+from spark_jobs.services.archival.plan import Bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphans:
+    """``files`` are to be deleted, bytes by whole path; ``stuck`` has an instant with the relative path of a file that
+    other instants need too.
+    """
+
+    files: Mapping[str, int] = field(default_factory=dict)
+    stuck: Mapping[str, str] = field(default_factory=dict)
+
+    def bounds(self, timeline: ActiveTimeline) -> tuple[Bound, ...]:
+        """A write before each instant that may not be passed has to stay."""
+        commits = [one.timestamp for one in timeline.completed_commits()]
+        return tuple(
+            Bound(
+                before=max((one for one in commits if one < instant), default=instant),
+                why=f"instant {instant}, which was rolled back and has blocks in {path} still: compact that file group",
+            )
+            for instant, path in sorted(self.stuck.items())
+        )
+
+
+def orphans_passed(table: HudiTable, going: Collection[Instant]) -> Orphans:
+    """What lies on storage of the rolled-back instants behind which the timeline begins when these instants went. The
+    partitions of each are listed once more; all, where its rollback names none.
+    """
+    timeline = table.timeline
+    left = replace(timeline, instants=timeline.filter(lambda one: one not in going), has_archive=True)
+    begin, end = timeline.unbroken_from, left.unbroken_from
+    passed = {
+        time: partitions
+        for time, partitions in _rolled_back(table).items()
+        if begin <= time < end and not timeline.find(time) and not timeline.archive.has(time)
+    }
+    if not passed:
+        return Orphans()
+    listing = StorageListing(table.storage, table.base_path)
+    named = frozenset().union(*passed.values())
+    wanted = sorted(named) if all(passed.values()) else listing.partitions()
+    kept = cancelled_logs(timeline, passed, table.clock)
+    files: dict[str, int] = {}
+    stuck: dict[str, str] = {}
+    for partition in wanted:
+        statuses = [status for _, status in listing.files([partition])]
+        bases = (status for status in statuses if _instant_of_base(status) in passed)
+        files.update({status.path: status.size for status in bases})
+        for status, instants in _uncancelled(table, partition, statuses, frozenset(passed)).items():
+            path = join(partition, status.name)
+            if path in kept:
+                continue
+            if instants <= passed.keys():
+                files[status.path] = status.size
+            else:
+                stuck.update(dict.fromkeys(instants & passed.keys(), path))
+    return Orphans(files=files, stuck=stuck)
+
+
+def _instant_of_base(status: FileStatus) -> str | None:
+    name = parse_base_file_name(status.name)
+    return None if name is None else name.instant
+
+
+def _uncancelled(
+    table: HudiTable, partition: str, statuses: Collection[FileStatus], targets: frozenset[str]
+) -> dict[FileStatus, frozenset[str]]:
+    """Log files that lie on a slice of one of these instants, or have blocks of one which no later log of the slice
+    takes back, with all instants that count in them.
+    """
+    found: dict[tuple[str, str], list[tuple[LogFileName, FileStatus, frozenset[str], frozenset[str]]]] = {}
+    for status in statuses:
+        name = parse_log_file_name(status.name)
+        if name is not None and not name.is_cdc:
+            instants, undone = _blocks(table, status)
+            found.setdefault((name.file_id, name.base_instant), []).append((name, status, instants, undone))
+    holding: dict[FileStatus, frozenset[str]] = {}
+    for (_, base_instant), logs in found.items():
+        for name, status, instants, _ in logs:
+            undone = frozenset().union(*(one[3] for one in logs if one[0].version >= name.version))
+            counting = instants - undone
+            if counting & targets or (base_instant in targets and not instants):
+                holding[status] = counting
+    return holding
+
+
+def _blocks(table: HudiTable, status: FileStatus) -> tuple[frozenset[str], frozenset[str]]:
+    """Instants of the data and delete blocks of a log, and of those that its command blocks take back; nothing of one
+    that can't be read, which validation names.
+    """
+    instants: set[str] = set()
+    undone: set[str] = set()
+    if status.size:
+        try:
+            with table.storage.open_input(status.path) as file:
+                for block in read_blocks(file):
+                    if block.is_rollback:
+                        undone.add(block.target_instant or "")
+                    elif block.instant and not block.is_corrupt:
+                        instants.add(block.instant)
+        except CorruptTableError:
+            pass
+    return frozenset(instants), frozenset(undone)
+
+
+def _rolled_back(table: HudiTable) -> dict[str, frozenset[str]]:
+    """Instants that completed rollbacks and restores undid, with the partitions that each of these names."""
+    timeline = table.timeline
+    found: dict[str, frozenset[str]] = {}
+    for one in timeline.completed(Action.ROLLBACK):
+        raw = timeline.payload(one, table.clock)
+        partitions = {*(raw["partitionMetadata"] or {}), *_planned_partitions(table, one)}
+        for time in raw["commitsRollback"] or ():
+            found[time] = found.get(time, frozenset()) | partitions
+    for one in timeline.completed(Action.RESTORE):
+        raw = timeline.payload(one, table.clock)
+        for time in raw["instantsToRollback"] or ():
+            each = (raw["hoodieRestoreMetadata"] or {}).get(time) or ()
+            partitions = {name for part in each for name in (part or {}).get("partitionMetadata") or {}}
+            found[time] = found.get(time, frozenset()) | partitions
+    return found
+
+
+def _planned_partitions(table: HudiTable, rollback: Instant) -> set[str]:
+    try:
+        raw = table.timeline.payload(rollback.at(State.REQUESTED), table.clock)
+    except (CorruptTableError, InstantGoneError):
+        return set()  # an old release left none, or died while it wrote it
+    return {one["partitionPath"] or "" for one in raw["RollbackRequests"] or ()}

@@ -1,0 +1,239 @@
+"""A writer that was only thought dead puts files down after its rollback: none of them is ever the table's, and none
+stays.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.core.errors import UnknownInstantError, WriteConflictError
+from spark_jobs.core.files.log_writer import command_block
+from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
+from spark_jobs.core.transaction.heartbeat import heartbeat_path
+from spark_jobs.core.transaction.late_files import instants_of_blocks
+from spark_jobs.core.transaction.transaction import Transaction, begin
+from spark_jobs.options.choices import Repair
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+from tests.unit.core.support import complete, contents
+from tests.unit.services.test_archival import active, archive, clean, compact_metadata
+from tests.unit.services.test_rollback import BEFORE, FailedWrite, failed_write, write
+
+pytestmark = pytest.mark.unit
+
+
+def stalled(failed: FailedWrite) -> Transaction:
+    """A writer that is inflight and silent for longer than others wait."""
+    transaction = begin(failed.settings(), Action.DELTA_COMMIT)
+    assert transaction is not None
+    transaction.to_inflight()
+    os.utime(heartbeat_path(failed.table.base_path, transaction.time), (1, 1))
+    return transaction
+
+
+def refused(transaction: Transaction, *stats: WriteStat) -> None:
+    with pytest.raises(WriteConflictError):
+        transaction.publish(CommitMetadata(write_stats=stats).encode(), written=written_paths(stats))
+    transaction.abandon()
+
+
+@pytest.mark.parametrize("with_markers", [True, False])
+def test_a_refused_writer_deletes_what_it_made(tmp_path: Path, with_markers: bool) -> None:
+    failed = failed_write(tmp_path / "t")
+    transaction = stalled(failed)
+    roll_back_failed_writes(failed.settings())
+    stat = write(failed.table, transaction.time, "w", ("w", 5, "woken"))
+    if not with_markers:
+        delete_markers(failed.table.storage, failed.table.base_path, transaction.time)
+    assert stat.path in failed.data_files()
+    refused(transaction, stat)
+    assert stat.path not in failed.data_files()
+    assert contents(failed.table) == BEFORE
+
+
+def test_a_refused_writer_leaves_what_another_process_completed(tmp_path: Path) -> None:
+    failed = failed_write(tmp_path / "t")
+    transaction = stalled(failed)
+    stat = write(failed.table, transaction.time, "w", ("w", 5, "woken"))
+    complete(failed.table, transaction.instant, [stat])
+    refused(transaction, stat)
+    assert stat.path in failed.data_files()
+    assert ("w", 5, "woken") in contents(failed.table)
+
+
+def test_nor_what_was_completed_and_archived(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    table = HudiTable.open(str(path))
+    time = local.write(path, local.batch(0, 4, "first", 1), "first")
+    (done,) = table.refreshed().timeline.find(time)
+    metadata = table.refreshed().timeline.commit_metadata(done, table.clock)
+    for number in range(4):
+        local.write(path, local.batch(0, 4, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+        archive(path)
+    assert time not in active(path)
+    settings = table.transaction_settings({})
+    transaction = begin(settings, Action.COMMIT)
+    assert transaction is not None
+    transaction.abandon()
+    transaction.instant = done
+    transaction._written = written_paths(metadata.write_stats)
+    there = [one for one in transaction._written if (path / one).exists()]
+    transaction.abandon()
+    assert [one for one in transaction._written if (path / one).exists()] == there
+
+
+class Late(LocalStorage):
+    """Local disks on which a writer puts its file down when the pending file of its instant is taken away."""
+
+    def __init__(self, wakes: Any) -> None:
+        self.wakes = wakes
+
+    def delete(self, path: str) -> bool:
+        gone = super().delete(path)
+        if path.endswith(".inflight") and ".rollback." not in path:
+            self.wakes()
+        return gone
+
+
+def test_a_rollback_looks_for_files_once_more_when_the_pending_instant_is_gone(tmp_path: Path) -> None:
+    failed = failed_write(tmp_path / "t")
+    roll_back_failed_writes(failed.settings())
+    transaction = stalled(failed)
+    made: list[WriteStat] = []
+    storage = Late(lambda: made.append(write(failed.table, transaction.time, "w", ("w", 5, "woken"))))
+    roll_back_failed_writes(replace(failed.settings(), storage=storage))
+    assert len(made) == 1
+    assert made[0].path not in failed.data_files()
+    assert failed.log.path in failed.data_files()  # its blocks are taken back, and the metadata table lists it
+    assert contents(failed.table) == BEFORE
+
+
+def zombie(path: Path, table_type: str, content: bytes | None) -> Path:
+    """A table with a file of a rolled-back write in a file group of its own; ``content`` None: that of a real one."""
+    local.create(path, table_type)
+    local.write(path, local.batch(0, 20, "zero", 0), "0")
+    table = HudiTable.open(str(path))
+    action = Action.COMMIT if table_type == "COPY_ON_WRITE" else Action.DELTA_COMMIT
+    transaction = begin(table.transaction_settings({}), action)
+    assert transaction is not None
+    transaction.to_inflight()
+    transaction.abandon()
+    assert len(roll_back_failed_writes(table.transaction_settings({}))) == 1
+    real = next((path / "a").glob("*.parquet"))
+    late = real.with_name(f"11111111-2222-3333-4444-555555555555-0_0-9-9_{transaction.time}.parquet")
+    late.write_bytes(real.read_bytes() if content is None else content)
+    return late
+
+
+@pytest.mark.parametrize("content", [None, b""])
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_archival_deletes_the_files_of_what_it_passes(tmp_path: Path, table_type: str, content: bytes | None) -> None:
+    path = tmp_path / "t"
+    late = zombie(path, table_type, content)
+    before = local.rows_of(path)
+    assert [one.severity.value for one in validate(str(path)) if late.name in one.path] == ["WARNING"]
+    for number in range(5):
+        local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+        clean(path)
+    assert late.exists()
+    look = archive(path, {"hoodie.compact.inline.max.delta.commits": "1"}, dry_run=True)
+    assert f"a/{late.name}" in (look.plan or {})["deletions"]
+    done = archive(path, {"hoodie.compact.inline.max.delta.commits": "1"}, plan_hash=look.extra["plan_hash"])
+    assert done.extra["archived"] > 0
+    assert not late.exists()
+    assert len(local.rows_of(path)) == len(before)
+    assert validate(str(path), deep=True) == []
+
+
+def passed_by_hudi(path: Path, table_type: str = "COPY_ON_WRITE") -> Path:
+    """A zombie's file that an archival passed which did not look for it."""
+    late = zombie(path, table_type, None)
+    for number in range(5):
+        local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+        clean(path)
+    hidden = late.rename(path / late.name)
+    archive(path, {"hoodie.compact.inline.max.delta.commits": "1"})
+    return hidden.rename(late)
+
+
+@pytest.mark.parametrize("lists_storage", [True, False])
+def test_what_hudi_s_archival_passed_is_not_read_and_is_found(tmp_path: Path, lists_storage: bool) -> None:
+    path = tmp_path / "t"
+    late = passed_by_hudi(path)
+    assert late.name.rsplit("_", 1)[1][:17] < active(path)[0]
+    table = HudiTable.open(str(path), lists_storage=lists_storage)
+    assert table.scan().to_arrow().num_rows == 20
+    (found,) = validate(str(path), deep=True)
+    assert (found.is_error, found.path, found.repair) == (True, f"a/{late.name}", Repair.LEFTOVERS)
+    assert "rolled back" in found.what
+    local.write(path, local.batch(0, 20, "more", 9), "more")
+    assert len(local.rows_of(path)) == 20
+
+
+def test_a_table_whose_archive_was_removed(tmp_path: Path) -> None:
+    """Its metadata table lists what was completed; of a file that it does not list, nobody knows."""
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, local.batch(100, 4, "old", 1), "old")
+    for number in range(5):
+        local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+        clean(path)
+    archive(path)
+    rows = local.rows_of(path)
+    assert len(rows) == 24
+    for file in (path / ".hoodie" / "archived").iterdir():
+        file.unlink()
+    assert HudiTable.open(str(path), lists_storage=True).scan().to_arrow().num_rows == 24
+    local.write(path, local.batch(0, 20, "more", 9), "more")
+    assert HudiTable.open(str(path)).scan().to_arrow().num_rows == 24
+    assert not [one for one in validate(str(path), deep=True) if one.is_error and one.invariant != 8]
+    real = next((path / "a").glob("*.parquet"))
+    stranger = real.with_name("11111111-2222-3333-4444-555555555555-0_0-9-9_20200101000000000.parquet")
+    stranger.write_bytes(real.read_bytes())
+    with pytest.raises(UnknownInstantError, match=f"a/{stranger.name} is of instant 20200101000000000"):
+        HudiTable.open(str(path), lists_storage=True).scan().to_arrow()
+    assert HudiTable.open(str(path)).scan().to_arrow().num_rows == 24
+    (found,) = [one for one in validate(str(path)) if one.is_error and one.invariant == 7]
+    assert (found.path, found.repair) == (f"a/{stranger.name}", None)
+    with (path / ".hoodie" / "hoodie.properties").open("a") as file:
+        file.write("pyhudi.archive.lost.before=20210101000000000\n")
+    assert HudiTable.open(str(path), lists_storage=True).scan().to_arrow().num_rows > 24
+
+
+def test_an_instant_with_blocks_in_a_log_of_others_is_not_passed(tmp_path: Path) -> None:
+    """Hudi appends to logs on HDFS: such a file can't go."""
+    path = tmp_path / "t"
+    late = zombie(path, "MERGE_ON_READ", None)
+    undone = late.name.rsplit("_", 1)[1][:17]
+    late.unlink()
+    local.write(path, local.batch(0, 20, "two", 3), "two")
+    log = next((path / "a").glob(".*.log.*"))
+    (instant,) = instants_of_blocks(LocalStorage(), LocalStorage().list(str(log.parent))[0])[:1]
+    log.write_bytes(log.read_bytes() + log.read_bytes().replace(instant.encode(), undone.encode()))
+    many = {"hoodie.compact.inline.max.delta.commits": "1", "hoodie.clean.automatic": "false"}
+    for number in range(5):
+        local.write(path, local.batch(50, 4, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+    found = archive(path, many)
+    assert undone in f"{found.reason} {found.extra.get('held_by')}"
+    assert min(active(path)) < undone
+    command = log.with_name(log.name.replace(".log.1_", ".log.9_"))
+    command.write_bytes(command_block("20990101000000000", undone))
+    archive(path, many)
+    assert min(active(path)) > undone
