@@ -27,6 +27,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
+from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
 from spark_jobs.core.transaction.late_files import delete_orphans
 from spark_jobs.core.transaction.lock import LockSettings, TableLock
@@ -301,6 +302,7 @@ def begin(
         _require_properties(settings)
         timeline = locked.load_timeline()
         refuse_pending_restore(timeline)
+        refuse_undone_commits(timeline, settings.clock)
         if not allowed(timeline):
             return None
         time = locked.next_instant(timeline)
@@ -341,6 +343,7 @@ def resume(settings: TransactionSettings, instant: Instant, under: TransactionSe
 def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:
     """Put a plan on the timeline for later. The caller holds the table lock and made the plan from ``timeline``."""
     refuse_pending_restore(timeline)
+    refuse_undone_commits(timeline, settings.clock)
     time = settings.next_instant(timeline)
     return request(timeline, time, action, plan)
 

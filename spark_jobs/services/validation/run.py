@@ -26,6 +26,7 @@ from spark_jobs.services.validation.key_checks import check_keys
 from spark_jobs.services.validation.leftovers import check_leftovers
 from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.metadata_checks import check_metadata_table
+from spark_jobs.services.validation.overlap_checks import check_overlaps
 from spark_jobs.services.validation.rewrite_checks import check_rewrites
 from spark_jobs.services.validation.row_checks import check_rows
 from spark_jobs.services.validation.source_checks import check_source_keys, check_sources
@@ -141,6 +142,7 @@ def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, Sequen
             lambda: check_written_files(evidence),
             lambda: check_stats(evidence),
             lambda: check_protected_files(evidence),
+            lambda: check_overlaps(evidence),
             lambda: check_sources(evidence),
         ],
     )
