@@ -14,6 +14,7 @@ from spark_jobs.core.errors import (
     CorruptTableError,
     HudiError,
     InstantStateError,
+    LockNotAcquiredError,
     StorageError,
     TableNotFoundError,
     WriteConflictError,
@@ -165,11 +166,12 @@ class Transaction:
             if self._heartbeat.lapsed():
                 raise self._lost("its heartbeat lapsed")
             done = self._complete(timeline, data)
+            # it is done; whoever writes next sweeps what could not be removed, and does it alone where the lock is lost
+            with suppress(StorageError, WriteConflictError, LockNotAcquiredError):
+                # once more: a task that outlived its attempt may have made its file since
+                delete_unnamed(storage, base_path, self.time, written)
+                delete_markers(storage, base_path, self.time)
         self.instant = done
-        with suppress(StorageError):  # it is done; whoever writes next sweeps what could not be removed
-            # once more: a task that outlived its attempt may have made its file since
-            delete_unnamed(self.settings.storage, base_path, self.time, written)
-            delete_markers(self.settings.storage, base_path, self.time)
         self._heartbeat.stop()
         return done
 
