@@ -30,10 +30,11 @@ lint() {
 # It collects from its own folder and from tests/demo, which tests/conftest.py looks after: to import all others takes
 # as long as some phases.
 tests() {
-    # Two processes share the tests of a phase, but for the one that has one database. Each begins with one half, so that
-    # the tests of a file, and what they share, mostly stay together; who has none left takes some of the other's.
+    # Two processes share the tests of a phase. Each begins with one half, so that the tests of a file, and what they
+    # share, mostly stay together; who has none left takes some of the other's. Those of the provider keep whole files
+    # together: what a run of a DAG left is looked at by many tests. Each process has a database of Airflow's of its own.
     local processes=(-n 2 --dist worksteal)
-    [ "$1" != provider ] || processes=()
+    [ "$1" != provider ] || processes=(-n 2 --dist loadfile)
     # shellcheck disable=SC2086
     python -m pytest -m "$1" -o "testpaths=tests/$1 tests/demo" "${processes[@]}" --junit-xml="$reports/$1.xml" \
         ${ARGS:-} </dev/null

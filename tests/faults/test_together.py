@@ -50,7 +50,7 @@ def test_a_writer_and_all_services_together(table_type: str, tmp_path: Path) -> 
     processes = {role: _start(role, path, folder) for role in ROLES}
     try:
         _wait(lambda: (folder / "begun").exists() or processes["writer"].poll() is not None, LAST_SECONDS)
-        SYSTEM_CLOCK.sleep(SECONDS or 20.0)
+        SYSTEM_CLOCK.sleep(SECONDS or 10.0)
         (folder / "stop").touch()
         _wait(lambda: all(one.poll() is not None for one in processes.values()), LAST_SECONDS)
     finally:
