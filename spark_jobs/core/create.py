@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.known import declared
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.keygen.new_tables import refuse_unusable_keys
 from spark_jobs.core.keygen.spec import infer_class
 from spark_jobs.core.schema.avro import avro_schema_of
+from spark_jobs.core.storage import RelativePath
 
 
 def new_table_properties(
@@ -93,6 +94,28 @@ def new_table_properties(
         merge_on_read=keys.TYPE.of(values) is keys.TableType.MERGE_ON_READ,
     )
     return values
+
+
+def asked_of_new_table(given: Mapping[str, str]) -> dict[str, str]:
+    """The properties of its own that a table keeps of the ``hoodie.*`` values of the write or bootstrap that makes it.
+
+    :raises ConfigError: one that this release could not write to the table with.
+    """
+    if keys.DROP_PARTITION_COLUMNS.of(given):
+        raise ConfigError(
+            f"{keys.DROP_PARTITION_COLUMNS.name}=true makes a table that this release does not write to",
+            todo="leave it out: partition columns are kept in the files",
+            key=keys.DROP_PARTITION_COLUMNS.name,
+        )
+    folder = keys.ARCHIVE_FOLDER.of(given).rstrip("/")
+    try:
+        RelativePath(folder, keys.ARCHIVE_FOLDER.name)
+    except HudiError as error:
+        raise ConfigError(
+            f"{keys.ARCHIVE_FOLDER.name}={folder} is no folder below .hoodie", todo="give a name such as archived"
+        ) from error
+    kept = (keys.DATABASE, keys.ARCHIVE_FOLDER)
+    return {key.name: key.of(given) for key in kept if given.get(key.name)}
 
 
 def _require_storable(kind: pa.DataType, where: str) -> None:

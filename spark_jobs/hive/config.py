@@ -106,13 +106,14 @@ CONDITIONAL = _flag(
 )
 SPARK_VERSION = _text("hoodie.meta_sync.spark.version", "", "Spark version to note at the table.")
 
+_JDBC = (_HIVE + "use_jdbc", _HIVE + "jdbcurl")
+"""By which Hudi syncs by JDBC where no mode is given."""
 _IGNORED = (
     "hoodie.datasource.meta.sync.enable",
     "hoodie.datasource.meta.sync.base.path",
     "hoodie.meta.sync.client.tool.class",
     "hoodie.meta.sync.metadata_file_listing",
-    _HIVE + "use_jdbc",
-    _HIVE + "jdbcurl",
+    *_JDBC,
     _HIVE + "username",
     _HIVE + "password",
     _HIVE + "assume_date_partitioning",
@@ -158,9 +159,15 @@ class SyncConfig:
     def of(cls, properties: Mapping[str, str]) -> Self:
         """Parse ``hoodie.*`` properties; keys of other concerns are passed over.
 
-        :raises ConfigError: a value is not valid, or a mode other than ``hms`` is asked for.
+        :raises ConfigError: a value is not valid, or a mode other than ``hms`` is asked for or is what the values mean.
         """
         mode = MODE.of(properties)
+        for name in _JDBC:
+            if not properties.get(MODE.name) and properties.get(name, "").lower() not in ("", "false"):
+                raise ConfigError(
+                    f"{name} is given and {MODE.name} is not: that is a sync by JDBC, which is not served",
+                    todo=f"give {MODE.name}=hms, and the metastore's Thrift address as {METASTORE_URIS.name}",
+                )
         if mode is not SyncMode.HMS:
             raise ConfigError(
                 f"{MODE.name}={mode.value} is not served",

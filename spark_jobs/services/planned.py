@@ -24,6 +24,7 @@ from spark_jobs.services.completion import CompletionRecords
 from spark_jobs.services.estimate import estimate
 from spark_jobs.services.execution import Execution
 from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import done_by_hash, nothing_to_do
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rewrite import choose_plan
@@ -47,7 +48,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
     digest = digest_of(options.plan_hash) if options.plan_hash is not None else ""
     if options.instant_time is not None and not options.instant_time:
         raise ConfigError("--instant-time is empty", todo="give the instant of a pending plan, or leave it out")
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     refuse_unwritable(table.config)
     service.refuse(table)
     options, generation = _of_generation(table, options)

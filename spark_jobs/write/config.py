@@ -12,6 +12,7 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.index_keys import INDEX_CLASS, INDEX_TYPE, IndexType
 from spark_jobs.core.config.operation_keys import DuplicatePolicy, OverwriteMode
 from spark_jobs.core.config.table_keys import HIVE_STYLE, URL_ENCODE
+from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import bloom_settings
@@ -154,6 +155,8 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
             f"there is no table at {options.base_path} to delete from", todo="check --base-path", path=options.base_path
         )
     record_key = own.record_key_fields if own else resolved.record_key_fields
+    if own is None:
+        asked_of_new_table(given)
     if own is None and not record_key:
         raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
     name = (own.name if own else resolved.table_name) or ""

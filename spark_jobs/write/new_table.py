@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from spark_jobs.core.config.table_keys import POPULATE_META_FIELDS
+from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.keygen.spec import persisted_settings
 from spark_jobs.core.table import HudiTable
@@ -30,6 +31,7 @@ def create_table(config: WriteConfig) -> tuple[HudiTable, WriteConfig, bool]:
             key_generator_class=spec.class_name,
             properties={
                 POPULATE_META_FIELDS.name: str(config.populate_meta_fields).lower(),
+                **asked_of_new_table(config.properties),
                 **persisted_settings(config.properties, spec),
             },
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from spark_jobs.core.config import keygen_keys
+from spark_jobs.core.config import keygen_keys, table_keys
 from spark_jobs.core.config.table_keys import POPULATE_META_FIELDS
 from spark_jobs.core.config.write_keys import KEY_GENERATOR_CLASS
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
@@ -33,7 +33,8 @@ def asked_class(given: Mapping[str, str]) -> str:
     :raises ConfigError: a type that there is not.
     """
     kind = keygen_keys.KEY_GENERATOR_TYPE.of(given)
-    return KEY_GENERATOR_CLASS.of(given) or (class_of_type(kind) if kind else "")
+    by_type = class_of_type(kind) if kind else ""
+    return KEY_GENERATOR_CLASS.of(given) or by_type or table_keys.KEY_GENERATOR_CLASS.of(given)
 
 
 def known_generator(class_name: str) -> Generator:

@@ -22,6 +22,7 @@ from spark_jobs.services.archival.work import ArchivalWork, work_of
 from spark_jobs.services.cleaning.job import retained_from
 from spark_jobs.services.estimate import seconds_to_delete, seconds_to_write
 from spark_jobs.services.look_again import looked_again
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 
@@ -37,7 +38,7 @@ def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     refuse_unwritable(table.config)
     if options.dry_run:
         return looked_again(table, lambda table: _seen(table, properties, progress), _LOOKS)

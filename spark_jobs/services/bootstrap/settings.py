@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.config import bootstrap_keys, keygen_keys, table_keys, write_keys
+from spark_jobs.core.config import bootstrap_keys, table_keys, write_keys
 from spark_jobs.core.config.table_config import TableConfig
+from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.keygen.spec import KeySpec, class_of_type, persisted_settings
+from spark_jobs.core.keygen.new_tables import asked_class
+from spark_jobs.core.keygen.spec import KeySpec, persisted_settings
 from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.bootstrap import BootstrapOptions
@@ -41,6 +43,7 @@ class BootstrapSettings:
         if not options.record_key_fields:
             raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
         _refuse_unsupported(properties)
+        asked_of_new_table(properties)
         base_path = locate(options.base_path)[1]
         storage, path = locate(options.source)
         if f"{base_path}/".startswith(f"{path}/") or f"{path}/".startswith(f"{base_path}/"):
@@ -65,6 +68,7 @@ class BootstrapSettings:
         return {
             table_keys.BOOTSTRAP_BASE_PATH.name: self.source.path,
             table_keys.BOOTSTRAP_INDEX_CLASS.name: table_keys.BOOTSTRAP_INDEX_CLASS.default,
+            **asked_of_new_table(self.properties),
             **persisted_settings(self.properties, self.key_spec),
         }
 
@@ -132,9 +136,7 @@ class BootstrapSettings:
 def _key_spec(options: BootstrapOptions, properties: Mapping[str, str], source: Source) -> KeySpec:
     """The folders tell partition columns and hive style where the options don't."""
     named = hive_fields(source.partitions)
-    class_name = write_keys.KEY_GENERATOR_CLASS.of(properties)
-    if not class_name and keygen_keys.KEY_GENERATOR_TYPE.of(properties):
-        class_name = class_of_type(keygen_keys.KEY_GENERATOR_TYPE.of(properties))
+    class_name = asked_class(properties)
     hive_style = table_keys.HIVE_STYLE.of(properties)
     if not properties.get(table_keys.HIVE_STYLE.name):
         hive_style = bool(named)

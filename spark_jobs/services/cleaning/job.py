@@ -30,6 +30,7 @@ from spark_jobs.services.cleaning.pending import done_before, pending_clean, rea
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan, CleanSettings, plan_cleaning, retained_by
 from spark_jobs.services.cleaning.reasons import held_back_by, why_not
 from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes
@@ -51,7 +52,7 @@ def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | Non
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     budget = Budget.start(options.max_bytes, options.max_seconds, table.clock)

@@ -6,7 +6,6 @@ import sys
 from typing import TextIO
 
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import Progress, columns_of, say
 from spark_jobs.options.health import HealthOptions
@@ -15,6 +14,7 @@ from spark_jobs.services.health.advice import advise
 from spark_jobs.services.health.measure import measure
 from spark_jobs.services.health.picture import draw
 from spark_jobs.services.health.text import ASCII, BLOCKS, report
+from spark_jobs.services.opened import open_table
 
 ACTION = "health"
 _PLAIN_WIDTH = 100
@@ -28,7 +28,7 @@ def run_health(options: HealthOptions, progress: Progress) -> JobResult:
     properties = options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
-    table = HudiTable.open(options.base_path, lists_storage=options.list_storage)
+    table = open_table(options, lists_storage=options.list_storage)
     place = options.picture
     picture = OutputFile.checked("--picture", place, table.base_path, table.clock) if place else None
     health = measure(table, properties, options.overdue_hours, progress, footers=options.footers)

@@ -22,6 +22,7 @@ from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.indexing.execute import carry_out_plan, claim_plan, give_up, read_plan, remove_plan, unlist
 from spark_jobs.services.indexing.plan import IndexPlan, plan_indexing
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import nothing_to_do
 from spark_jobs.services.rewrite import choose_plan
 
@@ -43,7 +44,7 @@ def run_indexing(options: IndexingOptions, progress: Progress) -> JobResult:
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     asked = [MetadataPartition[one.value] for one in options.types]
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     refuse_unwritable(table.config)
     if MetadataPartition.FILES.path not in table.config.metadata_partitions:
         raise ConfigError(

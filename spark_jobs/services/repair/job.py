@@ -21,6 +21,7 @@ from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.validate import ValidateOptions
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import digest_of, refuse_other_plan
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
@@ -43,7 +44,7 @@ def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
         progress.note(f"warning: {line}")
     if options.plan_hash is not None:
         digest_of(options.plan_hash)  # one that is none is refused before the table is read
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     refuse_unwritable(table.config)
     refuse_pending_restore(table.timeline)
     validation = _validation(table, Repair.DOUBLED_KEYS in repairs, progress)

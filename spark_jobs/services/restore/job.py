@@ -30,6 +30,7 @@ from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.restore.execute import execute_restore, still_there
@@ -67,7 +68,7 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     goal = options.savepoint or options.instant_time or ""

@@ -26,6 +26,7 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
 from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
@@ -96,7 +97,7 @@ def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | 
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     by_markers = ROLLBACK_BY_MARKERS.of(properties)

@@ -20,6 +20,7 @@ from spark_jobs.core.transaction.transaction import refuse_pending_restore
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import nothing_to_do
 from spark_jobs.services.savepoint.plan import Savepoint, files_of
 
@@ -34,7 +35,7 @@ def run_savepoint(options: SavepointOptions, progress: Progress) -> JobResult:
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     if options.mode is SavepointMode.LIST:
         return _listed(table)
     refuse_unwritable(table.config)

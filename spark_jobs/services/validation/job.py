@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.validate import ValidateOptions
+from spark_jobs.services.opened import open_table
 from spark_jobs.services.validation.run import inspect
 
 ACTION = "validate"
@@ -19,7 +19,7 @@ def run_validation(options: ValidateOptions, progress: Progress, engine: Engine 
     :param engine: what looks into files; this process, where there is none.
     :raises StorageError: no table there, or its properties are unreadable.
     """
-    table = HudiTable.open(options.base_path, lists_storage=True)
+    table = open_table(options)
     validation = inspect(table, options.deep, options.overdue_hours, progress, engine)
     found = validation.findings
     for one in found[:_MOST_LINES]:

@@ -45,12 +45,20 @@ def test_values_are_parsed() -> None:
     )
 
 
+def test_with_the_mode_the_address_of_another_way_says_nothing() -> None:
+    given = {HIVE + "mode": "hms", HIVE + "jdbcurl": "jdbc:hive2://h", HIVE + "use_jdbc": "true"}
+    assert SyncConfig.of(given) == SyncConfig()
+    assert SyncConfig.of({HIVE + "use_jdbc": "false", HIVE + "jdbcurl": ""}) == SyncConfig()
+
+
 @pytest.mark.parametrize(
     ("key", "value", "says"),
     [
         ("mode", "jdbc", "mode=jdbc is not served: give hms"),
         ("mode", "x", "mode=x is not valid: give one of hms"),
         ("batch_num", "0", "batch_num=0 is not valid"),
+        ("use_jdbc", "true", "use_jdbc is given and .*mode is not: that is a sync by JDBC, .*: give .*mode=hms"),
+        ("jdbcurl", "jdbc:hive2://h", "jdbcurl is given and .*mode is not: that is a sync by JDBC"),
         ("sync_comment", "yes", "sync_comment=yes is not valid: give true or false"),
         ("table_properties", "novalue", "table_properties has the line 'novalue': give one k=v a line"),
     ],

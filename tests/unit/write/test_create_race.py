@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import ConfigError, TableNotFoundError
+from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import resolve
@@ -44,3 +45,27 @@ def test_the_second_is_refused_where_it_asked_for_something_else(tmp_path: Path)
 def test_nothing_is_deleted_from_a_table_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TableNotFoundError, match="there is no table at"):
         resolve(options(tmp_path / "t", op=Operation.DELETE), None)
+
+
+def test_a_new_table_keeps_what_was_asked_of_it(tmp_path: Path) -> None:
+    asked = {
+        "hoodie.database.name": "lake",
+        "hoodie.archivelog.folder": "old",
+        "hoodie.table.keygenerator.class": "org.apache.hudi.keygen.ComplexKeyGenerator",
+    }
+    create_table(resolve(options(tmp_path / "t", hoodie_conf=tuple(asked.items())), None))
+    found = HudiTable.open(str(tmp_path / "t")).config.properties
+    assert {name: found[name] for name in asked} == asked
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("hoodie.datasource.write.drop.partition.columns", "true", "=true makes a table that this release does not"),
+        ("hoodie.archivelog.folder", "../../elsewhere", "=../../elsewhere is no folder below .hoodie: give a name"),
+    ],
+)
+def test_what_no_write_could_go_on_with_is_refused_at_creation(key: str, value: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"{key}{says}"):
+        resolve(options(tmp_path / "t", hoodie_conf=((key, value),)), None)
+    assert not (tmp_path / "t").exists()

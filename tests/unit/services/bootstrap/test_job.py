@@ -89,6 +89,21 @@ def test_the_table_has_the_rows_of_its_source(
     assert all((path / name).exists() is (KEPT in instants) for name in (BY_PARTITION, BY_FILE_ID))
 
 
+def test_the_table_keeps_what_was_asked_of_it(tmp_path: Path, plain: Path) -> None:
+    asked = {
+        "hoodie.database.name": "lake",
+        "hoodie.archivelog.folder": "old",
+        "hoodie.table.keygenerator.class": "org.apache.hudi.keygen.ComplexKeyGenerator",
+    }
+    dropping = {"hoodie.datasource.write.drop.partition.columns": "true"}
+    with pytest.raises(ConfigError, match="=true makes a table that this release does not write to: leave it out"):
+        bootstrap(tmp_path / "t", plain, {**asked, **dropping}, partition_path_fields=("region",))
+    assert not (tmp_path / "t").exists()
+    bootstrap(tmp_path / "t", plain, asked, partition_path_fields=("region",))
+    found = HudiTable.open(str(tmp_path / "t")).config.properties
+    assert {name: found[name] for name in asked} == asked
+
+
 def test_a_skeleton_is_what_hudi_makes(tmp_path: Path, plain: Path) -> None:
     bootstrap(tmp_path / "t", plain)
     table = HudiTable.open(str(tmp_path / "t"))

@@ -1,0 +1,60 @@
+"""A service refuses the name of another table before it does anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import (
+    ArchiveOptions,
+    CleanOptions,
+    CompactionOptions,
+    HealthOptions,
+    IndexingOptions,
+    RestoreOptions,
+    RollbackOptions,
+    SavepointOptions,
+    ValidateOptions,
+)
+from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.health.job import run_health
+from spark_jobs.services.indexing.job import run_indexing
+from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.savepoint.job import run_savepoint
+from spark_jobs.services.validation.job import run_validation
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+
+SERVICES: list[tuple[Any, Any, dict[str, Any]]] = [
+    (run_archival, ArchiveOptions, {}),
+    (run_cleaning, CleanOptions, {}),
+    (lambda options, progress: run_compaction(LocalEngine(SYSTEM_CLOCK), options, progress), CompactionOptions, {}),
+    (run_health, HealthOptions, {}),
+    (run_indexing, IndexingOptions, {"index_types": ("COLUMN_STATS",)}),
+    (run_restore, RestoreOptions, {"instant_time": "20240101000000000"}),
+    (run_rollback, RollbackOptions, {}),
+    (run_savepoint, SavepointOptions, {}),
+    (run_validation, ValidateOptions, {}),
+]
+
+
+@pytest.mark.parametrize(("run", "kind", "more"), SERVICES, ids=[kind.job for _, kind, _ in SERVICES])
+def test_the_name_of_another_table_is_refused(run: Any, kind: Any, more: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    before = sorted(str(one) for one in path.rglob("*"))
+    for given in ({"table_name": "other"}, {"hoodie_conf": {"hoodie.table.name": "other"}}):
+        options = kind(base_path=str(path), **given, **more)
+        with pytest.raises(ConfigError, match=f"--table-name other contradicts the table at {path}, which is t: leave"):
+            run(options, Progress.silent(kind.job))
+    assert sorted(str(one) for one in path.rglob("*")) == before
