@@ -42,6 +42,7 @@ from spark_jobs.core.view.history import built_upon
 from spark_jobs.core.view.listing import Listing, StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
+from spark_jobs.core.view.written_files import CommittedFiles, Parts, with_extents
 
 T = TypeVar("T")
 _LOOKS = 5
@@ -158,7 +159,8 @@ class HudiTable:
             try:
                 return work()
             except InstantGoneError:
-                for name in ("timeline", "_pending", "avro_schema", "listing", "_built_upon", "_listed"):
+                names = ("timeline", "_pending", "_committed_files", "avro_schema", "listing", "_built_upon", "_listed")
+                for name in names:
                     self.__dict__.pop(name, None)
         return work()
 
@@ -274,8 +276,39 @@ class HudiTable:
         return None
 
     def file_slices(self, partition: str | None = None, as_of: str | None = None) -> list[FileSlice]:
-        """The latest slices, as a snapshot query sees them."""
-        return list(self.view(None if partition is None else [partition], as_of).latest_slices())
+        """The latest slices, as a snapshot query sees them.
+
+        :raises CorruptTableError: a file that a completed write left is gone, or has not its length.
+        """
+        return self._looking_again(
+            lambda: self.slices_to_read(self._view(None if partition is None else [partition], as_of))
+        )
+
+    def slices_to_read(self, view: FileSystemView) -> list[FileSlice]:
+        """The latest slices of a view of this table, checked: :meth:`checked`."""
+        return self.checked(view.latest_slices(), view.visibility.until)
+
+    def checked(
+        self, slices: Sequence[FileSlice], until: str | None = None, parts: Parts = Parts.ALL
+    ) -> list[FileSlice]:
+        """The slices with what completed writes put into their logs, for who reads them to compare.
+
+        Of those that the metadata table lists, the ones with logs alone are looked up: it names every file, so a lost
+        one is found missing, and a base file has the length that it says.
+
+        :raises CorruptTableError: a file that a completed write left is gone, or has not its length.
+        """
+        on_storage = isinstance(self.listing, StorageListing)
+        asked = [one for one in slices if on_storage or one.log_files]
+        if not asked:
+            return list(slices)
+        found = with_extents(asked, self._committed_files, until=until, sizes_known=on_storage, parts=parts)
+        by_key = {(one.partition, one.file_id): one for one in found}
+        return [by_key.get((one.partition, one.file_id), one) for one in slices]
+
+    @cached_property
+    def _committed_files(self) -> CommittedFiles:
+        return CommittedFiles(self.timeline, self.clock)
 
     def scan(
         self,
@@ -331,6 +364,7 @@ class HudiTable:
             end=until,
             evolution=evolution,
             skipping=self._skipping(),
+            checked=self.checked,
         )
 
     def _partitions_with(

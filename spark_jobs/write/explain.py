@@ -77,7 +77,7 @@ def explain(config: WriteConfig, table: HudiTable | None, keyed: DataFrame, prog
     """
     with progress.phase("explain"):
         batch = Batch.of(keyed)
-        slices = {} if table is None else dict(enumerate(table.view().latest_slices()))
+        slices = {} if table is None else dict(enumerate(table.file_slices()))
         survey = Survey.of(config, table, slices, batch)
         look_ups = survey.look_ups()
         facts = survey.facts()

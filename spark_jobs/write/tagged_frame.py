@@ -69,7 +69,7 @@ def place_by_joins(write: OpenWrite, keyed: DataFrame) -> Iterator[Workload]:
             counts = {row[0]: row[1] for row in keyed.groupBy(PARTITION_PATH).count().collect()}
             index = Index.of(write.config, write.table, write.progress.note, held)
             view, replaced = write.target(counts, index.partitions(keyed, counts, 2 * parallelism(write.spark)))
-            slices = number_slices(view.latest_slices())
+            slices = number_slices(write.table.slices_to_read(view))
             incoming = Incoming(
                 spark=write.spark,
                 table=write.table,

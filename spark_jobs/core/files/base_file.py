@@ -80,15 +80,21 @@ def footer_index(file: pq.ParquetFile) -> FooterIndex:
     return FooterIndex(bounds, text, raw.get(BLOOM_TYPE_FOOTER, SIMPLE))
 
 
-def open_base_file(storage: Storage, path: str, *, whole: bool = False, role: FileRole = BASE_FILE) -> pq.ParquetFile:
+def open_base_file(
+    storage: Storage, path: str, *, whole: bool = False, role: FileRole = BASE_FILE, length: int = 0
+) -> pq.ParquetFile:
     """
     :param whole: it will be read from end to end. It is not mapped into memory then, where each page that was read
         would count as this process's, and of large row groups a part is read at a time.
-    :raises CorruptTableError: it is no Parquet file, or was cut off.
+    :param length: its bytes by the write that made it, or by the listing; 0 where that is not known.
+    :raises CorruptTableError: it is no Parquet file, was cut off, or is not of that length.
     :raises UnsupportedTableError: it has values of a giant size.
     """
     try:
         source = storage.open_input(path, may_change=whole)
+        if length and source.size() != length:
+            what = f"{role.name} {path} is damaged: it has {source.size()} bytes, and its write made it of {length}"
+            raise CorruptTableError(what, todo=role.todo, path=path)
         opened = partial(pq.ParquetFile, source, pre_buffer=False, coerce_int96_timestamp_unit=INT96_UNIT)
         file = opened()
         if whole and _largest_row_group(file.metadata) > LARGE_ROW_GROUP:

@@ -7,7 +7,7 @@ layout stands in docs/format.md, log files. All integers are big-endian.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
@@ -181,9 +181,10 @@ def frame_block(
     return [head + _LONG.pack(length), *content, footer + _LONG.pack(block_length + len(MAGIC))]
 
 
-def parse_blocks(file: RandomAccess) -> Iterator[LogBlock]:
+def parse_blocks(file: RandomAccess, ends: Collection[int] = ()) -> Iterator[LogBlock]:
     """All blocks in file order; a damaged stretch, up to the next magic, comes as one corrupt block.
 
+    :param ends: where writes are known to have been done: a block that ends there is sound whatever follows it.
     :raises CorruptTableError: the file does not begin with a block.
     :raises UnsupportedTableError: a block of another log format version.
     """
@@ -195,7 +196,7 @@ def parse_blocks(file: RandomAccess) -> Iterator[LogBlock]:
             return  # a writer died before it had written a whole magic
         if not head.startswith(MAGIC):
             raise CorruptTableError(f"no log block begins at byte {at} of a log file of {size} bytes")
-        end = _sound_end(file, head, at, size)
+        end = _sound_end(file, head, at, size, ends)
         block = None if end is None else _parse_block(file, head, at, end)
         if block is None:
             end = _next_magic(file, at + len(MAGIC), size)
@@ -212,7 +213,19 @@ def parse_blocks(file: RandomAccess) -> Iterator[LogBlock]:
         at = block.end
 
 
-def _sound_end(file: RandomAccess, head: bytes, start: int, size: int) -> int | None:
+def instant_of_torn(block: LogBlock) -> str | None:
+    """The instant in the head of a corrupt block, as far as it was written; the file must be open still."""
+    head = _read(block.file, block.start, _FIRST_READ)
+    if len(head) < len(MAGIC) + 8 + _HEAD.size:
+        return None
+    _, kind, count = _HEAD.unpack_from(head, len(MAGIC) + 8)
+    if kind not in _TYPES:
+        return None
+    entries = _header_entries(block.file, head, block.start, count, block.file.size() - block.start)
+    return next((one[1] for one in entries if one is not None and one[0] == HeaderKey.INSTANT_TIME), None)
+
+
+def _sound_end(file: RandomAccess, head: bytes, start: int, size: int, ends: Collection[int]) -> int | None:
     """Where the block ends by its own account, None if its two lengths or what follows it contradict that."""
     if len(head) < len(MAGIC) + 8:
         return None
@@ -223,7 +236,8 @@ def _sound_end(file: RandomAccess, head: bytes, start: int, size: int) -> int | 
     tail = _read(file, end - 8, 8 + len(MAGIC))
     if _LONG.unpack_from(tail)[0] != block_length + len(MAGIC):
         return None
-    return end if MAGIC.startswith(tail[8:]) else None  # the end of the file, or the next block, even a torn one
+    # behind it comes the end of the file, or the next block, even a torn one
+    return end if end in ends or MAGIC.startswith(tail[8:]) else None
 
 
 def _parse_block(file: RandomAccess, head: bytes, start: int, end: int) -> LogBlock | None:
@@ -238,23 +252,15 @@ def _parse_block(file: RandomAccess, head: bytes, start: int, end: int) -> LogBl
         raise UnsupportedTableError(
             f"a log block at byte {start} has the unknown type {kind}", todo="compact the table with its own Hudi"
         )
-    if entries > _MAX_HEADER_ENTRIES:
-        return None
     at += _HEAD.size
     room = end - start - 12
     headers: dict[HeaderKey, str] = {}
-    for _ in range(entries):
-        head = _at_least(file, head, start, at + _ENTRY.size)
-        if at + _ENTRY.size > room:
+    for entry in _header_entries(file, head, start, entries, room):
+        if entry is None:
             return None
-        key, length = _ENTRY.unpack_from(head, at)
-        at += _ENTRY.size
-        if not 0 <= length <= min(_MAX_HEADER_BYTES, room - at):
-            return None
+        key, text, at = entry
         if key in _KEYS:
-            head = _at_least(file, head, start, at + length)
-            headers[HeaderKey(key)] = head[at : at + length].decode(errors="replace")
-        at += length
+            headers[HeaderKey(key)] = text
     head = _at_least(file, head, start, at + 8)
     if at + 8 > room:
         return None
@@ -271,6 +277,32 @@ def _parse_block(file: RandomAccess, head: bytes, start: int, end: int) -> LogBl
         content_length=content_length,
         file=file,
     )
+
+
+def _header_entries(
+    file: RandomAccess, head: bytes, start: int, count: int, room: int
+) -> Iterator[tuple[int, str, int] | None]:
+    """(key, text, where it ends in the block) of each entry; None as the last where the next one leads out of it."""
+    at = len(MAGIC) + 8 + _HEAD.size
+    if count > _MAX_HEADER_ENTRIES:
+        yield None
+        return
+    for _ in range(count):
+        head = _at_least(file, head, start, at + _ENTRY.size)
+        if at + _ENTRY.size > min(room, len(head)):
+            yield None
+            return
+        key, length = _ENTRY.unpack_from(head, at)
+        at += _ENTRY.size
+        if not 0 <= length <= min(_MAX_HEADER_BYTES, room - at):
+            yield None
+            return
+        head = _at_least(file, head, start, at + length)
+        if len(head) < at + length:
+            yield None
+            return
+        at += length
+        yield key, head[at - length : at].decode(errors="replace"), at
 
 
 def _at_least(file: RandomAccess, head: bytes, start: int, length: int) -> bytes:

@@ -7,7 +7,7 @@ here, because a rollback command carries an instant younger than the valid block
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from spark_jobs.core.errors import CorruptTableError, UnknownInstantError, UnsupportedTableError
 from spark_jobs.core.files.delete_records import decode_delete_records
-from spark_jobs.core.files.log_block import BlockType, LogBlock, parse_blocks
+from spark_jobs.core.files.log_block import BlockType, LogBlock, instant_of_torn, parse_blocks
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
+from spark_jobs.core.files.log_extents import LogExtents, SeenBlock, check_extents, damaged
 from spark_jobs.core.schema.conform import Origins, conform
 from spark_jobs.core.schema.evolution import SchemaEvolution
 
@@ -92,10 +93,10 @@ class LogSurvey:
                 file.close()
 
 
-def read_blocks(source: pa.NativeFile | bytes) -> Iterator[LogBlock]:
+def read_blocks(source: pa.NativeFile | bytes, ends: Collection[int] = ()) -> Iterator[LogBlock]:
     """The blocks of a log file in their order, contents unread; :func:`parse_blocks` tells the errors."""
     file: Any = pa.BufferReader(source) if isinstance(source, bytes) else source
-    yield from parse_blocks(file)
+    yield from parse_blocks(file, ends)
 
 
 def survey_log_files(
@@ -104,26 +105,35 @@ def survey_log_files(
     max_instant: str | None,
     *,
     optimized: bool = False,
+    extents: LogExtents | None = None,
 ) -> LogSurvey:
     """Read the heads of all blocks in the log files of one slice, and tell which count.
 
-    :param files: names (for messages) and how to open them, in log-file order, CDC files left out.
+    :param files: paths (for messages) and how to open them, in log-file order, CDC files left out; of one folder.
     :param is_valid_instant: whether the data of an instant counts: completed or before the timeline's start, and within
         the range of an incremental query.
     :param max_instant: the newest instant that counts, inclusive; None for no bound.
     :param optimized: all blocks of an instant at the place of its first (``hoodie.optimized.log.blocks.scan.enable``);
         always so where blocks of log compactions are among them, which in file order would undo what came between.
+    :param extents: what completed writes put into the files, with which their blocks are compared; None compares none.
     :raises UnsupportedTableError: another log format version, an unknown kind of block.
-    :raises CorruptTableError: a file that is no log file.
+    :raises CorruptTableError: a file that is no log file, or not as a completed write left it.
     """
-    blocks = corrupt = rollbacks = size = 0
+    blocks = corrupt = rollbacks = 0
+    sizes: dict[str, int] = {}
+    seen: list[tuple[str, SeenBlock]] = []
+    folder = files[0][0].rpartition("/")[0] if files else ""
     valid: dict[int, PlacedBlock] = {}
     of_instant: dict[str, list[int]] = {}
     for name, opener in files:
+        plain_name = name.rpartition("/")[2]
         with opener() as file:
-            size += file.size()
-            for block in _named(name, read_blocks(file)):
+            sizes[plain_name] = file.size()
+            ends, instant = (extents.ends(plain_name), extents.newest(plain_name)) if extents else ((), "")
+            for block in _named(name, read_blocks(file, ends), instant):
                 blocks += 1
+                if extents is not None:
+                    seen.append((plain_name, _seen(block)))
                 if block.is_corrupt:
                     corrupt += 1
                 elif block.is_rollback:
@@ -137,6 +147,9 @@ def survey_log_files(
                     of_instant.setdefault(str(block.instant), []).append(blocks)
     # asked last: of a block that was taken back nothing else may be on record any more
     ordered = [placed for placed in valid.values() if _counts(placed, is_valid_instant)]
+    if extents is not None:
+        counted = {str(placed.block.instant) for placed in ordered}
+        check_extents(extents, sizes, seen, counted.__contains__, folder)
     if optimized or any(placed.block.compacted_instants for placed in ordered):
         ordered = _by_instant(ordered)
     return LogSurvey(
@@ -145,8 +158,13 @@ def survey_log_files(
         blocks=blocks,
         corrupt_blocks=corrupt,
         rollback_blocks=rollbacks,
-        bytes=size,
+        bytes=sum(sizes.values()),
     )
+
+
+def _seen(block: LogBlock) -> SeenBlock:
+    instant = instant_of_torn(block) if block.is_corrupt else block.instant
+    return SeenBlock(block.start, block.end, instant, block.is_corrupt, block.type is BlockType.COMMAND_BLOCK)
 
 
 def _is_within(name: str, block: LogBlock, max_instant: str | None) -> bool:
@@ -203,8 +221,11 @@ def _read(name: str, block: LogBlock, target_schema: pa.Schema, origins: Origins
     raise UnsupportedTableError(f"{where} is change data, which is no part of a slice's rows")
 
 
-def _named(name: str, blocks: Iterator[LogBlock]) -> Iterator[LogBlock]:
+def _named(name: str, blocks: Iterator[LogBlock], instant: str) -> Iterator[LogBlock]:
+    """:param instant: the last write of the file, where that is known."""
     try:
         yield from blocks
     except (CorruptTableError, UnsupportedTableError) as error:
+        if instant and isinstance(error, CorruptTableError):
+            raise damaged(name, instant, error.what) from error
         raise type(error)(f"{name} is not readable: {error.what}", todo=error.todo, file=name) from error

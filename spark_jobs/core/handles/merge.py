@@ -71,7 +71,8 @@ def _rewrite(
 ) -> WriteStat:
     name = BaseFileName(base.name.file_id, scope.write_token, context.instant)
     path = context.prepare(base.partition, str(name), MarkerType.MERGE)
-    source = open_base_file(context.storage, resolve(context.base_path, base.relative_path), whole=True)
+    path_of_base = resolve(context.base_path, base.relative_path)
+    source = open_base_file(context.storage, path_of_base, whole=True, length=base.size)
     index = footer_index(source)
     seed = index if index.bloom_text is not None and index.key_range is not None else None
     writer = BaseFileWriter(context.storage, path, context.file_format, seed=seed)

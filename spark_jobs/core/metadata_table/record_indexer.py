@@ -24,6 +24,7 @@ from spark_jobs.core.view.file_system_view import FileSystemView, group_files
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
+from spark_jobs.core.view.written_files import CommittedFiles, with_extents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,9 @@ class RecordIndexer:
 
     def content(self) -> tuple[int, Callable[[int, str], Cells]]:
         """All records that the table has: the number of file groups, and the cells of each one's base file."""
-        records = all_records(self._view(None).latest_slices(), self.source)
+        written = CommittedFiles(self.source.timeline, self.table.clock)
+        slices = with_extents(self._view(None).latest_slices(), written, sizes_known=False)
+        records = all_records(slices, self.source)
         RECORD_INDEX_LIMIT.check(records.keys)
         groups = self.settings.groups_for(len(records.keys))
         shares = split_by_group(records.keys, groups)

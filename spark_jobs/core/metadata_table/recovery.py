@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spark_jobs.core.metadata_table.commit import commits_at, finish_undo, undo_commit
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, next_instant_time
+from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 
 
 def recover(table: MetadataTable, own: str) -> MetadataTable:
@@ -25,19 +25,6 @@ def recover(table: MetadataTable, own: str) -> MetadataTable:
             undo_commit(table, left, time)
             table = table.reloaded()
     return table
-
-
-def misses_commits(table: MetadataTable, own: str) -> bool:
-    """Whether the data table has a completed write that the metadata table does not know, later than its first
-    instant: somebody wrote without telling it.
-    """
-    known = {one.timestamp for one in table.timeline.completed_commits()}
-    first = min(one.timestamp for one in table.timeline.completed_commits())
-    return any(
-        one.timestamp > first and one.timestamp not in known and one.timestamp != own
-        for one in table.data_timeline.instants
-        if one.is_completed and one.action in COMMITS
-    )
 
 
 def is_compacted(table: MetadataTable, instant: str) -> bool:

@@ -131,7 +131,7 @@ def valid_blocks(table: MetadataTable, one: FileSlice) -> tuple[PlacedBlock, ...
     """
     paths = [resolve(table.folder, log.relative_path) for log in one.log_files]
     files = [(path, partial(table.storage.open_input, path)) for path in paths]
-    valid = survey_log_files(files, table.counts, max_instant=None).valid
+    valid = survey_log_files(files, table.counts, max_instant=None, extents=one.extents).valid
     for placed in valid:
         if placed.block.type not in (BlockType.HFILE_DATA_BLOCK, BlockType.DELETE_BLOCK):
             raise UnsupportedTableError(f"{placed.name} has a {placed.block.type.name}, which no metadata table has")

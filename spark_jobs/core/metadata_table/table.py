@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.config.java_properties import parse_properties
 from spark_jobs.core.config.table_config import TableConfig, read_table_config
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.files.names import PARTITION_METAFILE
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -16,6 +18,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
+from spark_jobs.core.view.written_files import CommittedFiles, with_extents
 
 SOLO_PREFIX = "0" * 14
 """Instants of a metadata table that was made together with its table begin so."""
@@ -24,6 +27,11 @@ COMPACTION_SUFFIX = "001"
 CLEAN_SUFFIX = "002"
 ROLLBACK_SUFFIX = "006"
 """What stands behind an instant of the data table where the metadata table acts on its own."""
+
+REBUILD = (
+    "the next write makes it anew; or delete .hoodie/metadata and take hoodie.table.metadata.partitions out of "
+    "hoodie.properties (Hudi's `hudi-cli metadata delete`): readers list the storage then"
+)
 
 _OWN_SUFFIXES = frozenset({"001", "002", "003", "004", "005", "006"})
 FIRST_INITIALIZATION = 10
@@ -45,14 +53,25 @@ class MetadataTable:
     def open(storage: Storage, base_path: str, data_timeline: ActiveTimeline, clock: Clock) -> MetadataTable:
         """
         :raises TableNotFoundError: there is none.
-        :raises CorruptTableError: it has no completed instant.
+        :raises CorruptTableError: it has no completed instant, or not that of a completed write of the data table.
         """
         folder = metadata_path(base_path)
         config = read_table_config(storage, folder, clock)
         timeline = ActiveTimeline.load(storage, f"{folder}/.hoodie", config.archive_folder(folder))
         if not timeline.completed_commits():
-            raise CorruptTableError(f"the metadata table of {base_path} has no completed instant", path=folder)
-        return MetadataTable(storage, base_path, config, timeline, data_timeline, clock)
+            raise CorruptTableError(
+                f"the metadata table of {base_path} has no completed instant", todo=REBUILD, path=folder
+            )
+        table = MetadataTable(storage, base_path, config, timeline, data_timeline, clock)
+        missed = table.missed_commits
+        if missed:
+            raise CorruptTableError(
+                f"the metadata table of {base_path} does not know the completed instant {missed[0]}",
+                todo=REBUILD,
+                path=folder,
+                instant=missed[0],
+            )
+        return table
 
     def reloaded(self) -> MetadataTable:
         """The same with its timeline as it stands now."""
@@ -74,14 +93,45 @@ class MetadataTable:
         return build_view(files, self._committed, self._pending, is_proven=is_initial)
 
     def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
-        """The latest slice of each file group in the order of their numbers.
+        """The latest slice of each file group in the order of their numbers, with all that was written to it.
 
-        :raises CorruptTableError: the partition has no file groups, although it is listed.
+        :raises CorruptTableError: the partition has no file groups, although it is listed, or a file of them is not as
+            its delta commit or compaction left it.
         """
-        found = sorted(self.view(partition).latest_slices(), key=lambda one: one.file_id)
+        found = self.view(partition).latest_slices()
         if not found:
-            raise CorruptTableError(f"partition {partition.path} of the metadata table has no files", path=self.folder)
-        return tuple(found)
+            raise CorruptTableError(
+                f"partition {partition.path} of the metadata table has no files", todo=REBUILD, path=self.folder
+            )
+        checked = with_extents(found, self._written, counts=self.counts, sizes_known=True, reads_archive=False)
+        return tuple(sorted(checked, key=lambda one: one.file_id))
+
+    @cached_property
+    def missed_commits(self) -> tuple[str, ...]:
+        """Completed writes of the data table that should be here and are not: a delta commit was lost, or somebody
+        wrote without updating the metadata table.
+
+        What completed before it was made is in its base files. The one that made it may be older than that.
+        """
+        known = {one.timestamp for one in self.timeline.completed_commits()}
+        first = min(known)
+        done = (one.timestamp for one in self.data_timeline.completed_commits())
+        missed = [one for one in done if one > first and one not in known]
+        if not missed:
+            return ()
+        made = self._made_at
+        return tuple(one for one in missed if one > made)
+
+    @property
+    def _made_at(self) -> str:
+        """The instant of the data table whose files the partition ``files`` began with; empty where nothing says so."""
+        path = f"{self.folder}/{MetadataPartition.FILES.path}/{PARTITION_METAFILE}"
+        try:
+            values = parse_properties(self.storage.read(path))
+        except StorageError:
+            return ""
+        made = values.get("commitTime", "")
+        return made[:-3] if is_initial(made) else ""
 
     def counts(self, instant: str) -> bool:
         """Whether the log blocks of an instant hold.
@@ -108,6 +158,10 @@ class MetadataTable:
     @cached_property
     def _committed(self) -> Visibility:
         return Visibility.of(self.timeline)
+
+    @cached_property
+    def _written(self) -> CommittedFiles:
+        return CommittedFiles(self.timeline, self.clock)
 
     @cached_property
     def _pending(self) -> PendingServices:

@@ -28,7 +28,7 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_pa
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.record_indexer import RecordIndexer
 from spark_jobs.core.metadata_table.record_keys import KeySource, MergedKeys
-from spark_jobs.core.metadata_table.recovery import is_built_in, is_compacted, misses_commits, recover
+from spark_jobs.core.metadata_table.recovery import is_built_in, is_compacted, recover
 from spark_jobs.core.metadata_table.table import ROLLBACK_SUFFIX, MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -124,8 +124,6 @@ class UpdatingMetadataWriter:
             return False
         table = MetadataTable.open(publication.storage, publication.base_path, publication.timeline, publication.clock)
         table = recover(table, own=instant.timestamp)
-        if misses_commits(table, own=instant.timestamp):
-            return False
         self._write(publication, table, changes, listed)
         if instant.action is Action.ROLLBACK:
             undone = decode_shaped(publication.data, instant.at(State.COMPLETED))["commitsRollback"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -30,8 +30,11 @@ from spark_jobs.core.schema.meta_fields import COMMIT_TIME, with_meta_fields
 from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
+from spark_jobs.core.view.written_files import Parts
 
 _FOOTERS_AT_ONCE = 16
+Check = Callable[[Sequence[FileSlice], str | None, Parts], list[FileSlice]]
+"""Of the slices of a view as of an instant: :meth:`HudiTable.checked`."""
 
 
 def full_schema_of(config: TableConfig, avro_schema: Mapping[str, Any]) -> pa.Schema:
@@ -71,6 +74,7 @@ class Scan:
     end: str | None
     evolution: SchemaEvolution | None = None
     skipping: DataSkipping | None = None
+    checked: Check | None = None
 
     @property
     def full_schema(self) -> pa.Schema:
@@ -108,9 +112,10 @@ class Scan:
         )
 
     def slices(self) -> list[FileSlice]:
-        """The file slices that the query reads.
+        """The file slices that the query reads, with what completed writes say of their files.
 
         :raises UnsupportedTableError: a table with features that this release does not read.
+        :raises CorruptTableError: a file that a completed write left is gone, or has not its length.
         """
         refuse_unreadable(self.config)
         if self.query is Query.INCREMENTAL and not self.config.populate_meta_fields:
@@ -120,7 +125,7 @@ class Scan:
                 todo="use a snapshot query",
             )
         if self.query is not Query.READ_OPTIMIZED:
-            return self._with_matches(list(self.view.latest_slices()))
+            return self._checked(self._with_matches(list(self.view.latest_slices())), Parts.ALL)
         by_key = {(base.partition, base.name.file_id): base for base in self.view.latest_base_files()}
         slices = [
             FileSlice(
@@ -132,7 +137,10 @@ class Scan:
             )
             for base in by_key.values()
         ]
-        return self._with_matches(slices)
+        return self._checked(self._with_matches(slices), Parts.BASES)
+
+    def _checked(self, slices: list[FileSlice], parts: Parts) -> list[FileSlice]:
+        return slices if self.checked is None else self.checked(slices, self.view.visibility.until, parts)
 
     def read_by_name(self, slices: Sequence[FileSlice]) -> list[FileSlice]:
         """Those of the slices whose rows any Parquet reader gives by the names and types of :attr:`schema`.

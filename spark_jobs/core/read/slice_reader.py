@@ -42,12 +42,13 @@ class SliceReader:
 
     def survey_logs(self, file_slice: FileSlice, instants: Callable[[str], bool] | None = None) -> LogSurvey:
         """The blocks of the slice's logs that count, their contents unread, and what was met on the way."""
-        files = [(str(log.name), self._opener(log.relative_path)) for log in file_slice.log_files]
+        files = [(log.relative_path, self._opener(log.relative_path)) for log in file_slice.log_files]
         return survey_log_files(
             files,
             is_valid_instant=instants or self.visibility.is_completed,
             max_instant=self.visibility.until,
             optimized=self.optimized_scan,
+            extents=file_slice.extents,
         )
 
     def read(self, file_slice: FileSlice, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -92,7 +93,8 @@ class SliceReader:
         if self.bootstrap is not None and self.bootstrap.has(file_slice.base_file):
             yield from self.bootstrap.read(file_slice.base_file, schema, origins)
             return
-        file = open_base_file(self.storage, resolve(self.base_path, file_slice.base_file.relative_path))
+        base = file_slice.base_file
+        file = open_base_file(self.storage, resolve(self.base_path, base.relative_path), length=base.size)
         for batch in read_batches(file, stored_names(schema.names, origins), name=file_slice.base_file.relative_path):
             yield conform(batch, schema, origins)
 

@@ -21,9 +21,10 @@ from spark_jobs.core.errors import (
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, decode_written_files
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, highest_states
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.write_stat import WrittenFile
 
 T = TypeVar("T")
 _TRIES = 5
@@ -182,6 +183,26 @@ class ActiveTimeline:
             lambda data: CommitMetadata.decode(data, instant.file_name),
             lambda archived: archived.commit_metadata(instant),
         )
+
+    def written_files(self, instant: Instant, clock: Clock) -> tuple[WrittenFile, ...]:
+        """The files that a commit-like instant says it wrote.
+
+        :raises InstantGoneError: it was taken back since the timeline was loaded.
+        """
+        return self._patient(
+            instant,
+            clock,
+            lambda data: decode_written_files(data, instant.file_name),
+            lambda archived: archived.commit_metadata(instant).written_files(),
+        )
+
+    def archived_files(self, begin: str) -> dict[str, tuple[WrittenFile, ...]]:
+        """By the time of each completed write in the archive, from ``begin`` on (inclusive), the files that it wrote.
+
+        :raises CorruptTableError: the archive is damaged.
+        """
+        found = ((time, self.archive.commit_metadata(time)) for time in self.archive.times_since(begin))
+        return {time: metadata.written_files() for time, metadata in found if metadata is not None}
 
     def payload(self, instant: Instant, clock: Clock) -> dict[str, Any]:
         """The Avro record of a plan or result.

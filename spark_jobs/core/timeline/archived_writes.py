@@ -80,6 +80,18 @@ class ArchivedWrites:
                     raise
         raise CorruptTableError(f"the archive of {time} is merged again and again", instant=time)
 
+    def times_since(self, time: str) -> list[str]:
+        """When the completed writes from an instant on (inclusive) began, oldest first.
+
+        :raises CorruptTableError: a file that may hold one is damaged.
+        """
+        found: set[str] = set()
+        for facts in self._all(time):
+            if facts.failure is not None:
+                raise facts.failure
+            found.update(one for one in facts.writes if one >= time)
+        return sorted(found)
+
     def rolled_back_by(self, time: str) -> str | None:
         """The completed rollback that undid an instant, by the archive; None where it has none.
 

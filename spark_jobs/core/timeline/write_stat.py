@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from spark_jobs.core.storage.relative_path import RelativePath, file_name, written_path
 
@@ -144,6 +144,36 @@ def _is_of(kind: type, value: Any) -> bool:
     if isinstance(value, dict):
         return all(_is_of(int, one) for one in value.values())
     return not isinstance(value, int) or _LEAST <= value <= _MOST
+
+
+class WrittenFile(NamedTuple):
+    """What a write stat says of one file, without its counts of rows: ``end`` is its length when the write was done (0:
+    not said), ``start`` where the write began. ``likeness`` is equal for stats that one may have been copied from.
+    """
+
+    partition: str
+    file_id: str
+    name: str
+    start: int
+    end: int
+    likeness: tuple[int, ...]
+
+    @staticmethod
+    def of(stat: WriteStat) -> WrittenFile | None:
+        """None for a stat of no file."""
+        if not stat.path:
+            return None
+        counts = (stat.num_writes, stat.num_deletes, stat.num_update_writes, stat.num_inserts)
+        sizes = (stat.file_size_in_bytes, stat.log_offset, stat.total_write_bytes)
+        return WrittenFile.of_values(stat.partition_path, stat.file_id, stat.path, *sizes, *counts)
+
+    @staticmethod
+    def of_values(
+        partition: str, file_id: str, path: str, size: int, offset: int, written: int, *counts: int
+    ) -> WrittenFile:
+        """:param offset: where a log append began, 0 where the stat does not say, as an archived one."""
+        start = max(offset, size - written, 0) if size else 0
+        return WrittenFile(partition, file_id, path.rpartition("/")[2], start, size, (size, *counts))
 
 
 def written_paths(stats: Iterable[WriteStat]) -> frozenset[RelativePath]:

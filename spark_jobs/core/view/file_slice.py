@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from spark_jobs.core.files.log_extents import LogExtents
 from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.storage import RelativePath, join
 
@@ -36,13 +37,17 @@ class LogFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSlice:
-    """One version of a file group: a base file or none, and the logs on top of it in their order."""
+    """One version of a file group: a base file or none, and the logs on top of it in their order.
+
+    ``extents`` say what completed writes put into the logs, where somebody looked that up: who reads the logs compares.
+    """
 
     partition: str
     file_id: str
     base_instant: str
     base_file: BaseFile | None
     log_files: tuple[LogFile, ...]
+    extents: LogExtents | None = field(default=None, compare=False)
 
     @property
     def size(self) -> int:
@@ -73,7 +78,9 @@ class FileSlice:
         """
         :param paths: relative ones.
         """
-        return replace(self, log_files=tuple(log for log in self.log_files if log.relative_path not in paths))
+        kept = tuple(log for log in self.log_files if log.relative_path not in paths)
+        extents = self.extents and self.extents.within(str(one.name) for one in kept)
+        return replace(self, log_files=kept, extents=extents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

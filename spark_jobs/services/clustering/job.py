@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.pending import replaced_by_plan
+from spark_jobs.core.view.written_files import Parts
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult
@@ -120,7 +122,9 @@ class ClusteringService:
             layout=plan.layout,
             seed=table.clock.new_uuid(),
         )
-        return list(enumerate(plan.groups)), clusterer
+        read = iter(table.checked(plan.slices, parts=Parts.PLANNED))  # in the order of the groups
+        groups = [replace(one, slices=tuple(islice(read, len(one.slices)))) for one in plan.groups]
+        return list(enumerate(groups)), clusterer
 
     def commit(
         self, table: HudiTable, instant: str, plan: ClusteringPlan, stats: Sequence[WriteStat]

@@ -17,6 +17,7 @@ from spark_jobs.core.timeline.instant import Action, Instant, next_instant_time
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.written_files import Parts
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult
@@ -97,7 +98,9 @@ class CompactionService:
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
         max_file_size = file_keys.MAX_FILE_SIZE.of(self.properties)
         context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
-        return plan.slices, Compactor(context, slice_reader(table, context, self.properties))
+        return table.checked(plan.slices, parts=Parts.PLANNED), Compactor(
+            context, slice_reader(table, context, self.properties)
+        )
 
     def commit(
         self, table: HudiTable, instant: str, plan: CompactionPlan, stats: Sequence[WriteStat]

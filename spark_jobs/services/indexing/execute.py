@@ -12,7 +12,7 @@ from spark_jobs.core.errors import HudiError, WriteConflictError
 from spark_jobs.core.metadata_table.index_build import IndexBuild, SourceOf
 from spark_jobs.core.metadata_table.initialize import list_partitions
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
-from spark_jobs.core.metadata_table.recovery import misses_commits, recover
+from spark_jobs.core.metadata_table.recovery import recover
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.active import ActiveTimeline, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -71,10 +71,6 @@ def carry_out_plan(
     followed = build.catch_up(open_metadata_table(settings))
     with settings.new_lock() as locked:
         now = recover(open_metadata_table(locked), own=instant.timestamp)
-        if misses_commits(now, own=instant.timestamp):
-            raise WriteConflictError(
-                "the metadata table misses commits of the table", todo="write once, then run the indexing again"
-            )
         followed += build.catch_up(now)
         if heartbeat.lapsed() or instant.at(State.INFLIGHT) not in now.data_timeline.instants:
             raise WriteConflictError(

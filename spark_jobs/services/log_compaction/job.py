@@ -17,6 +17,7 @@ from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.written_files import Parts
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from spark_jobs.services.compaction.read_plan import read_plan
 from spark_jobs.services.due import kinds_of, log_compacted, pending_plans, what_blocks
@@ -103,7 +104,8 @@ class LogCompactionService:
             (one.partition, one.file_id): versions.get((one.partition, one.file_id, one.base_instant), 0) + 1
             for one in plan.slices
         }
-        return plan.slices, LogCompactor(context, log_reader(slice_reader(table, context, self.properties)), following)
+        slices = table.checked(plan.slices, parts=Parts.PLANNED)
+        return slices, LogCompactor(context, log_reader(slice_reader(table, context, self.properties)), following)
 
     def commit(
         self, table: HudiTable, instant: str, plan: CompactionPlan, stats: Sequence[WriteStat]

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
+from spark_jobs.core.metadata_table.table import REBUILD
 from spark_jobs.core.view.file_system_view import GroupKey
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
 from spark_jobs.services.validation.leftovers import block_instants
-from spark_jobs.services.validation.metadata_checks import REBUILD
 
 _LATER = "compact or cluster its file group: the slice that this makes is the newest, and cleaning takes the others"
 _NOW = "delete it, since its blocks were rolled back"

@@ -10,17 +10,13 @@ from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records
-from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.metadata_table.table import REBUILD, MetadataTable
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 
 FILES_FOLDER = f"{METADATA_FOLDER}/{MetadataPartition.FILES.path}"
-REBUILD = (
-    "delete .hoodie/metadata and take hoodie.table.metadata.partitions out of hoodie.properties (Hudi's `hudi-cli "
-    "metadata delete`): readers list the storage then, and the next write builds it anew"
-)
 
 
 def open_metadata_table(evidence: Evidence) -> MetadataTable:

@@ -91,7 +91,7 @@ def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
     view, replaced = write.target({path: len(one.rows) for path, one in rows.items()}, sorted(rows))
     return Workload(
         view=view,
-        slices=number_slices(view.latest_slices()),
+        slices=number_slices(write.table.slices_to_read(view)),
         records=PlacedSource(open_write=write, source=source, rows=rows),
         profile=WorkloadProfile.of_placed(rows, combine=write.config.combine),
         content_size=source.source.content_size,
@@ -120,7 +120,7 @@ def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
         return None
     counts = {partition: len(keys.rows) for partition, keys in incoming.items()}
     view, replaced = write.target(counts, sorted(counts))
-    slices = number_slices(view.latest_slices())
+    slices = number_slices(write.table.slices_to_read(view))
     placed = placing.place(slices, recorded)
     write.refuse_duplicates(placed.dropped)
     profile = WorkloadProfile.of_placed(placed.rows, combine=write.config.combine).beginning(placed.begun or {})

@@ -11,6 +11,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.table_config import update_table_config
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
@@ -247,7 +248,8 @@ def test_it_is_made_anew_where_a_commit_went_past_it(path: Path) -> None:
     timeline = metadata_table_of(path).timeline
     for state in State:
         Path(timeline.path(timeline.find(missed)[0].at(state))).unlink()
-    assert disagreements(path)
+    with pytest.raises(CorruptTableError, match=missed):
+        metadata_table_of(path)
     upsert(path, 3)
     assert metadata_table_of(path).timeline.instants[0].timestamp == f"{missed}010"
     assert not disagreements(path)

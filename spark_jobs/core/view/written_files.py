@@ -1,0 +1,189 @@
+"""What completed writes say of the files of slices, laid beside what a listing has of them.
+
+Only the commits that may have written to the slices in question are read, each once for a loaded timeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from enum import Enum
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.files.log_extents import LogExtent, LogExtents, damaged
+from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.storage import join
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.core.timeline.write_stat import WrittenFile
+from spark_jobs.core.view.file_slice import FileSlice
+
+GroupKey = tuple[str, str]
+
+
+class Parts(Enum):
+    """What slices have of their file groups: all that a reader of a moment sees, base files alone (read optimized), or
+    what a plan named, since when others may have written.
+    """
+
+    ALL = "all"
+    BASES = "bases"
+    PLANNED = "planned"
+
+
+_FEW, _AT_ONCE = 8, 16
+
+
+class CommittedFiles:
+    """The files that the completed writes of a timeline made, read when asked for and kept."""
+
+    def __init__(self, timeline: ActiveTimeline, clock: Clock) -> None:
+        self._timeline = timeline
+        self._clock = clock
+        self._known: dict[Instant, tuple[WrittenFile, ...]] = {}
+        self._archived: dict[str, tuple[WrittenFile, ...]] = {}
+        self._archived_from: str | None = None
+
+    def since(self, begin: str, until: str | None = None) -> dict[str, tuple[WrittenFile, ...]]:
+        """By the time of each completed write on the timeline from ``begin`` to ``until`` (both inclusive; None: all).
+
+        :raises InstantGoneError: one was taken back since the timeline was loaded.
+        """
+        wanted = [
+            one
+            for one in self._timeline.completed_commits()
+            if begin <= one.timestamp and (until is None or one.timestamp <= until)
+        ]
+        unknown = [one for one in wanted if one not in self._known]
+        if len(unknown) <= _FEW:
+            found = [self._timeline.written_files(one, self._clock) for one in unknown]
+        else:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                found = list(pool.map(lambda one: self._timeline.written_files(one, self._clock), unknown))
+        self._known.update(zip(unknown, found, strict=True))
+        return {one.timestamp: self._known[one] for one in wanted}
+
+    def archived_since(self, begin: str) -> dict[str, tuple[WrittenFile, ...]]:
+        """The same of writes that left the timeline for the archive, which is read once, and only for what is so old.
+
+        Nothing where the archive is damaged: :meth:`is_complete` says so.
+        """
+        if begin >= self._timeline.unbroken_from:
+            return {}
+        if self._archived_from is None or begin < self._archived_from:
+            with suppress(CorruptTableError):
+                self._archived = self._timeline.archived_files(begin)
+                self._archived_from = begin
+        return {instant: files for instant, files in self._archived.items() if instant >= begin}
+
+    def is_complete(self, begin: str) -> bool:
+        """Whether every write from an instant on is on the timeline still, or was found in the archive."""
+        read = self._archived_from is not None and begin >= self._archived_from
+        return read or begin >= self._timeline.unbroken_from
+
+
+def with_extents(
+    slices: Sequence[FileSlice],
+    files: CommittedFiles,
+    *,
+    until: str | None = None,
+    counts: Callable[[str], bool] = lambda instant: True,
+    sizes_known: bool,
+    reads_archive: bool = True,
+    parts: Parts = Parts.ALL,
+) -> list[FileSlice]:
+    """The slices, in their order, with what completed writes put into their logs; none of their files is lost.
+
+    :param slices: of one view, each file group once.
+    :param until: the newest instant that the reader sees; None for all.
+    :param counts: which completed writes the reader takes.
+    :param sizes_known: whether the listing has the bytes that files have on storage; a metadata table has those of logs
+        from somewhere else.
+    :param reads_archive: whether writes that left the timeline matter too, of slices with logs that are so old.
+    :param parts: what of their file groups the slices have.
+    :raises CorruptTableError: a file that a completed write wrote is gone, or has not its length.
+    """
+    if not slices:
+        return []
+    oldest = min(one.base_instant for one in slices)
+    by_key = {(one.partition, one.file_id): one for one in slices}
+    logs: dict[GroupKey, list[LogExtent]] = {}
+    bases: dict[GroupKey, tuple[str, WrittenFile]] = {}
+    history = files.since(oldest, until)
+    logged = [one.base_instant for one in slices if one.log_files]
+    if reads_archive and logged:
+        history = {**files.archived_since(min(logged)), **history}
+    for instant, written in history.items():
+        if not counts(instant) or (until is not None and instant > until):
+            continue
+        of_instant: dict[tuple[GroupKey, tuple[int, ...]], list[WrittenFile]] = {}
+        for file in written:
+            key = (file.partition, file.file_id)
+            of_group = by_key.get(key)
+            if of_group is None:
+                continue
+            if file.name[:1] != ".":
+                base = parse_base_file_name(file.name)
+                if base is not None and base.instant == instant and instant >= of_group.base_instant:
+                    bases[key] = (instant, file)
+                continue
+            log = parse_log_file_name(file.name)
+            if log is not None and not log.is_cdc and log.base_instant >= of_group.base_instant:
+                of_instant.setdefault((key, file.likeness), []).append(file)
+        for (key, _), alike in of_instant.items():
+            logs.setdefault(key, []).append(_extent(instant, alike, by_key[key]))
+    found = []
+    for key, one in by_key.items():
+        if parts is not Parts.PLANNED and key in bases:
+            _check_base(one, *bases[key])
+        if parts is Parts.ALL:
+            _check_listed(one, logs.get(key, ()), sizes_known)
+        if not one.log_files:
+            found.append(one)
+            continue
+        extents = LogExtents(tuple(logs.get(key, ())), files.is_complete(one.base_instant))
+        if parts is Parts.PLANNED:
+            extents = extents.within(str(log.name) for log in one.log_files)
+        found.append(replace(one, extents=extents))
+    return found
+
+
+def _extent(instant: str, alike: Sequence[WrittenFile], of_group: FileSlice) -> LogExtent:
+    """Of the stats of one write and group that are equal but for their names."""
+    names = dict.fromkeys(name for one in alike for name in _names(one, of_group))
+    return LogExtent(instant, tuple(names), min(one.start for one in alike), alike[0].end)
+
+
+def _names(file: WrittenFile, of_group: FileSlice) -> list[str]:
+    """The logs of a slice that a stat may speak of: those of the first releases leave the write token out, and where
+    they don't say a length either, they don't always name the log that took the blocks.
+    """
+    log = parse_log_file_name(file.name)
+    if log is None or log.write_token is not None:
+        return [file.name]
+    alike = [one.name for one in of_group.log_files if one.name.base_instant == log.base_instant]
+    return [str(one) for one in alike if not file.end or one.version == log.version] or [file.name]
+
+
+def _check_base(one: FileSlice, instant: str, written: WrittenFile) -> None:
+    path, base = join(one.partition, written.name), one.base_file
+    if base is None or base.name.instant != instant:
+        raise damaged(path, instant, f"it is gone, and instant {instant} wrote it", "base file")
+    if str(base.name) == written.name and written.end and base.size != written.end:
+        fault = f"it has {base.size} bytes, and instant {instant} wrote {written.end}"
+        raise damaged(path, instant, fault, "base file")
+
+
+def _check_listed(one: FileSlice, logs: Collection[LogExtent], sizes_known: bool) -> None:
+    there = {str(log.name): log.size for log in one.log_files}
+    for extent in logs:
+        listed = [name for name in extent.names if name in there]
+        path = join(one.partition, (listed or extent.names)[0])
+        if not listed:
+            raise damaged(path, extent.instant, f"it is gone, and instant {extent.instant} wrote it")
+        if sizes_known and all(there[name] < extent.end for name in listed):
+            fault = f"it has {there[listed[0]]} bytes, and instant {extent.instant} wrote it up to byte {extent.end}"
+            raise damaged(path, extent.instant, fault)

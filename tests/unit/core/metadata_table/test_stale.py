@@ -1,0 +1,176 @@
+"""A metadata table counts only where it has every completed write, whole: else the storage is listed, and writes remake
+it.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.metadata_table.scan import read_file_records
+from spark_jobs.core.storage import FileStatus, LocalStorage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
+
+pytestmark = pytest.mark.unit
+
+ROWS = (local.batch(0, 20, "one", 1), local.batch(0, 20, "two", 2), local.batch(0, 10, "three", 3))
+TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+
+
+@pytest.fixture(scope="module", params=TYPES)
+def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sound") / "t"
+    local.create(path, request.param)
+    for number, rows in enumerate(ROWS):
+        local.write(path, rows, f"k{number}")
+    return path
+
+
+@pytest.fixture
+def path(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "t"))
+
+
+def _newest_log(path: Path) -> Path:
+    logs = (path / ".hoodie/metadata/files").glob(".files*.log.*")
+    return max(logs, key=lambda one: int(one.name.split(".log.")[1].split("_")[0]))
+
+
+def _cut(keep: Callable[[int], int]) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        log = _newest_log(path)
+        log.write_bytes(log.read_bytes()[: keep(log.stat().st_size)])
+
+    return damage
+
+
+def _garbage(path: Path) -> None:
+    log = _newest_log(path)
+    log.write_bytes(random.Random(1).randbytes(log.stat().st_size))
+
+
+def _damaged_length(path: Path) -> None:
+    log = _newest_log(path)
+    data = bytearray(log.read_bytes())
+    data[10] ^= 1
+    log.write_bytes(bytes(data))
+
+
+def _no_log(path: Path) -> None:
+    _newest_log(path).unlink()
+
+
+def _no_commit(path: Path) -> None:
+    max((path / ".hoodie/metadata/.hoodie").glob("*.deltacommit")).unlink()
+
+
+def _no_old_commit(path: Path) -> None:
+    sorted((path / ".hoodie/metadata/.hoodie").glob("*.deltacommit"))[-2].unlink()
+
+
+DAMAGES = {
+    "emptied": _cut(lambda size: 0),
+    "half": _cut(lambda size: size // 2),
+    "last byte": _cut(lambda size: size - 1),
+    "garbage": _garbage,
+    "length": _damaged_length,
+    "log gone": _no_log,
+    "commit gone": _no_commit,
+    "older commit gone": _no_old_commit,
+}
+BY_NAME = pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+
+
+@BY_NAME
+def test_readers_list_the_storage(path: Path, damage: Callable[[Path], None]) -> None:
+    damage(path)
+    with pytest.raises(CorruptTableError):
+        read_file_records(metadata_table_of(path))
+    assert local.rows_of(path) == local.expected_rows(*ROWS)
+
+
+@BY_NAME
+def test_validate_reports_it(path: Path, damage: Callable[[Path], None]) -> None:
+    damage(path)
+    found = [str(one) for one in validate(str(path))]
+    assert any(".hoodie/metadata" in one and "anew" in one for one in found), found
+
+
+@BY_NAME
+def test_an_upsert_of_other_rows_keeps_all(path: Path, damage: Callable[[Path], None]) -> None:
+    damage(path)
+    rows = local.batch(10, 6, "four", 4)
+    local.write(path, rows, "k3")
+    assert local.rows_of(path) == local.expected_rows(*ROWS, rows)
+    assert local.rows_in(HudiTable.open(str(path), lists_storage=True)) == local.rows_of(path)
+
+
+@pytest.mark.parametrize("damage", [_cut(lambda size: size - 1), _no_log, _no_commit], ids=["cut", "gone", "commit"])
+def test_the_next_write_makes_it_anew(path: Path, damage: Callable[[Path], None]) -> None:
+    damage(path)
+    local.write(path, local.batch(10, 6, "four", 4), "k3")
+    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert disagreements(path) == []
+    assert validate(str(path)) == []
+
+
+def _compacted(path: Path) -> None:
+    properties = {"hoodie.metadata.compact.max.delta.commits": "2"}
+    for number in range(3, 9):
+        local.write(path, local.batch(0, 10, f"v{number}", number), f"k{number}")
+        settings = HudiTable.open(str(path)).transaction_settings(properties)
+        maintain_metadata_table(settings, properties, print)
+
+
+@pytest.mark.parametrize("what", ["base", "commit", "both"])
+def test_a_lost_compaction_of_it_changes_nothing(path: Path, what: str) -> None:
+    _compacted(path)
+    local.write(path, local.batch(10, 5, "last", 20), "last")
+    expected = local.rows_of(path)
+    folder = path / ".hoodie/metadata"
+    assert len(list((folder / "files").glob("*.hfile"))) > 1
+    if what != "commit":
+        max((folder / "files").glob("*.hfile"), key=lambda one: one.name.rsplit("_", 1)[1]).unlink()
+    if what != "base":
+        max((folder / ".hoodie").glob("*.commit")).unlink()
+    assert local.rows_of(path) == expected
+    local.write(path, local.batch(0, 5, "more", 30), "more")
+    assert sum(row[4] == "more" for row in local.rows_of(path)) == 5
+    assert len(local.rows_of(path)) == 20
+
+
+class _Counting(LocalStorage):
+    """Counts reads of timeline files of the metadata table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[str] = []
+        self.lists: list[str] = []
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        self.reads.append(path)
+        return super().read(path, offset, length)
+
+    def list(self, path: str) -> list[FileStatus]:
+        self.lists.append(path)
+        return super().list(path)
+
+
+def test_a_look_reads_the_commits_since_its_compaction_once(path: Path) -> None:
+    storage = _Counting()
+    opened = HudiTable.open(str(path))
+    table = HudiTable(storage, opened.base_path, opened.config)
+    table.listing.partitions()
+    commits = [one for one in storage.reads if one.endswith(".deltacommit")]
+    assert len(commits) == len(set(commits)) == 4
+    data_folders = [one for one in storage.lists if "/.hoodie" not in one]
+    assert data_folders == []

@@ -1,0 +1,245 @@
+"""A file that a completed write left is whole, or every reader, compaction, clustering and upsert ends in an error
+(invariant 14): no reader gives older rows, and no service makes them final.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import HudiError, StorageError
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import ArchiveOptions, CompactionOptions
+from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+
+ROWS = (local.batch(0, 20, "one", 1), local.batch(0, 20, "two", 2))
+QUIET = Progress.silent("test")
+METADATA = "hoodie.metadata.enable"
+
+
+def table_of(path: Path, kind: str, metadata: bool, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(local.AT_ONCE, METADATA, str(metadata).lower())
+    local.create(path, kind)
+    for number, rows in enumerate(ROWS):
+        local.write(path, rows, f"k{number}")
+    return path
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["metadata table", "listing"])
+def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        return table_of(tmp_path_factory.mktemp("sound") / "t", "MERGE_ON_READ", request.param, patch)
+
+
+@pytest.fixture
+def path(sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    listed = HudiTable.open(str(sound)).config.metadata_partitions
+    monkeypatch.setitem(local.AT_ONCE, METADATA, "true" if listed else "false")
+    return Path(shutil.copytree(sound, tmp_path / "t"))
+
+
+def newest_log(path: Path) -> Path:
+    return max((path / "a").glob(".*.log.*"))
+
+
+def _changed(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        log = newest_log(path)
+        log.write_bytes(change(log.read_bytes()))
+
+    return damage
+
+
+DAMAGES = {
+    "emptied": _changed(lambda data: b""),
+    "last byte": _changed(lambda data: data[:-1]),
+    "half": _changed(lambda data: data[: len(data) // 2]),
+    "zeros": _changed(lambda data: bytes(len(data))),
+    "length": _changed(lambda data: data[:10] + bytes([data[10] ^ 1]) + data[11:]),
+    "garbage behind": _changed(lambda data: data + b"\x07" * 33),
+    "half a copy behind": _changed(lambda data: data + data[: len(data) // 2]),
+    "a copy behind": _changed(lambda data: data + data),
+    "gone": lambda path: newest_log(path).unlink(),
+}
+BY_NAME = pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+
+
+def log_compact(path: Path) -> None:
+    conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "1"}
+    options = CompactionOptions(base_path=str(path), hoodie_conf=conf, log_compaction=True)
+    run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+
+
+def incremental(path: Path) -> None:
+    HudiTable.open(str(path)).scan(begin="000", query="incremental").to_arrow()
+
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    "snapshot": local.rows_of,
+    "incremental": incremental,
+    "compaction": local.compact,
+    "log compaction": log_compact,
+    "clustering": local.cluster,
+    "upsert": lambda path: local.write(path, local.batch(0, 20, "three", 3), "k2"),
+}
+
+
+@BY_NAME
+@pytest.mark.parametrize("work", READERS.values(), ids=READERS)
+def test_no_reader_takes_the_rest_for_the_whole(
+    path: Path, damage: Callable[[Path], None], work: Callable[[Path], Any]
+) -> None:
+    log, content = newest_log(path), newest_log(path).read_bytes()
+    damage(path)
+    with pytest.raises(StorageError) as caught:
+        work(path)
+    assert log.name in str(caught.value)
+    log.write_bytes(content)
+    local.roll_back(path)
+    assert local.rows_of(path) == local.expected_rows(*ROWS)
+
+
+@BY_NAME
+def test_the_error_says_which_write_and_what_to_do(path: Path, damage: Callable[[Path], None]) -> None:
+    newest = HudiTable.open(str(path)).timeline.completed_commits()[-1].timestamp
+    damage(path)
+    with pytest.raises(HudiError) as caught:
+        HudiTable.open(str(path), lists_storage=True).scan().to_arrow()
+    message = str(caught.value)
+    assert newest in message
+    assert "restore" in message
+    assert "\n" not in message
+
+
+@BY_NAME
+def test_validate_names_the_file(path: Path, damage: Callable[[Path], None]) -> None:
+    damage(path)
+    found = [str(one) for one in validate(str(path))]
+    assert any("ERROR" in one and "a/." in one for one in found), found
+
+
+def test_a_compaction_that_was_planned_before_the_damage_is_not_done(path: Path) -> None:
+    options = CompactionOptions(base_path=str(path), hoodie_conf=dict(local.AT_ONCE), mode="schedule")
+    run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+    log = newest_log(path)
+    content = log.read_bytes()
+    log.write_bytes(content[:-1])
+    with pytest.raises(StorageError, match=log.name[1:30]):
+        local.compact(path)
+    log.write_bytes(content)
+    local.compact(path)
+    assert local.rows_of(path) == local.expected_rows(*ROWS)
+
+
+@pytest.mark.parametrize("how", ["gone", "cut", "longer"])
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("metadata", [True, False], ids=["metadata table", "listing"])
+def test_a_base_file_is_there_with_its_length(
+    tmp_path: Path, kind: str, metadata: bool, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = table_of(tmp_path / "t", kind, metadata, monkeypatch)
+    if kind == "MERGE_ON_READ":
+        local.compact(path)
+    base = max((path / "a").glob("*.parquet"), key=lambda one: one.name.rsplit("_", 1)[1])
+    content = base.read_bytes()
+    base.unlink()
+    if how != "gone":
+        base.write_bytes(content[:-1] if how == "cut" else content[:4] + b"\0" + content[4:])
+    for work in (local.rows_of, READERS["upsert"]):
+        with pytest.raises(StorageError) as caught:
+            work(path)
+        assert base.name in str(caught.value)
+    base.write_bytes(content)
+    local.roll_back(path)
+    assert local.rows_of(path) == local.expected_rows(*ROWS)
+
+
+def test_earlier_moments_are_read_all_the_same(path: Path) -> None:
+    first = HudiTable.open(str(path)).timeline.completed_commits()[0].timestamp
+    newest_log(path).write_bytes(b"")
+    rows = HudiTable.open(str(path), lists_storage=True).scan(as_of=first).to_arrow()
+    assert set(rows["v"].to_pylist()) == {"one"}
+
+
+def archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Seven delta commits that nobody compacted, of which the first three are archived."""
+    monkeypatch.setitem(local.AT_ONCE, METADATA, "false")
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    for number in range(7):
+        local.write(path, local.batch(0, 20, f"v{number}", number), f"k{number}")
+    keep = {"hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "4", "hoodie.cleaner.commits.retained": "1"}
+    keep |= {"hoodie.compact.inline.max.delta.commits": "2", METADATA: "false"}
+    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=keep), QUIET)
+    assert len(HudiTable.open(str(path)).timeline.completed_commits()) < 6
+    return path
+
+
+@pytest.mark.parametrize("how", ["cut", "gone"])
+def test_a_log_of_an_archived_write_is_whole_too(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = archived(tmp_path, monkeypatch)
+    assert {row[4] for row in local.rows_of(path)} == {"v6"}
+    oldest = min((path / "a").glob(".*.log.*"))
+    if how == "gone":
+        oldest.unlink()
+    else:
+        os.truncate(oldest, oldest.stat().st_size - 1)
+    for work in (local.rows_of, local.compact):
+        with pytest.raises(StorageError) as caught:
+            work(path)
+        assert oldest.name in str(caught.value)
+
+
+class Reads(LocalStorage):
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        self.paths.append(path)
+        return super().read(path, offset, length)
+
+    def open_input(self, path: str, *, may_change: bool = False) -> Any:
+        self.paths.append(path)
+        return super().open_input(path, may_change=may_change)
+
+
+def test_statistics_are_read_once_for_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = archived(tmp_path, monkeypatch)
+    opened, storage = HudiTable.open(str(path)), Reads()
+    table = HudiTable(storage, opened.base_path, opened.config)
+    view = table.view()
+    before = len(storage.paths)
+    table.slices_to_read(view)
+    asked = storage.paths[before:]
+    commits = [one for one in asked if one.endswith("commit")]
+    assert sorted(commits) == sorted(table.timeline.path(one) for one in table.timeline.completed_commits())
+    files = {one for one in asked if ".archive." in one}
+    entries = 1 + len(HudiTable.open(str(path)).archived_timeline().completed(Action.DELTA_COMMIT))
+    assert len([one for one in asked if ".archive." in one]) <= len(files) * entries
+    table.slices_to_read(view)
+    assert storage.paths[before:] == asked
+
+
+def test_slices_without_logs_ask_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = table_of(tmp_path / "t", "COPY_ON_WRITE", True, monkeypatch)
+    opened, storage = HudiTable.open(str(path)), Reads()
+    table = HudiTable(storage, opened.base_path, opened.config)
+    view = table.view()
+    before = len(storage.paths)
+    assert len(table.slices_to_read(view)) == 2
+    assert storage.paths[before:] == []
