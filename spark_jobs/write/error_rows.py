@@ -13,8 +13,8 @@ from spark_jobs.write.bad_record import bad_record
 PROBLEM = "_pyhudi_problem"
 """A column of checked rows: a struct of :func:`problem`, or null where the row is good."""
 FIELDS = ("reason", "column", "message", "row", "place")
-MOST_SHOWN = 200
-"""Characters of a row that a message quotes."""
+MOST_SHOWN = 48
+"""Characters of a value that a message quotes, or of a row that can't be read."""
 
 
 class ErrorReason(StrEnum):
@@ -64,13 +64,8 @@ class CheckedRows:
     @property
     def refusing(self) -> DataFrame:
         """All rows; the first one that is refused ends the job that reads it by a BadRecordError."""
-        told = F.concat(F.col(f"{PROBLEM}.message"), F.lit(" "), _one_line(F.col(f"{PROBLEM}.row")))
         # Spark neither merges a filter with one that is not deterministic nor moves it past that: a transformer's would
         # be asked first, and drop the row unseen. Of an AND each part would go a way of its own.
         always = F.monotonically_increasing_id() >= 0
-        is_good = F.when(F.col(PROBLEM).isNull(), always).otherwise(bad_record(told, "boolean"))
+        is_good = F.when(F.col(PROBLEM).isNull(), always).otherwise(bad_record(F.col(f"{PROBLEM}.message"), "boolean"))
         return self.rows.where(is_good).drop(PROBLEM)
-
-
-def _one_line(text: Column) -> Column:
-    return F.substring(F.regexp_replace(F.coalesce(text, F.lit("")), r"\s+", " "), 1, MOST_SHOWN)

@@ -7,6 +7,7 @@ its rows there and adds none. Where the source has changed until then, the keys 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -119,6 +120,7 @@ class RefusedRows:
     rows: DataFrame
     by_reason: Mapping[str, int]
     digest: str
+    shows_values: bool
 
     @property
     def count(self) -> int:
@@ -149,7 +151,7 @@ class RefusedRows:
     def first(self) -> str:
         """One of them, for a message."""
         row = self.rows.head()
-        return "" if row is None else told_of(row.asDict())
+        return "" if row is None else told_of(row.asDict(), shows_value=self.shows_values)
 
     def refuse_more_than(self, most: int | None) -> None:
         """
@@ -162,16 +164,38 @@ class RefusedRows:
             )
 
 
-def told_of(row: Mapping[str, Any]) -> str:
-    """``the first (<row> of <place>): <why>``."""
-    text = " ".join(str(row["row"] or "").split())
+def told_of(row: Mapping[str, Any], *, shows_value: bool) -> str:
+    """``the first (<value> of <place>): <why>``.
+
+    :param row: the columns :data:`~spark_jobs.write.error_rows.FIELDS` of one.
+    :param shows_value: without it, neither a value nor a reason that may quote one.
+    """
+    if not shows_value:
+        where = f" ({row['place']})" if row["place"] else ""
+        column = f", by its column {row['column']}" if row["column"] else ""
+        return f"the first{where} is refused as {row['reason']}{column}: {keys.SHOW_VALUES.name}=false"
+    text = " ".join(_value_at_fault(row).split())
     shown = text[:MOST_SHOWN] + ("..." if len(text) > MOST_SHOWN else "")
-    where = f" of {row['place']}" if row["place"] else ""
-    return f"the first ({shown}{where}): {row['message'].rstrip(':')}"
+    where = " ".join(filter(None, [shown, f"of {row['place']}" if row["place"] else ""]))
+    return f"the first ({where}): {row['message'].rstrip(':')}" if where else f"the first: {row['message'].rstrip(':')}"
+
+
+def _value_at_fault(row: Mapping[str, Any]) -> str:
+    """``column=value`` where a column is at fault; the text of a row that can't be read."""
+    text, columns = str(row["row"] or ""), (row["column"] or "").split(",")
+    if not columns[0]:
+        return text
+    try:
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        return ""
+    return next((f"{one}={json.dumps(values[one], ensure_ascii=False)}" for one in columns if one in values), "")
 
 
 @contextmanager
-def counted(parts: list[DataFrame], progress: Progress) -> Iterator[RefusedRows]:
+def counted(parts: list[DataFrame], config: WriteConfig, progress: Progress) -> Iterator[RefusedRows]:
     """Refused rows of several checks, computed once and kept until the end."""
     rows = parts[0]
     for part in parts[1:]:
@@ -186,6 +210,7 @@ def counted(parts: list[DataFrame], progress: Progress) -> Iterator[RefusedRows]
             rows=rows,
             by_reason={row[0]: row[1] for row in found},
             digest=hashlib.sha256(digest.encode()).hexdigest()[:16],
+            shows_values=keys.SHOW_VALUES.of(config.properties),
         )
     finally:
         rows.unpersist()

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.core.config.transform_keys import SHOW_VALUES
 from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.failure import failure_of
@@ -73,7 +74,7 @@ def ready_rows(
             source = read.good
         checked = _held(check_rows(_transformed(source, config), config, table, retype=True), held)
         refused_parts.append(checked.bad)
-        refused = held.enter_context(counted(refused_parts, progress))
+        refused = held.enter_context(counted(refused_parts, config, progress))
         refused.refuse_more_than(error_table.most)
         yield ReadyRows(rows=checked.good, origin=origin, error_table=error_table, refused=refused)
 
@@ -117,14 +118,24 @@ def told_in_full(
         return None
     try:
         if isinstance(source, CheckedRows):
-            with counted([source.bad], progress) as refused:
+            with counted([source.bad], config, progress) as refused:
                 if refused.count:
                     return _refusal(refused)
         checked = check_rows(_transformed(_refusing(source), config), config, table, retype=False)
-        with counted([checked.bad], progress) as refused:
-            return _refusal(refused) if refused.count else None
+        with counted([checked.bad], config, progress) as refused:
+            return _refusal(refused) if refused.count else _unseen(config)
     except Exception as other:
+        unseen = _unseen(config)
+        if unseen is not None:
+            return unseen
         return BadRecordError(f"{failure_of(error).message} (a look at the others failed: {failure_of(other).message})")
+
+
+def _unseen(config: WriteConfig) -> BadRecordError | None:
+    """In place of an error whose words may quote a row, where no value is to be shown."""
+    if SHOW_VALUES.of(config.properties):
+        return None
+    return BadRecordError("a row doesn't fit", todo=f"say {SHOW_VALUES.name}=true to see which value is at fault")
 
 
 def _refusal(refused: RefusedRows) -> BadRecordError:

@@ -57,3 +57,9 @@ MAX_ERRORS = Key(
     default=-1,
     doc="Rows that may go to the error table; with more of them the write fails; -1 for any number.",
 )
+SHOW_VALUES = Key(
+    name="pyhudi.errors.show.values",
+    parse=boolean,
+    default=True,
+    doc="Whether the line of error of a write shows one short value of a row that doesn't fit.",
+)
