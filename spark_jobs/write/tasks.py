@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.handles.append import append_changes
-from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
+from spark_jobs.core.handles.context import TaskScope, WriteContext, forced_together, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import concatenate_base_file, merge_base_file
 from spark_jobs.core.merge.changes import Changes, deleted_mask, precombine
@@ -59,8 +59,9 @@ def write_buckets(
     batch.
     """
     cut = (part for batch in batches for part in cut_by_bucket(batch))
-    for bucket, parts in groupby(cut, itemgetter(0)):
-        yield from _write_bucket((part for _, part in parts), context, scope, routes[bucket], rules)
+    with forced_together(context) as together:
+        for bucket, parts in groupby(cut, itemgetter(0)):
+            yield from _write_bucket((part for _, part in parts), together, scope, routes[bucket], rules)
 
 
 def cut_by_bucket(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -170,7 +171,18 @@ def bulk_insert_batches(
     :param seed: a UUID of the driver; file-id prefixes are derived from it, the task's number and the partition, so
         that every attempt of the task names the same file groups.
     """
-    task_seed = uuid5(UUID(seed), str(scope.task))
+    with forced_together(context) as together:
+        yield from _to_new_groups(batches, together, scope, uuid5(UUID(seed), str(scope.task)), rules, most)
+
+
+def _to_new_groups(
+    batches: Iterator[pa.RecordBatch],
+    context: WriteContext,
+    scope: TaskScope,
+    task_seed: UUID,
+    rules: RecordRules,
+    most: int,
+) -> Iterator[WriteStat]:
     handles: dict[str, CreateHandle] = {}  # least recently used first
     suffixes: dict[str, int] = {}
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from enum import Enum
 from functools import partial
@@ -87,8 +87,8 @@ class FaultyStorage(LocalStorage):
     def open_output(self, path: str) -> pa.NativeFile:
         return self._call("open_output", path, super().open_output, path)
 
-    def sync(self, path: str) -> None:
-        self._call("sync", path, super().sync, path)
+    def sync(self, paths: Sequence[str]) -> None:
+        self._call("sync", " ".join(paths), super().sync, paths)
 
     @contextmanager
     def only_while(self, lock: str, token: str) -> Iterator[None]:

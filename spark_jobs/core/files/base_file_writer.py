@@ -124,7 +124,7 @@ class BaseFileWriter:
         return int(self._sink.tell()) >= size
 
     def close(self) -> int:
-        """Write the footer, and force the file to the disk; its size in bytes."""
+        """Write the footer; the file's size in bytes. A loss of power may take it still."""
         self.flush()
         metadata = {AVRO_SCHEMA_FOOTER: self._format.avro_schema, "writer.model.name": "avro"}
         text, kind = self._filter()
@@ -140,7 +140,6 @@ class BaseFileWriter:
             writer.close()
             size = int(self._sink.tell())
             self._sink.close()
-        self._storage.sync(self._path)
         return size
 
     def _filter(self) -> tuple[str | None, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -63,6 +64,9 @@ class WriteContext:
     completed_file: str | None = None
     """Where the instant's completed file will be: a task that finds it there came too late."""
 
+    unforced: list[str] | None = None
+    """Paths of base files that are forced to the disk together; None: each as it is finished."""
+
     def path(self, partition: str, name: str) -> str:
         return resolve(self.base_path, join(partition, name))
 
@@ -91,6 +95,25 @@ class WriteContext:
                 todo="nothing of that file is visible",
                 instant=self.instant,
             )
+
+    def sync(self, partition: str, file_name: str) -> None:
+        """Let a finished base file outlive a loss of power, before its task reports it."""
+        path = self.path(partition, file_name)
+        if self.unforced is None:
+            self.storage.sync([path])
+        else:
+            self.unforced.append(path)
+
+
+@contextmanager
+def forced_together(context: WriteContext) -> Iterator[WriteContext]:
+    """The context for a task that writes many base files: at the end all are forced to the disk, and each folder once.
+
+    :raises StorageError: the disk refuses.
+    """
+    paths: list[str] = []
+    yield replace(context, unforced=paths)
+    context.storage.sync(paths)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -88,8 +88,8 @@ class ConfinedStorage:
     def open_output(self, path: str) -> pa.NativeFile:
         return self.inner.open_output(self._entry(path))
 
-    def sync(self, path: str) -> None:
-        self.inner.sync(self.check(path))
+    def sync(self, paths: Sequence[str]) -> None:
+        self.inner.sync([self.check(path) for path in paths])
 
     def only_while(self, lock: str, token: str) -> AbstractContextManager[None]:
         return self.inner.only_while(self.check(lock), token)

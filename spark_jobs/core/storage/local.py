@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -157,16 +157,19 @@ class LocalStorage:
             _in_folder(_create_empty, path)
             return pa.OSFile(path, mode="wb")
 
-    def sync(self, path: str) -> None:
+    def sync(self, paths: Sequence[str]) -> None:
         if not self.durable:
             return
-        with one_line(path, "written"):
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fdatasync(descriptor)
-            finally:
-                os.close(descriptor)
-            _sync_directory(path)
+        for path in paths:
+            with one_line(path, "written"):
+                descriptor = os.open(path, os.O_RDONLY)
+                try:
+                    os.fdatasync(descriptor)
+                finally:
+                    os.close(descriptor)
+        for path in {os.path.dirname(path): path for path in paths}.values():
+            with one_line(path, "written"):
+                _sync_directory(path)
 
     @contextmanager
     def only_while(self, lock: str, token: str) -> Iterator[None]:

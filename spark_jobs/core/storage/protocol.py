@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -121,8 +121,8 @@ class Storage(Protocol):
         """A writer for a new data file; raises :class:`AlreadyExistsError` where one stands."""
         ...
 
-    def sync(self, path: str) -> None:
-        """Let a file outlive a loss of power, with its name, that :meth:`open_output` made and that is closed."""
+    def sync(self, paths: Sequence[str]) -> None:
+        """Let files outlive a loss of power, with their names, that :meth:`open_output` made and that are closed."""
         ...
 
     def only_while(self, lock: str, token: str) -> AbstractContextManager[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -88,8 +88,8 @@ class FencedStorage:
         with self._held():
             return self.unfenced.open_output(path)
 
-    def sync(self, path: str) -> None:
-        self.unfenced.sync(path)
+    def sync(self, paths: Sequence[str]) -> None:
+        self.unfenced.sync(paths)
 
     def only_while(self, lock: str, token: str) -> AbstractContextManager[None]:
         return self.unfenced.only_while(lock, token)

@@ -17,6 +17,7 @@ from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write import tasks
 from spark_jobs.write.routes import CreateRoute
@@ -163,3 +164,21 @@ def test_a_boolean_is_no_number(context: WriteContext) -> None:
     index = given.schema.get_field_index("ts")
     with pytest.raises(BadRecordError, match="column ts holds bool, the table has int64: convert it in the source"):
         as_records(given.set_column(index, "ts", pa.array([True])), context)
+
+
+def test_the_files_of_a_task_are_forced_to_the_disk_together(
+    context: WriteContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced: list[list[str]] = []
+    monkeypatch.setattr(LocalStorage, "sync", lambda self, paths: forced.append(list(paths)))
+    records = pa.concat_tables([rows((str(number), 1, "x"), partition=f"p{number}") for number in range(3)])
+    routed = records.append_column(BUCKET, pa.array([0, 1, 2], pa.int32()))
+    routes = {number: CreateRoute(f"p{number}", f"{SEED[:-1]}{number}") for number in range(3)}
+    for write in (
+        lambda scope: write_buckets(iter(routed.to_batches()), context, scope, routes, RULES),
+        lambda scope: bulk_insert_batches(iter(records.to_batches()), context, scope, SEED, RULES),
+    ):
+        forced.clear()
+        stats = list(write(scope()))
+        assert forced == [[context.path(one.partition_path, one.file_name) for one in stats]]
+        assert len(stats) == 3

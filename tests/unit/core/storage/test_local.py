@@ -261,7 +261,7 @@ def test_data_files_are_forced_with_their_names_unless_the_storage_is_relaxed(
     path = f"{tmp_path}/p/base"
     with STORAGE.open_output(path) as sink:
         sink.write(b"x")
-    STORAGE.sync(path)
+    STORAGE.sync([path])
     assert forced == ["", "/p/base", "/p"]  # that of the new folder is in the one around it
     forced.clear()
     STORAGE.create(f"{tmp_path}/p/log", b"x")
@@ -269,7 +269,7 @@ def test_data_files_are_forced_with_their_names_unless_the_storage_is_relaxed(
     forced.clear()
     relaxed = pickle.loads(pickle.dumps(STORAGE.relaxed()))
     relaxed.create(f"{tmp_path}/p/log2", b"x")
-    relaxed.sync(path)
+    relaxed.sync([path])
     assert forced == []
     relaxed.create(f"{tmp_path}/.hoodie/1.commit", b"x")
     assert len(forced) > 1
