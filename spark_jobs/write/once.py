@@ -10,6 +10,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, Instant
+from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
 
@@ -26,6 +27,7 @@ def _active_write(timeline: ActiveTimeline, key: str, clock: Clock) -> tuple[Ins
         except InstantGoneError:
             continue  # taken back: it is to be done again
         if metadata.idempotency_key == key:
+            refuse_undone_commits(timeline, clock)  # its rows may be gone: it is not done
             return instant, metadata
     return None
 

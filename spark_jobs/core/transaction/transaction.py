@@ -14,6 +14,7 @@ from spark_jobs.core.errors import (
     CorruptTableError,
     HudiError,
     InstantStateError,
+    LockNotAcquiredError,
     StorageError,
     TableNotFoundError,
     WriteConflictError,
@@ -27,6 +28,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
+from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
 from spark_jobs.core.transaction.late_files import delete_orphans
 from spark_jobs.core.transaction.lock import LockSettings, TableLock
@@ -164,11 +166,12 @@ class Transaction:
             if self._heartbeat.lapsed():
                 raise self._lost("its heartbeat lapsed")
             done = self._complete(timeline, data)
+            # it is done; whoever writes next sweeps what could not be removed, and does it alone where the lock is lost
+            with suppress(StorageError, WriteConflictError, LockNotAcquiredError):
+                # once more: a task that outlived its attempt may have made its file since
+                delete_unnamed(storage, base_path, self.time, written)
+                delete_markers(storage, base_path, self.time)
         self.instant = done
-        with suppress(StorageError):  # it is done; whoever writes next sweeps what could not be removed
-            # once more: a task that outlived its attempt may have made its file since
-            delete_unnamed(self.settings.storage, base_path, self.time, written)
-            delete_markers(self.settings.storage, base_path, self.time)
         self._heartbeat.stop()
         return done
 
@@ -301,6 +304,7 @@ def begin(
         _require_properties(settings)
         timeline = locked.load_timeline()
         refuse_pending_restore(timeline)
+        refuse_undone_commits(timeline, settings.clock)
         if not allowed(timeline):
             return None
         time = locked.next_instant(timeline)
@@ -341,6 +345,7 @@ def resume(settings: TransactionSettings, instant: Instant, under: TransactionSe
 def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:
     """Put a plan on the timeline for later. The caller holds the table lock and made the plan from ``timeline``."""
     refuse_pending_restore(timeline)
+    refuse_undone_commits(timeline, settings.clock)
     time = settings.next_instant(timeline)
     return request(timeline, time, action, plan)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import CorruptTableError, OutsideTableError
 from spark_jobs.core.files.names import MARKER_FOLDER, parse_base_file_name
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
@@ -53,7 +53,7 @@ def _of_nobody(table: HudiTable, view: FileSystemView, faults: list[str]) -> lis
         try:
             paths = {one.path for one in (*files_of_nobody(evidence), *check_hidden_slices(evidence))}
             return [(path, evidence.on_storage[path]) for path in sorted(paths)]
-        except CorruptTableError as failure:
+        except (CorruptTableError, OutsideTableError) as failure:
             faults.append(failure.what)
     known = {one.timestamp for one in table.timeline.instants}
     return [

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from spark_jobs.core.config import file_keys, history_keys, write_keys
 from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
-from spark_jobs.core.errors import CorruptTableError, HudiError, UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
@@ -141,7 +141,7 @@ def _view(table: HudiTable, faults: list[str]) -> FileSystemView:
     """
     try:
         return table.view()
-    except CorruptTableError as failure:
+    except (CorruptTableError, OutsideTableError) as failure:
         view = Evidence(table, reads_archive=False).view
         if view is None:
             raise
@@ -153,7 +153,7 @@ def _with_sources(table: HudiTable, slices: Sequence[FileSlice], faults: list[st
     """The base file of a bootstrapped slice counts with the file that has its rows."""
     try:
         sources = source_files(table, slices)
-    except (CorruptTableError, UnsupportedTableError) as failure:
+    except (CorruptTableError, OutsideTableError, UnsupportedTableError) as failure:
         faults.append(failure.what)
         return slices
     found = []
@@ -169,7 +169,7 @@ def _cleanable(table: HudiTable, properties: Mapping[str, str], faults: list[str
     """Files and bytes that cleaning would take."""
     try:
         plan = plan_clean(table, properties)
-    except CorruptTableError as failure:
+    except (CorruptTableError, OutsideTableError) as failure:
         faults.append(failure.what)
         return 0, 0
     return plan.files, plan.bytes
@@ -182,7 +182,7 @@ def _archivable(table: HudiTable, properties: Mapping[str, str], faults: list[st
         if not isinstance(plan, str):
             return len(plan.instants), plan.keep.most
         retain = retained_from(table, properties, at_last_commit=True)
-    except CorruptTableError as failure:
+    except (CorruptTableError, OutsideTableError) as failure:
         faults.append(failure.what)
         return 0, history_keys.KEEP_MAX_COMMITS.of(properties)
     commits = [one.timestamp for one in table.timeline.completed_commits()]

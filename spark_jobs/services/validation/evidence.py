@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from spark_jobs.core.config.features import refuse_unreadable
-from spark_jobs.core.errors import CorruptTableError, HudiError, InstantGoneError
+from spark_jobs.core.errors import CorruptTableError, HudiError, InstantGoneError, OutsideTableError
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.slice_reader import SliceReader
@@ -207,7 +207,7 @@ class Evidence:
         """
         try:
             return self._view(self.partitions, None)
-        except CorruptTableError as failure:
+        except (CorruptTableError, OutsideTableError) as failure:
             path = self.instant_path_of(str(failure.details.get("instant", "")))
             self.unreadable.append(error(5, path, failure.what, failure.todo))
             return None

@@ -28,6 +28,7 @@ INVARIANTS = {
     7: "nothing is left over",
     8: "active and archived timeline have no gap between them",
     9: "the metadata table equals the files on storage",
+    10: "no writer published that had lost its right to",
     12: "no pending instant outlives its deadline",
 }
 """The invariants that can be told from a table alone, by the numbers of docs/architecture.md."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import parse_instant
@@ -27,6 +27,7 @@ from spark_jobs.services.validation.leftovers import check_leftovers
 from spark_jobs.services.validation.log_checks import check_logs
 from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.metadata_checks import check_metadata_table
+from spark_jobs.services.validation.overlap_checks import check_overlaps
 from spark_jobs.services.validation.rewrite_checks import check_rewrites
 from spark_jobs.services.validation.row_checks import check_rows
 from spark_jobs.services.validation.source_checks import check_source_keys, check_sources
@@ -36,6 +37,7 @@ from spark_jobs.services.validation.timeline_checks import check_archive, check_
 OVERDUE_HOURS = 24
 _LEFTOVERS = 7
 _ATTEMPTS = 4
+_OUTSIDE = 15
 _ROWS = 1
 _RESTORE = "restore the file from a copy of the table, and validate again"
 
@@ -121,10 +123,17 @@ def _outcome(check: _Check, table: HudiTable) -> list[Finding]:
         path, name = failure.details.get("path"), failure.details.get("name")
         if isinstance(path, str) and table.storage.stat(path) is None:
             raise  # it was taken away meanwhile: all is looked at once more
-        at = f".hoodie/{name}" if isinstance(name, str) and parse_instant(name) is not None else ".hoodie"
-        what = f"a check broke off, and the rest of what it looks at is not validated: {failure.what}"
-        found.append(error(_ROWS, at, what, _RESTORE))
+        found.append(_broken_off(name, failure, _ROWS))
+    except OutsideTableError as failure:
+        found.append(_broken_off(failure.details.get("where"), failure, _OUTSIDE))
     return found
+
+
+def _broken_off(name: object, failure: HudiError, invariant: int) -> Finding:
+    """:param name: that of the file which contradicts the format, where the error says it."""
+    at = f".hoodie/{name}" if isinstance(name, str) and parse_instant(name) is not None else ".hoodie"
+    what = f"a check broke off, and the rest of what it looks at is not validated: {failure.what}"
+    return error(invariant, at, what, _RESTORE)
 
 
 def _to_read(evidence: Evidence, deep: bool) -> tuple[int, int]:
@@ -142,6 +151,7 @@ def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, Sequen
             lambda: check_written_files(evidence),
             lambda: check_stats(evidence),
             lambda: check_protected_files(evidence),
+            lambda: check_overlaps(evidence),
             lambda: check_sources(evidence),
         ],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spark_jobs.core.config.table_keys import LAYOUT_VERSION
-from spark_jobs.core.errors import CorruptTableError, HudiError
+from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.storage.times import now_ms as storage_now_ms
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, parse_instant, parse_instant_time
@@ -174,7 +174,7 @@ def _referenced(evidence: Evidence) -> dict[str, str]:
     for clean in evidence.timeline.completed(Action.CLEAN)[-1:]:
         try:
             raw = evidence.timeline.payload(clean, evidence.table.clock)
-        except CorruptTableError:
+        except (CorruptTableError, OutsideTableError):
             continue
         for name in ("earliestCommitToRetain", "lastCompletedCommitTimestamp"):
             if str(raw.get(name) or "").isdigit():
@@ -207,7 +207,7 @@ def _archived_too_far(evidence: Evidence, folder: str) -> Iterator[Finding]:
     for clean in line.completed(Action.CLEAN)[-1:]:
         try:
             retained = str(line.payload(clean, evidence.table.clock).get("earliestCommitToRetain") or "")
-        except CorruptTableError:
+        except (CorruptTableError, OutsideTableError):
             continue
         if retained and gone[-1] >= retained:
             yield warning(

@@ -19,6 +19,7 @@ from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN, ROLLBACK_PLAN
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 
 pytestmark = pytest.mark.unit
@@ -152,6 +153,9 @@ def test_a_commit_that_names_files_elsewhere(table: Path) -> None:
     timeline = HudiTable.open(str(table)).timeline
     with pytest.raises(OutsideTableError, match=rf"^{commit.name} names '\.\./victim'"):
         timeline.commit_metadata(timeline.instants[0], local.SYSTEM_CLOCK)
+    told = [one for one in validate(str(table), deep=True) if one.is_error]
+    assert {one.path for one in told} >= {f".hoodie/{commit.name}"}
+    assert any("'../victim', which is no path below the table" in one.what for one in told)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import UnknownInstantError, WriteConflictError
@@ -237,3 +238,36 @@ def test_an_instant_with_blocks_in_a_log_of_others_is_not_passed(tmp_path: Path)
     command.write_bytes(command_block("20990101000000000", undone))
     archive(path, many)
     assert min(active(path)) > undone
+
+
+class Counting(LocalStorage):
+    """Local disks, with the number of archive files that were opened."""
+
+    opened = 0
+
+    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+        self.opened += ".archive." in path
+        return super().open_input(path, may_change=may_change)
+
+
+def test_the_archive_is_read_once_and_not_where_the_metadata_table_lists(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, local.batch(100, 4, "old", 1), "old")
+    for number in range(6):
+        local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+        clean(path)
+        archive(path)
+    assert len(list((path / ".hoodie" / "archived").iterdir())) > 1
+    storage = Counting()
+    config = HudiTable.open(str(path)).config
+    table = HudiTable(storage, str(path), config)
+    assert table.scan().to_arrow().num_rows == 24
+    assert storage.opened == 0
+    listing = HudiTable(storage, str(path), config, lists_storage=True)
+    assert len(listing.file_slices()) > 1
+    first = storage.opened
+    assert 0 < first < len(list((path / ".hoodie" / "archived").iterdir()))
+    assert len(listing.refreshed().file_slices()) > 1
+    assert storage.opened == first

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, UnknownInstantError, UnsupportedTableError
 from spark_jobs.core.files.log_block import MAGIC, BlockType, HeaderKey, encode_block, parse_blocks
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_reader import LogData, read_blocks, survey_log_files
@@ -189,6 +189,20 @@ def test_contents_are_not_read_before_they_are_needed() -> None:
     survey = survey_log_files([("log", lambda: pa.BufferReader(whole))], lambda instant: instant == T1, None)
     assert [placed.block.start for placed in survey.valid] == [first.start]
     assert [entry.instant for entry in survey.read(SCHEMA)] == [T1]
+
+
+def test_a_block_of_an_instant_that_nobody_knows_is_an_error_that_names_it() -> None:
+    def knows(instant: str) -> bool:
+        if instant == T1:
+            raise UnknownInstantError.of(instant, "something")
+        return True
+
+    whole = data(T2, 1) + data(T1, 2)
+    with pytest.raises(UnknownInstantError, match=f"the block at byte {len(data(T2, 1))} of log is of instant {T1}"):
+        survey_log_files([("log", lambda: pa.BufferReader(whole))], knows, None)
+    taken_back = whole + command_block(T3, T1)
+    survey = survey_log_files([("log", lambda: pa.BufferReader(taken_back))], knows, None)
+    assert [placed.block.instant for placed in survey.valid] == [T2]
 
 
 def test_a_schema_longer_than_the_first_read() -> None:

@@ -13,6 +13,7 @@ from spark_jobs.core.config.table_keys import TimelineZone
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -29,6 +30,8 @@ from tests.unit.core.support import HandClock, file_slice, new_table
 pytestmark = pytest.mark.unit
 
 GROUP = ("a", "g-0")
+ANEW = "g-0_0-1-1_1.parquet"
+"""A file of the second execution of a plan."""
 
 
 @pytest.fixture
@@ -168,6 +171,26 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
         one.publish(commit(), written=frozenset())
     assert settings.load_timeline().instants == (one.instant,)
     one.abandon()
+
+
+class Overtaken(LocalStorage):
+    """Suspended right after its commit; its lock is taken over, its plan rolled back and executed again."""
+
+    def create(self, path: str, data: bytes) -> None:
+        super().create(path, data)
+        if path.endswith(".deltacommit") and "/metadata/" not in path:
+            base, _, name = path.partition("/.hoodie/")
+            Path(base, ".hoodie/lock").write_bytes(b"{}")
+            create_marker(LocalStorage(), base, name.partition(".")[0], "a", ANEW, MarkerType.CREATE)
+            Path(base, "a").mkdir(exist_ok=True)
+            Path(base, "a", ANEW).touch()
+
+
+def test_who_lost_the_lock_after_its_commit_deletes_nothing_any_more(settings: TransactionSettings) -> None:
+    one = started(replace(settings, storage=Overtaken()))
+    done = one.publish(commit(), written=frozenset())
+    assert settings.load_timeline().instants == (done,)
+    assert Path(settings.base_path, "a", ANEW).exists()
 
 
 def test_an_instant_is_published_once(settings: TransactionSettings) -> None:

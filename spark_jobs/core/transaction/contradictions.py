@@ -1,0 +1,71 @@
+"""Commits that a rollback took back and that are completed all the same: two processes held the table lock at once.
+
+Writers of this release don't come to it; Hudi's, and those of an earlier release, may, where they take a lock over by
+its age while its owner is suspended right before its last step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+
+_PLANS = (Action.COMPACTION, Action.LOG_COMPACTION)
+
+
+def undone_commits(timeline: ActiveTimeline, clock: Clock) -> Iterator[tuple[Instant, Instant]]:
+    """Completed commits without their inflight file, each with the completed rollback or restore that took it away.
+
+    A plan that was executed again after its rollback has the file, and so has a bootstrap. That of a commit which is
+    leaving for the archive may be gone.
+    """
+    takers = timeline.filter(lambda one: one.is_completed and one.action in (Action.ROLLBACK, Action.RESTORE))
+    if not takers:
+        return
+    completed = {one.timestamp: one for one in timeline.completed_commits()}
+    for taker in takers:
+        for time in _taken(timeline, taker, clock):
+            commit = completed.get(time)
+            if commit is not None and not _is_whole(timeline, commit) and not _is_archived(timeline, commit):
+                yield commit, taker
+
+
+def refuse_undone_commits(timeline: ActiveTimeline, clock: Clock) -> None:
+    """
+    :raises CorruptTableError: there is one.
+    """
+    for commit, taker in undone_commits(timeline, clock):
+        raise CorruptTableError(
+            f"{commit} is there although {taker.action.value} {taker.timestamp} took it back: two "
+            "processes held the table lock at once, and files of it may be gone",
+            todo=f"take it back (`rollback.py --instant-time {commit.timestamp}`), then write its rows again",
+            instant=commit.timestamp,
+            other=taker.timestamp,
+        )
+
+
+def _taken(timeline: ActiveTimeline, taker: Instant, clock: Clock) -> Iterable[str]:
+    """What is unreadable, validate.py names; Hudi leaves empty rollbacks where it died while it wrote them."""
+    try:
+        payload = timeline.payload(taker, clock)
+    except CorruptTableError:
+        return ()
+    names: Iterable[str] = payload["commitsRollback" if taker.action is Action.ROLLBACK else "instantsToRollback"] or ()
+    return names
+
+
+def _is_whole(timeline: ActiveTimeline, commit: Instant) -> bool:
+    forms = [commit, *(Instant(commit.timestamp, action, State.INFLIGHT) for action in _PLANS)]
+    return any(timeline.storage.stat(timeline.path(one.at(State.INFLIGHT))) is not None for one in forms)
+
+
+def _is_archived(timeline: ActiveTimeline, commit: Instant) -> bool:
+    if not timeline.has_archive:
+        return False
+    time = commit.timestamp
+    archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, time, time)
+    return any(one.action in COMMITS for one in archived.instants)

@@ -1,0 +1,72 @@
+"""Three processes upsert sources with keys in common, which the table lacks, before any of them is published."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import traceback
+from collections.abc import Iterator
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
+
+SOURCES = [local.batch(first, 20, f"v{first}", 1) for first in (0, 10, 20)]
+MOST_TRIES = 5
+
+
+def upsert(path: Path, rows: pa.Table, key: str, all_placed: Barrier) -> None:
+    """As a task does that is run again while its writes are refused; the first one waits until all others have placed
+    their rows, too.
+    """
+    write_buckets = local.write_buckets
+    waited = False
+
+    def together(batches: Iterator[pa.RecordBatch], context: WriteContext, *others: Any) -> Any:
+        nonlocal waited
+        if not waited:
+            waited = True
+            all_placed.wait(60)
+        return write_buckets(batches, context, *others)
+
+    local.write_buckets = together
+    for attempt in range(MOST_TRIES):
+        try:
+            local.write(path, rows, key)
+            return
+        except WriteConflictError:
+            if attempt == MOST_TRIES - 1:
+                raise
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_each_key_is_stored_once(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    local.create(path, table_type)
+    barrier = multiprocessing.get_context("fork").Barrier(len(SOURCES))
+    children = []
+    for number, rows in enumerate(SOURCES):
+        child = os.fork()
+        if child == 0:
+            try:
+                upsert(path, rows, f"source {number}", barrier)
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        children.append(child)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+    found = local.rows_of(path)
+    assert [key for key, *_ in found] == sorted(str(key) for key in range(40))
+    local.clean(path)
+    assert local.problems_of(path) == []
+    assert [one for one in validate(str(path), deep=True) if one.invariant == 2] == []

@@ -1,0 +1,137 @@
+"""What two processes leave that both took the table lock for theirs, as only Hudi's or an earlier release's come to:
+the next writer and validation say so, and nobody takes the commit for done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.transaction.transaction import schedule
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.services.rollback.execute import roll_back
+from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.validation.run import validate
+from spark_jobs.write.once import settle
+from tests.faults import local_table as local
+
+pytestmark = pytest.mark.unit
+
+ONE, TWO = local.batch(0, 20, "one", 1), local.batch(0, 20, "two", 2)
+
+
+@pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    local.create(tmp_path / "t", request.param)
+    local.write(tmp_path / "t", ONE, "one")
+    return tmp_path / "t"
+
+
+def overlaps(path: Path) -> list[str]:
+    return [str(one) for one in validate(str(path)) if one.invariant == 10]
+
+
+def published_late(path: Path) -> Instant:
+    """A write that was rolled back while its process was suspended right before it made its completed file."""
+    local.begin_and_leave(path, TWO)
+    table = HudiTable.open(str(path))
+    (pending,) = table.timeline.pending_writes()
+    roll_back(table.transaction_settings(local.AT_ONCE), table.timeline, pending)
+    done = pending.at(State.COMPLETED)
+    stat = WriteStat(file_id="g-0", path="a/g-0_0-0-1_1.parquet", partition_path="a")
+    metadata = CommitMetadata(
+        write_stats=(stat,), operation_type=OperationType.UPSERT, extra_metadata={IDEMPOTENCY_KEY: "two"}
+    )
+    table.storage.create(table.timeline.path(done), metadata.encode())
+    return done
+
+
+def test_a_commit_that_was_taken_back_before_it_completed_is_never_done(path: Path) -> None:
+    late = published_late(path)
+    table = HudiTable.open(str(path))
+    settings = table.transaction_settings(local.AT_ONCE)
+    refused = rf"^{late.timestamp} .* although rollback \d+ took it back: .*rollback.py --instant-time {late.timestamp}"
+    others: list[Callable[[], object]] = [
+        lambda: settle(settings, "two", print),
+        lambda: local.write(path, TWO, "other"),
+        lambda: schedule(settings, Action.COMPACTION, table.timeline, b""),
+    ]
+    for other in others:
+        with pytest.raises(CorruptTableError, match=refused):
+            other()
+    (finding,) = overlaps(path)
+    assert finding.startswith("ERROR")
+    assert "two processes held the table lock" in finding
+
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=late.timestamp), Progress("test"))
+    local.write(path, TWO, "two")
+    assert local.rows_of(path) == local.expected_rows(ONE, TWO)
+    assert overlaps(path) == []
+
+
+def test_a_plan_that_is_executed_again_after_its_rollback_is_no_contradiction(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    for rows, key in ((ONE, "one"), (TWO, "two")):
+        local.write(path, rows, key)
+    table = HudiTable.open(str(path))
+    settings = table.transaction_settings(local.AT_ONCE)
+    local.compact(path)
+    (compaction,) = table.refreshed().timeline.completed(Action.COMMIT)
+    storage, line = table.storage, table.refreshed().timeline
+    planned = Instant(compaction.timestamp, Action.COMPACTION, State.REQUESTED)
+    plan = storage.read(line.path(planned))
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=compaction.timestamp), Progress("test"))
+    storage.create(line.path(planned), plan)
+    local.compact(path)
+    assert compaction in table.refreshed().timeline.instants
+    assert settle(settings, "two", print) is not None
+    local.write(path, ONE, "three")
+    assert overlaps(path) == []
+
+
+def test_of_two_that_rewrote_one_file_group_beside_each_other_the_later_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    first = local.write(path, ONE, "one")
+    second = local.write(path, TWO, "two")
+    third = local.write(path, local.batch(0, 20, "three", 3), "three")
+    assert overlaps(path) == []
+    table = HudiTable.open(str(path))
+    (last,) = table.timeline.find(third)
+    metadata = table.timeline.commit_metadata(last, table.clock)
+    stats = tuple(replace(one, prev_commit=first) for one in metadata.write_stats)
+    table.storage.replace(table.timeline.path(last), replace(metadata, write_stats=stats).encode())
+    found = overlaps(path)
+    assert len(found) == 2
+    assert all(f"{third} made it from the file of {first}, beside {second}" in one for one in found)
+
+
+def test_what_was_written_to_a_replaced_file_group_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    for rows, key in ((ONE, "one"), (TWO, "two")):
+        local.write(path, rows, key)
+    late = local.write(path, local.batch(0, 20, "three", 3), "three")
+    table = HudiTable.open(str(path))
+    (commit,) = table.timeline.find(late)
+    groups = table.timeline.commit_metadata(commit, table.clock).touched_file_groups()
+    before = table.timeline.completed_commits()[-2]
+    time = f"{int(before.timestamp) + 1}"
+    replaced = {partition: (file_id,) for partition, file_id in groups}
+    metadata = CommitMetadata(operation_type=OperationType.CLUSTER, replaced_file_ids=replaced)
+    line = table.timeline
+    for state, data in ((State.REQUESTED, b""), (State.INFLIGHT, b""), (State.COMPLETED, metadata.encode())):
+        table.storage.create(line.path(Instant(time, Action.REPLACE_COMMIT, state)), data)
+    found = overlaps(path)
+    assert len(found) == 2
+    assert all(f"{late} wrote it to a file group that replacecommit {time} had replaced" in one for one in found)
