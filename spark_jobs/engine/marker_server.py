@@ -23,6 +23,7 @@ from spark_jobs.core.files.marker_service import CREATE_PATH, NUMBER_HEADER, TOK
 from spark_jobs.core.files.markers import marker_folder
 from spark_jobs.core.files.names import Marker, parse_marker
 from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage.relative_path import is_inside
 
 _MOST_BYTES = 16 << 10
 """Of one request: a marker is a path."""
@@ -160,8 +161,9 @@ def _handler_of(server: MarkerServer) -> type[BaseHTTPRequestHandler]:
             length = self.headers.get("Content-Length", "")
             if self.path != CREATE_PATH or not length.isdigit() or int(length) > _MOST_BYTES:
                 return self._answer(HTTPStatus.BAD_REQUEST, f"no such request: {self.path[:100]}")
-            marker = parse_marker(self.rfile.read(int(length)).decode(errors="replace"))
-            if marker is None or ".." in marker.data_path.split("/") or "\n" in marker.data_path:
+            text = self.rfile.read(int(length)).decode(errors="replace")
+            marker = parse_marker(text)
+            if marker is None or "\n" in text or not is_inside(text.rpartition(".marker.")[0]):
                 return self._answer(HTTPStatus.BAD_REQUEST, "that is no marker")
             try:
                 made = server.create(marker, self.headers.get(NUMBER_HEADER, ""))

@@ -43,7 +43,7 @@ def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker]
         marker = parse_marker(name)
         if marker is None:
             continue  # a line or a name that was cut: its file was not made before the whole was there
-        RelativePath(name, where)
+        RelativePath(name.rpartition(".marker.")[0], where)
         markers[marker] = None
     return list(markers)
 

@@ -117,7 +117,7 @@ def archive(table: Path) -> None:
     [
         (clean_plan, local.clean, rf"{LATER}\.clean\.requested names '\.\./victim'"),
         (rollback_plan, write, rf"{LATER}\.rollback\.requested names '\.\./victim/precious\.txt/\.\.'"),
-        (markers, write, rf"\.temp/{DEAD}/MARKERS0 names '\.\./victim/precious\.txt\.marker\.CREATE'"),
+        (markers, write, rf"\.temp/{DEAD}/MARKERS0 names '\.\./victim/precious\.txt'"),
         (linked_markers, write, r"\.temp/20200101000000000 is a link"),
         (link_in_markers, write, rf"\.temp/{DEAD}/a is a link"),
         (linked_partition, write, r"t/a is a link"),
