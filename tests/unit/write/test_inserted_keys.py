@@ -17,6 +17,7 @@ from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
+from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.schema.reconcile import WriterSchema
 from spark_jobs.core.table import HudiTable
@@ -71,7 +72,7 @@ class Writer:
         return Writer(now, transaction, now.timeline, {"hoodie.index.type": index, **conf})
 
     def write(self, *keys: str, partition: str = "a", bloom: bool = True) -> list[WriteStat]:
-        context = context_of(self.table, self.transaction.time)
+        context = context_of(self.table, self.transaction.time, virtual_keys=virtual_keys_of(self.table.config))
         if not bloom:
             context = replace(context, file_format=replace(context.file_format, bloom=None))
         handle = CreateHandle(context, scope(), partition, SYSTEM_CLOCK.new_uuid())
@@ -151,6 +152,17 @@ def test_files_without_bloom_filters_are_compared_key_by_key(table: HudiTable, m
     theirs, ours = first.write("4", "6", bloom=False), second.write("1", "2", "3", "5", "6", bloom=False)
     first.publish(theirs)
     refused(second, ours)
+
+
+def test_virtual_keys_are_computed(tmp_path: Path) -> None:
+    without = {"hoodie.populate.meta.fields": "false"}
+    table = new_table(str(tmp_path / "t"), merge_on_read=False, clock=SYSTEM_CLOCK, properties=without)
+    first, second, third = (Writer.begin(table) for _ in range(3))
+    files = [one.write(*keys, bloom=False) for one, keys in ((first, "12"), (second, "23"), (third, "34"))]
+    first.publish(files[0])
+    refused(second, files[1])
+    third.publish(files[2])
+    assert keys_of(table) == ["1", "2", "3", "4"]
 
 
 @pytest.mark.parametrize("table", [False], indirect=True)
