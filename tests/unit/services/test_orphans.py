@@ -240,6 +240,27 @@ def test_an_instant_with_blocks_in_a_log_of_others_is_not_passed(tmp_path: Path)
     assert min(active(path)) > undone
 
 
+def test_archival_deletes_a_log_that_only_a_rolled_back_write_made(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    late = zombie(path, "MERGE_ON_READ", None)
+    undone = late.name.rsplit("_", 1)[1][:17]
+    late.unlink()
+    local.write(path, local.batch(0, 20, "two", 3), "two")
+    log = next((path / "a").glob(".*.log.*"))
+    (instant,) = set(instants_of_blocks(LocalStorage(), LocalStorage().list(str(log.parent))[0]))
+    made = log.with_name(log.name.replace(".log.1_", ".log.7_"))
+    made.write_bytes(log.read_bytes().replace(instant.encode(), undone.encode()))
+    for number in range(5):
+        local.write(path, local.batch(50, 4, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+    rows = local.rows_of(path)
+    archive(path, {"hoodie.compact.inline.max.delta.commits": "1"})
+    assert min(active(path)) > undone
+    assert log.exists()
+    assert not made.exists()
+    assert local.rows_of(path) == rows
+
+
 class Counting(LocalStorage):
     """Local disks, with the number of archive files that were opened."""
 
