@@ -32,6 +32,7 @@ CHANGES: dict[str, Callable[[Storage, str], object]] = {
     "open_output": lambda storage, path: storage.open_output(f"{path}/out").close(),
 }
 READS = {"capabilities", "read", "list", "walk", "stat", "open_input", "only_while", "while_alone", "clock_ms"} | {
+    "first_link",
     "sync",
     "relaxed",
 }
