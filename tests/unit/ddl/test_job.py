@@ -115,7 +115,7 @@ def test_a_schema_file_that_is_nested_without_end(tmp_path: Path, capfd: pytest.
         ),
         (
             [*NAMED, "hoodie.x=\ud800"],
-            "--hoodie-conf=[('hoodie.x', '\\ud800')] is not valid: '\\ud800' is no Unicode text",
+            "--hoodie-conf is not valid: a value is no Unicode text",
         ),
         (["--base-path", "/t\udcff"], "--base-path=/t\\udcff is not valid: '/t\\udcff' is no Unicode text"),
     ],
