@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.config import file_keys
-from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.merge import merge_base_file
@@ -25,7 +24,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import TransactionSettings, begin
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
-from spark_jobs.services.repair.plan import SurplusRows
+from spark_jobs.services.repair.plan import SurplusRows, refuse_changed
 from spark_jobs.services.rewrite import NO_PROPERTIES, rewrite_context, schema_of_rewrite, slice_reader
 from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.validation.evidence import Evidence
@@ -110,7 +109,7 @@ def remove_surplus(
     assert transaction is not None  # nothing was asked that could say no
     try:
         table = table.refreshed()
-        _refuse_changed(table, surplus)
+        refuse_changed(table.view().latest_slices(), [one.file_slice for one in surplus])
         max_file_size = file_keys.MAX_FILE_SIZE.of(NO_PROPERTIES)
         context = rewrite_context(table, NO_PROPERTIES, transaction.time, max_file_size=max_file_size)
         reader = slice_reader(table, context)
@@ -131,19 +130,6 @@ def remove_surplus(
         transaction.abandon()
         undo(settings, transaction.time, progress.note)
         raise
-
-
-def _refuse_changed(table: HudiTable, surplus: Sequence[SurplusRows]) -> None:
-    now = {(one.partition, one.file_id): one.sizes for one in table.file_slices()}
-    for one in surplus:
-        place = (one.file_slice.partition, one.file_slice.file_id)
-        if now.get(place) != one.file_slice.sizes:
-            raise WriteConflictError(
-                f"file group {place[1]} in partition {place[0]!r} changed since its rows were compared",
-                todo="run it again",
-                partition=place[0],
-                file_id=place[1],
-            )
 
 
 def _without(

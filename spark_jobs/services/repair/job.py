@@ -16,6 +16,7 @@ from spark_jobs.core.metadata_table.writer import take_off
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
+from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
@@ -25,7 +26,8 @@ from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import digest_of, refuse_other_plan
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
-from spark_jobs.services.repair.plan import RepairPlan, SurplusRows, paths_of, why_nothing
+from spark_jobs.services.repair.logs import compact_what_is_left, damaged_slices
+from spark_jobs.services.repair.plan import READS_ROWS, RepairPlan, SurplusRows, paths_of, why_nothing
 from spark_jobs.services.validation.run import Validation, inspect
 
 ACTION = "repair"
@@ -47,7 +49,7 @@ def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
     table = open_table(options)
     refuse_unwritable(table.config)
     refuse_pending_restore(table.timeline)
-    validation = _validation(table, Repair.DOUBLED_KEYS in repairs, progress)
+    validation = _validation(table, bool(repairs & READS_ROWS), progress)
     plan = _plan(table, validation, repairs, progress)
     if options.plan_hash is not None:
         now = why_nothing(validation.findings, repairs) if plan.is_empty else plan.facts
@@ -84,6 +86,9 @@ def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair]
             status = table.storage.stat(resolve(table.base_path, RelativePath(path)))
             if status is not None:
                 leftovers[path] = 0 if status.is_directory else status.size
+    logs: tuple[FileSlice, ...] = ()
+    if Repair.LOGS in repairs and (damaged := paths_of(findings, Repair.LOGS)):
+        logs = damaged_slices(table.view().latest_slices(), damaged)
     surplus: tuple[SurplusRows, ...] = ()
     if Repair.DOUBLED_KEYS in repairs and paths_of(findings, Repair.DOUBLED_KEYS):
         surplus = surplus_rows(table, progress)
@@ -91,7 +96,7 @@ def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair]
     if surplus and MetadataPartition.RECORD_INDEX.path in table.config.metadata_partitions:
         reasons = (*reasons, _FORGETS)
     remakes = Repair.METADATA_TABLE in repairs or _FORGETS in reasons
-    return RepairPlan(leftovers=leftovers, surplus=surplus, metadata_table=reasons if remakes else ())
+    return RepairPlan(leftovers=leftovers, logs=logs, surplus=surplus, metadata_table=reasons if remakes else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +113,8 @@ class _Repair:
         if plan.leftovers:
             with progress.phase("leftovers", len(plan.leftovers)):
                 self._delete(plan.leftovers, progress)
+        if plan.logs:
+            instant = compact_what_is_left(self.settings, plan.logs, self.table, progress)
         if plan.surplus:
             instant = remove_surplus(self.settings, self.table, plan.surplus, progress)
         if plan.metadata_table:

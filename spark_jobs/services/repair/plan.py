@@ -7,10 +7,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
+from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.options.choices import Repair
 from spark_jobs.services.plan_hash import PlanFacts
 from spark_jobs.services.validation.finding import Finding
+
+READS_ROWS = frozenset({Repair.DOUBLED_KEYS, Repair.LOGS})
+"""Repairs of what is only found when all rows are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +88,25 @@ def paths_of(findings: Iterable[Finding], repair: Repair) -> tuple[str, ...]:
     return tuple(sorted({one.path for one in findings if one.repair is repair}))
 
 
-def slices_with(slices: Iterable[FileSlice], paths: AbstractSet[str]) -> tuple[FileSlice, ...]:
-    """The slices that have one of the files."""
-    return tuple(one for one in slices if not paths.isdisjoint(one.paths))
+def refuse_changed(now: Iterable[FileSlice], planned: Iterable[FileSlice]) -> None:
+    """
+    :param now: the latest slices of the table.
+    :raises WriteConflictError: one of the planned slices has other files by now.
+    """
+    sizes = {(one.partition, one.file_id): one.sizes for one in now}
+    for one in planned:
+        if sizes.get((one.partition, one.file_id)) != one.sizes:
+            raise WriteConflictError(
+                f"file group {one.file_id} in partition {one.partition!r} changed since it was looked at",
+                todo="run it again",
+                partition=one.partition,
+                file_id=one.file_id,
+            )
 
 
 def why_nothing(findings: Sequence[Finding], repairs: AbstractSet[Repair]) -> str:
     """Why nothing is repaired, with the numbers that decided, and what else would help."""
-    unread = "" if Repair.DOUBLED_KEYS in repairs else "; rows are read only for --only doubled-keys"
+    unread = "" if repairs & READS_ROWS else "; rows are read only for --only doubled-keys or logs"
     if not findings:
         return f"the table is sound: a validation finds nothing{unread}"
     named = ", ".join(sorted(one.value for one in repairs))

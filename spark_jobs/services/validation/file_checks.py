@@ -12,7 +12,7 @@ from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_system_view import GroupKey, build_view
 from spark_jobs.services.validation.evidence import Evidence, Written
-from spark_jobs.services.validation.finding import Finding, error
+from spark_jobs.services.validation.finding import Finding, error, repair_of_content
 from spark_jobs.services.validation.slice_checks import check_slices
 
 _LOST = "restore it from a copy of the table; else roll back or restore to before the write that made it"
@@ -38,6 +38,7 @@ def check_written_files(evidence: Evidence) -> Iterator[Finding]:
                 path,
                 f"it has {status.size} bytes, and instant {one.instant} wrote {one.size}",
                 "restore it from a copy of the table, or roll the instant back",
+                repair_of_content(path),
             )
 
 
@@ -93,7 +94,13 @@ def _missing(evidence: Evidence, named: Mapping[str, Written], missing: Mapping[
         if path in evidence.being_cleaned or _is_taken_back(evidence, one):
             continue
         if gone_at is None and not newer:
-            yield error(5, path, f"instant {one.instant} wrote it, it is live, and it is not on storage", _LOST)
+            yield error(
+                5,
+                path,
+                f"instant {one.instant} wrote it, it is live, and it is not on storage",
+                _LOST,
+                repair_of_content(path),
+            )
         elif min([*newer, *([gone_at] if gone_at else [])]) > bound:
             yield error(
                 6,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.options.choices import Repair as Repair
 
 
@@ -63,6 +64,11 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.severity.value} (invariant {self.invariant}) {self.path}: {self.what}; {self.todo}"
+
+
+def repair_of_content(path: str) -> Repair | None:
+    """What mends a data file that is lost or damaged: of a log what is left can be compacted, a base file is gone."""
+    return Repair.LOGS if parse_log_file_name(path.rpartition("/")[2]) is not None else None
 
 
 def error(invariant: int, path: str, what: str, todo: str, repair: Repair | None = None) -> Finding:

@@ -22,7 +22,7 @@ from spark_jobs.core.files.base_file import (
 from spark_jobs.core.files.log_block import MAGIC
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
-from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 from spark_jobs.services.validation.looks import Looks
 
 FILES_AT_ONCE = 16
@@ -91,7 +91,7 @@ class _FooterLook:
         head = self.storage.read(whole, 0, len(MAGIC))
         if MAGIC.startswith(head):
             return []
-        return [error(5, path, "it does not begin with a log block", _WHOLE)]
+        return [error(5, path, "it does not begin with a log block", _WHOLE, Repair.LOGS)]
 
 
 def _check_rows(one: _File, file: pq.ParquetFile) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.core.view.written_files import CommittedFiles, Parts, with_extents
 from spark_jobs.services.validation.evidence import Evidence
-from spark_jobs.services.validation.finding import Finding, error
+from spark_jobs.services.validation.finding import Finding, Repair, error
 from spark_jobs.services.validation.looks import Looks
 
 _AT_ONCE, _TOGETHER = 16, 64
@@ -68,5 +68,5 @@ class _LogLook:
             if any(self.storage.stat(resolve(self.base_path, path)) is None for path in paths):
                 return []  # cleaned meanwhile, or missing, which is told by what names it
             path = failure.details.get("file")
-            return [error(5, path if isinstance(path, str) else paths[0], failure.what, _RESTORE)]
+            return [error(5, path if isinstance(path, str) else paths[0], failure.what, _RESTORE, Repair.LOGS)]
         return []

@@ -14,6 +14,7 @@ from spark_jobs.core.metadata_table.table import REBUILD, MetadataTable
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.services.validation.evidence import Evidence
+from spark_jobs.services.validation.file_checks import base_instant_of
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 
 FILES_FOLDER = f"{METADATA_FOLDER}/{MetadataPartition.FILES.path}"
@@ -95,14 +96,34 @@ def _listed(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Fin
             if path in evidence.being_cleaned:
                 continue  # it leaves the metadata table when the clean is completed
             if evidence.table.storage.stat(resolve(evidence.table.base_path, RelativePath(path))) is None:
-                yield error(
-                    9, path, "the metadata table lists it, and it is not on storage", REBUILD, Repair.METADATA_TABLE
-                )
+                # without the metadata table nobody would miss a file that a write made
+                is_live = _is_committed(evidence, path) and not _is_superseded(evidence, path)
+                repair = None if is_live else Repair.METADATA_TABLE
+                yield error(9, path, "the metadata table lists it, and it is not on storage", REBUILD, repair)
             continue
         is_base = parse_base_file_name(status.name) is not None
         if entry.size > status.size or (is_base and entry.size != status.size):
             what = f"the metadata table lists it with {entry.size} bytes, and storage has {status.size}"
-            yield error(9, path, what, REBUILD, Repair.METADATA_TABLE)
+            yield error(9, path, what, REBUILD, None if _is_short(evidence, path) else Repair.METADATA_TABLE)
+
+
+def _is_superseded(evidence: Evidence, path: str) -> bool:
+    """Whether a later base file of its file group is there."""
+    instant, written = base_instant_of(path), evidence.written.get(path) or evidence.archived_written.get(path)
+    if instant is None or written is None or evidence.view is None:
+        return False
+    return any(
+        one.base_file is not None and one.base_instant > instant
+        for group in evidence.view.all_groups()
+        if (group.partition, group.file_id) == (written.partition, written.file_id)
+        for one in group.slices
+    )
+
+
+def _is_short(evidence: Evidence, path: str) -> bool:
+    """Whether the file is at fault: it has not what its write put there."""
+    written = evidence.written.get(path) or evidence.archived_written.get(path)
+    return written is not None and evidence.on_storage[path].size < written.size
 
 
 def _unlisted(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Finding]:

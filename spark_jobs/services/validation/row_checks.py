@@ -22,7 +22,7 @@ from spark_jobs.core.files.names import BaseFileName, parse_base_file_name
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
-from spark_jobs.services.validation.finding import Finding, error, warning
+from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 from spark_jobs.services.validation.log_counts import BlockCount, LogCount, compare_counts, log_counts
 from spark_jobs.services.validation.looks import Looks
 
@@ -215,7 +215,7 @@ def _check_block(table: _RowLook, path: str, partition: str, block: LogBlock, co
                 yield from _check_log_rows(path, partition, block, rows)
     except HudiError as failure:
         counted.is_whole = False
-        yield error(5, path, f"the block at byte {block.start} is unreadable ({failure.what})", _WHOLE)
+        yield error(5, path, f"the block at byte {block.start} is unreadable ({failure.what})", _WHOLE, Repair.LOGS)
 
 
 def _check_log_rows(path: str, partition: str, block: LogBlock, rows: pa.Table) -> Iterator[Finding]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.errors import HudiError, WriteConflictError
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
@@ -75,7 +76,7 @@ def test_a_sound_table_has_nothing_to_repair(path: Path) -> None:
     result = repair(path)
     assert (result.state, result.reason) == (
         JobState.NOTHING_TO_DO,
-        "the table is sound: a validation finds nothing; rows are read only for --only doubled-keys",
+        "the table is sound: a validation finds nothing; rows are read only for --only doubled-keys or logs",
     )
 
 
@@ -131,7 +132,7 @@ def test_of_a_doubled_key_the_row_stays_that_precombine_and_commit_choose(path: 
     assert any("is in it and in" in one for one in errors(path))
     refused = repair(path)
     assert refused.state is JobState.NOTHING_TO_DO
-    assert str(refused.reason).endswith("rows are read only for --only doubled-keys")
+    assert str(refused.reason).endswith("rows are read only for --only doubled-keys or logs")
     dry = repair(path, "doubled-keys", dry_run=True)
     assert dry.extra["repaired"]["doubled-keys"] == 7
     assert len(local.rows_of(path)) == 15
@@ -155,4 +156,46 @@ def test_a_metadata_table_that_misses_a_file_is_made_anew(path: Path, table_type
     assert errors(path) == []
     assert local.rows_of(path) == local.expected_rows(FIRST, local.batch(0, 4, "two", 2))
     local.write(path, local.batch(0, 2, "three", 3), "m")
+    assert errors(path) == []
+
+
+def emptied(log: Path) -> None:
+    log.write_bytes(b"")
+
+
+def cut(log: Path) -> None:
+    log.write_bytes(log.read_bytes()[:-1])
+
+
+def overwritten(log: Path) -> None:
+    log.write_bytes(b"x" * log.stat().st_size)
+
+
+@pytest.mark.parametrize("damage", [emptied, cut, overwritten, Path.unlink])
+def test_a_damaged_log_is_given_up_and_the_others_count(path: Path, damage: Callable[[Path], None]) -> None:
+    local.create(path, "MERGE_ON_READ")
+    local.write(path, FIRST, "k")
+    second, third = local.batch(0, 6, "two", 2), local.batch(0, 2, "three", 3)
+    local.write(path, second, "l")
+    local.write(path, third, "m")
+    damage(max((path / "a").glob(".*.log.*"), key=lambda one: one.name.split(".log.")[1]))
+    with pytest.raises(HudiError):
+        local.rows_of(path)
+    named = repair(path)
+    assert named.state is JobState.NOTHING_TO_DO
+    assert "would be mended by --only logs" in str(named.reason)
+    dry = repair(path, "logs", dry_run=True)
+    assert dry.extra["repaired"]["logs"] == 1
+    done = repair(path, "logs", plan_hash=dry.extra["plan_hash"])
+    assert done.state is JobState.COMPLETED
+    lost = [row for row in local.expected_rows(third) if row[1] == "a"]
+    wanted = local.expected_rows(FIRST, second, third)
+    assert local.rows_of(path) == [
+        next(row for row in local.expected_rows(second) if row[0] == one[0]) if one in lost else one for one in wanted
+    ]
+    assert repair(path, "logs").state is JobState.NOTHING_TO_DO
+    local.write(path, third, "n")
+    assert local.rows_of(path) == wanted
+    local.clean(path)  # takes the damaged log, which earlier moments needed
+    repair(path)  # a metadata table lists a lost log on
     assert errors(path) == []
