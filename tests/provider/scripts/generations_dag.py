@@ -26,7 +26,7 @@ from tests.faults import local_table as local
 
 HERE = Path(__file__).parent
 TABLE = Path(os.environ["PROBE_FOLDER"]) / "t"
-NAME = os.environ["PROBE_DAG"]
+NAME = os.environ.get("PROBE_DAG", "generations")
 
 with DAG(NAME) as dag:
     write = HudiIngestOperator(
