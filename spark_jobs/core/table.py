@@ -42,7 +42,7 @@ from spark_jobs.core.view.history import built_upon
 from spark_jobs.core.view.listing import Listing, StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
-from spark_jobs.core.view.written_files import CommittedFiles, Parts, with_extents
+from spark_jobs.core.view.written_files import CommittedFiles, Parts, refuse_lost_groups, with_extents
 
 T = TypeVar("T")
 _LOOKS = 5
@@ -245,7 +245,14 @@ class HudiTable:
             if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
                 return group_files(listed, visibility, pending, self._written_by, is_proven=lambda instant: True)
         on_storage = StorageListing(self.storage, self.base_path)
-        return group_files(on_storage.names(wanted), visibility, pending, self._written_by, self.proves_committed)
+        return group_files(
+            on_storage.names(wanted),
+            visibility,
+            pending,
+            self._written_by,
+            self.proves_committed,
+            partitions=None if partitions is None else frozenset(partitions),
+        )
 
     def proves_committed(self, partition: str, name: str, instant: str) -> bool:
         """Whether a write was completed of which neither archive nor rollbacks know: a later commit built on a file of
@@ -286,7 +293,20 @@ class HudiTable:
 
     def slices_to_read(self, view: FileSystemView) -> list[FileSlice]:
         """The latest slices of a view of this table, checked: :meth:`checked`."""
-        return self.checked(view.latest_slices(), view.visibility.until)
+        return self.checked_of(view, view.latest_slices())
+
+    def checked_of(
+        self, view: FileSystemView, slices: Sequence[FileSlice], parts: Parts = Parts.ALL
+    ) -> list[FileSlice]:
+        """:meth:`checked` of what a query reads of a view, beside which no file group is gone as a whole: of a metadata
+        table it is found missing when it is opened, a listing of the storage says nothing of it.
+
+        :raises CorruptTableError: as :meth:`checked`, or all files of a file group are gone.
+        """
+        until = view.visibility.until
+        if isinstance(self.listing, StorageListing):
+            refuse_lost_groups(slices, self._committed_files, self._pending.replaced, view.partitions, until, parts)
+        return self.checked(slices, until, parts)
 
     def checked(
         self, slices: Sequence[FileSlice], until: str | None = None, parts: Parts = Parts.ALL
@@ -364,7 +384,7 @@ class HudiTable:
             end=until,
             evolution=evolution,
             skipping=self._skipping(),
-            checked=self.checked,
+            checked=self.checked_of,
         )
 
     def _partitions_with(

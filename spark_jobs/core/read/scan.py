@@ -33,8 +33,8 @@ from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.core.view.written_files import Parts
 
 _FOOTERS_AT_ONCE = 16
-Check = Callable[[Sequence[FileSlice], str | None, Parts], list[FileSlice]]
-"""Of the slices of a view as of an instant: :meth:`HudiTable.checked`."""
+Check = Callable[[FileSystemView, Sequence[FileSlice], Parts], list[FileSlice]]
+"""Of what a query reads of a view: :meth:`HudiTable.checked_of`."""
 
 
 def full_schema_of(config: TableConfig, avro_schema: Mapping[str, Any]) -> pa.Schema:
@@ -140,7 +140,7 @@ class Scan:
         return self._checked(self._with_matches(slices), Parts.BASES)
 
     def _checked(self, slices: list[FileSlice], parts: Parts) -> list[FileSlice]:
-        return slices if self.checked is None else self.checked(slices, self.view.visibility.until, parts)
+        return slices if self.checked is None else self.checked(self.view, slices, parts)
 
     def read_by_name(self, slices: Sequence[FileSlice]) -> list[FileSlice]:
         """Those of the slices whose rows any Parquet reader gives by the names and types of :attr:`schema`.

@@ -37,6 +37,9 @@ class FileSystemView:
     :param log_versions: (partition, file id, base instant) -> the highest log version on storage, seen or not.
     """
 
+    partitions: frozenset[str] | None = None
+    """Those that were listed, with files or without; None for all of the table."""
+
     def __init__(
         self,
         groups: tuple[FileGroup, ...],
@@ -114,8 +117,10 @@ class ListedView(FileSystemView):
         services: PendingServices,
         proof: Proof | None = None,
         is_proven: Callable[[str], bool] | None = None,
+        partitions: frozenset[str] | None = None,
     ) -> None:
         self.visibility = visibility
+        self.partitions = partitions
         self._listed = listed
         self._services = services
         self._proof = proof
@@ -261,6 +266,7 @@ def group_files(
     proof: Proof | None = None,
     *,
     is_proven: Callable[[str], bool] | None = None,
+    partitions: frozenset[str] | None = None,
 ) -> FileSystemView:
     """Group (partition, file names, their bytes) into slices.
 
@@ -272,11 +278,12 @@ def group_files(
     :param proof: what else may say that a write was completed which is older than the timeline.
     :param is_proven: of which such instants the listing has files only where they were completed; of others the
         archive is asked.
+    :param partitions: those that were listed, with files or without; None for all of the table.
     :raises CorruptTableError: several base files of one slice, and none that its commit names.
     """
     with collector_paused():
         found = sort_into_groups(files)
-    view = ListedView(found, visibility, services, proof, is_proven)
+    view = ListedView(found, visibility, services, proof, is_proven, partitions)
     for (key, instant), others in found.rivals.items():
         if view.is_committed(instant, key):
             several = [found.files[key].bases[instant], *others]

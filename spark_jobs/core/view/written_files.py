@@ -5,7 +5,7 @@ Only the commits that may have written to the slices in question are read, each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -149,6 +149,35 @@ def with_extents(
             extents = extents.within(str(log.name) for log in one.log_files)
         found.append(replace(one, extents=extents))
     return found
+
+
+def refuse_lost_groups(
+    slices: Iterable[FileSlice],
+    files: CommittedFiles,
+    replaced: Collection[GroupKey],
+    partitions: Collection[str] | None,
+    until: str | None,
+    parts: Parts,
+) -> None:
+    """
+    :param slices: all that a query finds of live file groups in a listing of the storage.
+    :param replaced: file groups that a completed replace commit took out of the table, at whatever moment.
+    :param partitions: those that were listed; None for all.
+    :param until: the newest instant that the reader sees; None for all.
+    :raises CorruptTableError: a write on the timeline wrote to a file group of which nothing is there. Cleaning leaves
+        the newest slice of a file group that was not replaced.
+    """
+    there = {(one.partition, one.file_id) for one in slices}
+    for instant, written in reversed(files.since("", until).items()):
+        for file in written:
+            key = (file.partition, file.file_id)
+            if key in there or key in replaced or (partitions is not None and file.partition not in partitions):
+                continue
+            base, log = parse_base_file_name(file.name), parse_log_file_name(file.name)
+            if base is None and (parts is Parts.BASES or log is None or log.is_cdc):
+                continue
+            path = join(file.partition, file.name)
+            raise damaged(path, instant, f"it is gone, and instant {instant} wrote it", "data file")
 
 
 def _extent(instant: str, alike: Sequence[WrittenFile], of_group: FileSlice) -> LogExtent:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
@@ -243,3 +244,27 @@ def test_slices_without_logs_ask_for_nothing(tmp_path: Path, monkeypatch: pytest
     before = len(storage.paths)
     assert len(table.slices_to_read(view)) == 2
     assert storage.paths[before:] == []
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("metadata", [True, False])
+@pytest.mark.parametrize("whole_partition", [True, False])
+def test_a_file_group_does_not_vanish(
+    tmp_path: Path, kind: str, metadata: bool, whole_partition: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = table_of(tmp_path / "t", kind, metadata, monkeypatch)
+    moment = HudiTable.open(str(path)).timeline.last_time
+    local.overwrite(path, local.batch(20, 4, "three", 3), ["b"], "k2")  # a group that was replaced may go
+    wanted = local.rows_of(path)
+    if whole_partition:
+        shutil.rmtree(path / "a")
+    else:
+        for file in (path / "a").iterdir():
+            if file.name != ".hoodie_partition_metadata":
+                file.unlink()
+    table = HudiTable.open(str(path))
+    for scan in (table.scan(), table.scan(as_of=moment), table.scan(query="read_optimized")):
+        with pytest.raises(HudiError, match=r"gone|No such file"):
+            scan.to_arrow()
+    only_b = table.scan(filter=pc.field("p") == "b").to_arrow()
+    assert sorted(only_b["id"].to_pylist()) == sorted(row[2] for row in wanted if row[1] == "b")
