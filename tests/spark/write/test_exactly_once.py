@@ -38,7 +38,7 @@ def test_an_archived_write_is_not_done_again(spark: SparkSession, tmp_path: Path
     assert again.reason is not None
     assert again.repeated
     assert first.extra.pop("source_reader") == "tasks"  # a fact of the run, not of the write
-    facts = {"reason": None, "seconds_by_phase": {}, "files_in": 0, "bytes_in": 0}
+    facts = {"reason": None, "seconds_by_phase": {}, "files_in": 0, "bytes_in": 0, "repeated": True}
     assert replace(again, **facts) == replace(first, **facts)  # type: ignore[arg-type]
     other = jobs.write("delete", batch, idempotency_key="load")
     assert (other.extra["operation"], digests(jobs.path)) == (operation, before)
