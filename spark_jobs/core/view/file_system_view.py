@@ -37,8 +37,9 @@ class FileSystemView:
     :param log_versions: (partition, file id, base instant) -> the highest log version on storage, seen or not.
     """
 
-    partitions: frozenset[str] | None = None
-    """Those that were listed, with files or without; None for all of the table."""
+    partitions: frozenset[str] | None = frozenset()
+    """Those that were listed, with files or without; None for all of the table. None of a view that was put together
+    from groups: what it lacks says nothing."""
 
     def __init__(
         self,
