@@ -20,8 +20,11 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _KEYS_OF_ACCESS = frozenset(
     {"access", "account", "api", "encryption", "master", "private", "secret", "shared", "storage"}
 )
-_BEFORE_A_COLUMN = frozenset(
-    {"cluster", "foreign", "merge", "message", "partition", "precombine", "primary", "record", "sort", "unique"}
+_BEFORE_NO_SECRET = frozenset(
+    {
+        *("cluster", "foreign", "merge", "message", "partition", "precombine", "primary", "record", "sort", "unique"),
+        "idempotency",  # the name of a run
+    }
 )
 _AFTER_NO_SECRET = frozenset(
     {"class", "column", "columns", "deserializer", "field", "fields", "format", "generator", "serializer", "type"}
@@ -47,7 +50,7 @@ def is_secret_name(name: str) -> bool:
         after = words[at + 1] if at + 1 < len(words) else ""
         if word.startswith("acc") or before in _KEYS_OF_ACCESS:
             return True
-        if not ours and before not in _BEFORE_A_COLUMN and after not in _AFTER_NO_SECRET:
+        if not ours and before not in _BEFORE_NO_SECRET and after not in _AFTER_NO_SECRET:
             return True
     return False
 

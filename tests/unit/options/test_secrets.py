@@ -51,6 +51,7 @@ def test_no_command_line_and_no_text_of_options_has_a_secret() -> None:
     "name",
     [
         *("hoodie.datasource.write.recordkey.field", "hoodie.table.keygenerator.class", "hoodie.x.key"),
+        *("idempotency_key", "record_key_fields"),
         *("key.deserializer", "kafka.key.serializer", "primary.key", "partitionColumn", "user", "monkey"),
     ],
 )
