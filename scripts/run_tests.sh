@@ -36,7 +36,7 @@ tests() {
     local processes=(-n 2 --dist worksteal)
     [ "$1" != provider ] || processes=(-n 2 --dist loadfile)
     # shellcheck disable=SC2086
-    python -m pytest -m "$1" -o "testpaths=tests/$1 tests/demo" "${processes[@]}" --junit-xml="$reports/$1.xml" \
+    python -m pytest -m "$1" -o "testpaths=tests/demo tests/$1" "${processes[@]}" --junit-xml="$reports/$1.xml" \
         ${ARGS:-} </dev/null
 }
 
