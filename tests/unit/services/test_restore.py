@@ -159,7 +159,7 @@ def test_a_savepoint_with_a_missing_file_is_refused_before_anything_is_undone(tm
     save(path, times[0])
     victim = next((path / "a").glob(f"*_{times[0]}.parquet"))
     victim.rename(path / "kept")
-    with pytest.raises(CorruptTableError, match=f"savepoint {times[0]} names a/.* which is gone"):
+    with pytest.raises(CorruptTableError, match=rf"a/.*{times[0]}.* gone"):
         restore(path, savepoint=times[0])
     assert len(HudiTable.open(str(path)).timeline.completed_commits()) == 2
 
