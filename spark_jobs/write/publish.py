@@ -101,9 +101,7 @@ def publish(
             instant=transaction.time,
             stats=written.stats,
             placed_by=placed_by or table.timeline,
-            reader_of=lambda now: slice_reader(
-                now, write_context(config, now, rows, transaction.time), config.properties
-            ),
+            reader_of=reader_of,
             is_global=config.index_type.is_global,
         ).publish(complete)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.features import refuse_unwritable
@@ -21,14 +21,13 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
-from spark_jobs.options.validate import ValidateOptions
 from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import nothing_to_do, planned
 from spark_jobs.services.plan_hash import digest_of, refuse_other_plan
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
 from spark_jobs.services.repair.logs import compact_what_is_left, damaged_slices
 from spark_jobs.services.repair.plan import READS_ROWS, RepairPlan, SurplusRows, paths_of, why_nothing
-from spark_jobs.services.validation.run import Validation, inspect
+from spark_jobs.services.validation.run import OVERDUE_HOURS, Validation, inspect
 
 ACTION = "repair"
 _FORGETS = "the keys that left file groups leave the record index too"
@@ -61,7 +60,7 @@ def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
     repair = _Repair(table=table, settings=table.transaction_settings(properties), properties=properties)
     instant = repair.carry_out(plan, progress)
     left = _validation(table.refreshed(), False, progress).findings
-    result = planned(
+    return planned(
         ACTION,
         table,
         plan.facts,
@@ -71,11 +70,10 @@ def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
         repaired=plan.counts(),
         left={"errors": sum(one.is_error for one in left), "warnings": sum(not one.is_error for one in left)},
     )
-    return replace(result, seconds_by_phase=dict(progress.seconds_by_phase))
 
 
 def _validation(table: HudiTable, deep: bool, progress: Progress) -> Validation:
-    return inspect(table, deep, ValidateOptions(base_path=table.base_path).overdue_hours, progress)
+    return inspect(table, deep, OVERDUE_HOURS, progress)
 
 
 def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair], progress: Progress) -> RepairPlan:
