@@ -36,6 +36,7 @@ from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.transaction.lock import LockSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.view.collector import collector_paused
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, group_files
 from spark_jobs.core.view.history import built_upon
@@ -241,9 +242,10 @@ class HudiTable:
         visibility, pending = Visibility.of(self.timeline, until), self._pending
         wanted = self.partitions() if partitions is None else partitions
         if isinstance(self.listing, MetadataListing):
-            listed = self.listing.committed(wanted)
-            if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
-                return group_files(listed, visibility, pending, self._written_by, is_proven=lambda instant: True)
+            with collector_paused():  # from the first record that is read until the last is sorted
+                listed = self.listing.committed(wanted)
+                if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
+                    return group_files(listed, visibility, pending, self._written_by, is_proven=lambda instant: True)
         on_storage = StorageListing(self.storage, self.base_path)
         return group_files(
             on_storage.names(wanted),
