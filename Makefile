@@ -22,7 +22,7 @@ endef
 export PYHUDI_ENV
 
 .PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services \
-	operations-in-turn all-plans all-faults all-spark all-interop nightly faults bench benches wheel clean
+	operations-in-turn rounds-in-turn all-plans all-faults all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -103,6 +103,13 @@ operations-in-turn: ## Every operation x table type x index, by us and by Hudi o
 	export PYHUDI_ALL_INDEXES=1
 	exec python -m pytest -m interop tests/interop/test_operations_in_turn.py $(ARGS)
 
+rounds-in-turn: ## Hudi and we write, compact and clean one table of each type in turn (ROUNDS=20; half an hour)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	python scripts/real_hudi_env.py >/dev/null
+	export PYHUDI_ROUNDS=$${ROUNDS:-20}
+	exec python -m pytest -m interop tests/interop/test_in_turn.py -k test_rounds_in_turn $(ARGS)
+
 all-plans: ## Plans of compaction, log compaction and clustering, by us and by Hudi, each executed by the other (five minutes)
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
@@ -131,7 +138,8 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 	exec scripts/run_tests.sh interop
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
-	@for target in all-spark all-interop all-faults fixtures-services operations-in-turn all-plans model together; do
+	@for target in all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
+		all-plans model together; do
 		$(MAKE) "$$target"
 	done
 

@@ -3,6 +3,7 @@
     python benchmarks/lineitem.py                      # both sides, median of 5 interleaved runs after a warm-up
     python benchmarks/lineitem.py --steps upsert       # the steps whose names begin so
     python benchmarks/lineitem.py --side hudi          # real Hudi alone
+    python benchmarks/lineitem.py --before ../earlier  # ours beside the jobs of an earlier checkout
     python benchmarks/lineitem.py --processes          # whole processes beside it: start, one operation, end
 
 Partitioned by ship year, key orderkey-linenumber. A time is that of the call until the instant is completed, in a warm
@@ -18,35 +19,41 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.lineitem_data import lineitem_data
 from benchmarks.measure import LIMIT, Bench, Measure
-from benchmarks.sides import SIDES, add_side_options, chosen_sides, expected_groups
+from benchmarks.sides import SIDES, add_side_options, chosen_sides, expected_groups, start_ours
 from benchmarks.steps import PROCESS_TARGETS, STEPS, Step
+from tests.interop.lines import LineClient
+
+BEFORE = "before"
+Sides = Mapping[str, Callable[[Path, str], LineClient]]
+"""What starts each side that is measured, in their order."""
 
 
 def warm_runs(
-    bench: Bench, steps: tuple[Step, ...], sides: list[str], runs: int, scratch: Path, memory: str
+    bench: Bench, steps: tuple[Step, ...], sides: Sides, runs: int, scratch: Path, memory: str
 ) -> list[Measure]:
     """All steps ``runs`` times after a warm-up that is thrown away, sides in turn, first one then the other."""
-    clients = {side: SIDES[side](scratch / f"{side}.log", memory) for side in sides}
+    clients = {side: start(scratch / f"{side}.log", memory) for side, start in sides.items()}
     measures: list[Measure] = []
     try:
         for side in sides:
             bench.prepare(side, clients[side], steps)
         for run in range(runs + 1):
             for step in steps:
-                for side in sides if run % 2 else reversed(sides):
+                for side in sides if run % 2 else reversed(list(sides)):
                     bench.reset(side, step)
                     measures.append(bench.step(side, clients[side], step, run))
                     show(measures[-1])
                 if step.limit:
-                    measures.append(bench.limit(sides[-1], step, run))
+                    measures.append(bench.limit(list(sides)[-1], step, run))
                     show(measures[-1])
         if "hudi" in clients:
             for side in sides:
@@ -60,16 +67,16 @@ def warm_runs(
 
 
 def process_runs(
-    bench: Bench, steps: tuple[Step, ...], sides: list[str], runs: int, scratch: Path, memory: str
+    bench: Bench, steps: tuple[Step, ...], sides: Sides, runs: int, scratch: Path, memory: str
 ) -> list[Measure]:
     """Steps in a Spark application of their own; the time includes its start and its end."""
     measures: list[Measure] = []
     for run in range(1, runs + 1):
         for step in steps:
-            for side in sides if run % 2 else reversed(sides):
+            for side in sides if run % 2 else reversed(list(sides)):
                 bench.reset(side, step)
                 begun = time.monotonic()
-                with SIDES[side](scratch / f"{side}.log", memory) as client:
+                with sides[side](scratch / f"{side}.log", memory) as client:
                     output = bench.step(side, client, step, run).output
                 seconds = time.monotonic() - begun
                 measures.append(Measure(side=side, step=step.name, run=run, seconds=seconds, output=output))
@@ -86,8 +93,8 @@ def show(measure: Measure) -> None:
     )
 
 
-def report(title: str, measures: list[Measure], sides: list[str], targets: Mapping[str, float | None]) -> None:
-    """Medians by step; the ratio is ours to Hudi's, and to the limit where there is one."""
+def report(title: str, measures: list[Measure], sides: Sides, targets: Mapping[str, float | None]) -> None:
+    """Medians by step; the ratio is ours to the other side's, and to the limit where there is one."""
     by: dict[tuple[str, str], list[Measure]] = defaultdict(list)
     for measure in measures:
         by[measure.step, measure.side].append(measure)
@@ -99,11 +106,11 @@ def report(title: str, measures: list[Measure], sides: list[str], targets: Mappi
                 continue
             seconds = [measure.seconds for measure in found]
             median, output, notes = statistics.median(seconds), found[-1].output, []
-            for other in ("hudi", LIMIT):
+            for other in ("hudi", BEFORE, LIMIT):
                 if side == "ours" and (step, other) in by:
                     ratio = median / statistics.median(measure.seconds for measure in by[step, other])
                     notes.append(f"{ratio:.2f} of {other}'s")
-            if side == "ours" and target is not None:
+            if side == "ours" and target is not None and "hudi" in sides:
                 notes.append(f"target {target}")
             if side == "ours" and (step, "hudi") in by:
                 theirs = by[step, "hudi"][-1].output
@@ -133,9 +140,12 @@ def main() -> None:
     parser.add_argument("--processes", action="store_true", help="measure whole processes too")
     parser.add_argument("--no-warm", action="store_true", help="no warm sessions, only --processes")
     parser.add_argument("--no-metadata-table", action="store_true", help="hoodie.metadata.enable=false on both sides")
+    parser.add_argument("--before", type=Path, help="checkout of an earlier commit: ours beside its jobs, without Hudi")
     add_side_options(parser)
     options = parser.parse_args()
-    sides = chosen_sides(options)
+    sides: Sides = {side: SIDES[side] for side in chosen_sides(options)}
+    if options.before:
+        sides = {BEFORE: partial(start_ours, root=options.before.resolve(strict=True)), "ours": start_ours}
     steps = tuple(step for step in STEPS if step.name.startswith(tuple(options.steps)))
     if not steps:
         parser.error(f"--steps {' '.join(options.steps)}: no such step; there are " + ", ".join(s.name for s in STEPS))

@@ -78,19 +78,20 @@ def start_hudi(log: Path, memory: str) -> LineClient:
     return RealHudi(log, memory=memory, session=SPARK_SETTINGS, java_options=JVM_OPTIONS)
 
 
-def start_ours(log: Path, memory: str) -> LineClient:
+def start_ours(log: Path, memory: str, root: Path = ROOT) -> LineClient:
+    """The jobs of a checkout of this project, with the environment of this process."""
     settings = {**SPARK_SETTINGS, "spark.master": "local[2]", "spark.driver.memory": memory}
     arguments = ["--driver-java-options", JVM_OPTIONS]
     arguments += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     variables = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))},
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(root),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYSPARK_SUBMIT_ARGS": shlex.join([*arguments, "pyspark-shell"]),
     }
-    return LineClient([sys.executable, "-m", "benchmarks.our_server"], variables, log, ROOT)
+    return LineClient([sys.executable, "-m", "benchmarks.our_server"], variables, log, root)
 
 
 SIDES: Final[Mapping[str, Callable[[Path, str], LineClient]]] = {"hudi": start_hudi, "ours": start_ours}

@@ -6,6 +6,7 @@ Hudi runs at its defaults, so it makes a metadata table, and would not see a fil
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from tests.interop.real_hudi import RealHudi
 from tests.interop.tending import assert_hudi_validates, tended_by_hudi
 from tests.nightly import NIGHTLY
 
-ROUNDS = 3 if NIGHTLY else 1
+ROUNDS = int(os.environ.get("PYHUDI_ROUNDS") or (3 if NIGHTLY else 1))
 
 SliceFiles = dict[str, list[tuple[str, str | None, tuple[str, ...]]]]
 """Partitions with slices, each slice as (file id, base file, log files)."""
@@ -138,7 +139,7 @@ def test_we_read_what_hudi_writes(shared: Shared) -> None:
 
 @pytest.mark.parametrize("first", ["ours", "hudi"])
 def test_rounds_in_turn(shared: Shared, first: str) -> None:
-    """Each round (one by day, three by night): Hudi upserts, deletes, compacts, cleans; then we do."""
+    """Each round (one by day, three by night, 20 by `make rounds-in-turn`): Hudi upserts, deletes, compacts, cleans; then we do."""
     by_first = shared.by_us if first == "ours" else shared.by_hudi
     by_first(shared.rows.slice(900), "bulk_insert")
     for number in range(ROUNDS):
