@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ class Bench:
         shutil.rmtree(table, ignore_errors=True)
         if step.start is not None:
             shutil.copytree(self._start(side, step.start), table)
+        os.sync()  # or the first file that the step forces to the disk takes the whole copy along
 
     def table(self, side: str, step: Step) -> Path:
         return self._scratch / side / step.name.replace(" ", "_")

@@ -45,8 +45,8 @@ class FaultyStorage(LocalStorage):
         self.at = at
         self.calls: list[str] = []
 
-    def create(self, path: str, data: bytes) -> None:
-        self._call("create", path, super().create, path, data)
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self._call("create", path, partial(super().create, durable=durable), path, data)
 
     def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._call("replace", path, partial(super().replace, durable=durable), path, data)

@@ -139,7 +139,7 @@ def test_we_read_what_hudi_writes(shared: Shared) -> None:
 
 @pytest.mark.parametrize("first", ["ours", "hudi"])
 def test_rounds_in_turn(shared: Shared, first: str) -> None:
-    """Each round (one by day, three by night, 20 by `make rounds-in-turn`): Hudi upserts, deletes, compacts, cleans; then we do."""
+    """Each round: Hudi upserts, deletes, compacts, cleans; then we do (one by day, 20 by `make rounds-in-turn`)."""
     by_first = shared.by_us if first == "ours" else shared.by_hudi
     by_first(shared.rows.slice(900), "bulk_insert")
     for number in range(ROUNDS):

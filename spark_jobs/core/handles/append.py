@@ -89,12 +89,13 @@ def append_changes(
         name = str(LogFileName(target.file_id, target.base_instant, version, scope.write_token))
         path = context.prepare(target.partition, name, MarkerType.APPEND)
         # published whole: a log file that a crash cut or left empty would trip other readers of the listing
-        context.storage.create(path, content.data)
+        context.storage.create(path, content.data, durable=False)
         try:
             context.require_marker(target.partition, name, MarkerType.APPEND)
         except BaseException:
             context.storage.delete(path)
             raise
+        context.sync(target.partition, name)
         names.append(name)
         size = len(content.data)
         stats.append(

@@ -65,7 +65,7 @@ class WriteContext:
     """Where the instant's completed file will be: a task that finds it there came too late."""
 
     unforced: list[str] | None = None
-    """Paths of base files that are forced to the disk together; None: each as it is finished."""
+    """Paths of data files that are forced to the disk together; None: each as it is finished."""
 
     def path(self, partition: str, name: str) -> str:
         return resolve(self.base_path, join(partition, name))
@@ -97,7 +97,7 @@ class WriteContext:
             )
 
     def sync(self, partition: str, file_name: str) -> None:
-        """Let a finished base file outlive a loss of power, before its task reports it."""
+        """Let a finished data file outlive a loss of power, before its task reports it."""
         path = self.path(partition, file_name)
         if self.unforced is None:
             self.storage.sync([path])
@@ -107,7 +107,7 @@ class WriteContext:
 
 @contextmanager
 def forced_together(context: WriteContext) -> Iterator[WriteContext]:
-    """The context for a task that writes many base files: at the end all are forced to the disk, and each folder once.
+    """The context for a task that writes many data files: at the end all are forced to the disk, and each folder once.
 
     :raises StorageError: the disk refuses.
     """

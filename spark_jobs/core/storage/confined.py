@@ -42,8 +42,8 @@ class ConfinedStorage:
     def relaxed(self) -> Storage:
         return replace(self, inner=self.inner.relaxed())
 
-    def create(self, path: str, data: bytes) -> None:
-        self.inner.create(self._entry(path), data)
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self.inner.create(self._entry(path), data, durable=durable)
 
     def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self.inner.replace(self._entry(path), data, durable=durable)

@@ -41,12 +41,12 @@ class LocalStorage:
         storage.durable = False
         return storage
 
-    def create(self, path: str, data: bytes) -> None:
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         with one_line(path, "written"):
             if not data:  # nothing to tear: markers and empty states need no temporary file
                 _in_folder(_create_empty, path)
                 return
-            synced = self.durable or _is_control_file(path)
+            synced = durable and (self.durable or _is_control_file(path))
             _in_folder(lambda path: _publish_new(path, data, synced=synced), path)
             _drop_checksum_file(path)
             if synced:

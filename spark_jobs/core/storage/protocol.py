@@ -52,8 +52,11 @@ class Storage(Protocol):
         """The same storage, which may lose data files (not those below ``.hoodie``) with the power."""
         ...
 
-    def create(self, path: str, data: bytes) -> None:
-        """Publish a file whole, or raise :class:`AlreadyExistsError`; no reader ever sees a part of it."""
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        """Publish a file whole, or raise :class:`AlreadyExistsError`; no reader ever sees a part of it.
+
+        :param durable: it outlives a loss of power. Of several files :meth:`sync` sees to it in less time.
+        """
         ...
 
     def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:

@@ -33,9 +33,9 @@ class FencedStorage:
     def _held(self) -> AbstractContextManager[None]:
         return self.unfenced.only_while(self.lock, self.token)
 
-    def create(self, path: str, data: bytes) -> None:
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         with self._held():
-            self.unfenced.create(path, data)
+            self.unfenced.create(path, data, durable=durable)
 
     def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
         with self._held():

@@ -71,9 +71,9 @@ class MortalStorage(LocalStorage):
         if self.left < 0:
             raise Died
 
-    def create(self, path: str, data: bytes) -> None:
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._change()
-        super().create(path, data)
+        super().create(path, data, durable=durable)
 
     def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._change()

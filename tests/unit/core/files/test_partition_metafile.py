@@ -61,8 +61,8 @@ def test_a_partition_in_or_around_another_is_refused(tmp_path: Path, there: str,
 class Racing(LocalStorage):
     """Local disks on which another writer makes partition ``a/b`` right after this one made the metafile of ``a``."""
 
-    def create(self, path: str, data: bytes) -> None:
-        super().create(path, data)
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        super().create(path, data, durable=durable)
         base, _, made = path.rpartition("/a/")
         if made == ".hoodie_partition_metadata":
             STORAGE.create(f"{base}/a/b/.hoodie_partition_metadata", data)

@@ -30,8 +30,8 @@ LATE = rf"instant {T2} ended while a task of it still wrote p/"
 class Ended(LocalStorage):
     """Local disks on which the markers of the second instant go as soon as one is made: another process ended it."""
 
-    def create(self, path: str, data: bytes) -> None:
-        super().create(path, data)
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        super().create(path, data, durable=durable)
         base, found, _ = path.partition(f"/{MARKER_FOLDER}/")
         if found:
             delete_markers(self, base, T2)

@@ -267,6 +267,8 @@ def test_data_files_are_forced_with_their_names_unless_the_storage_is_relaxed(
     STORAGE.create(f"{tmp_path}/p/log", b"x")
     assert len(forced) == 2
     forced.clear()
+    STORAGE.create(f"{tmp_path}/p/log1", b"x", durable=False)
+    assert forced == []
     relaxed = pickle.loads(pickle.dumps(STORAGE.relaxed()))
     relaxed.create(f"{tmp_path}/p/log2", b"x")
     relaxed.sync([path])

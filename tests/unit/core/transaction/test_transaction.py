@@ -176,8 +176,8 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
 class Overtaken(LocalStorage):
     """Suspended right after its commit; its lock is taken over, its plan rolled back and executed again."""
 
-    def create(self, path: str, data: bytes) -> None:
-        super().create(path, data)
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        super().create(path, data, durable=durable)
         if path.endswith(".deltacommit") and "/metadata/" not in path:
             base, _, name = path.partition("/.hoodie/")
             Path(base, ".hoodie/lock").write_bytes(b"{}")
