@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.errors import StorageError, WriteConflictError
 from spark_jobs.core.files.base_file import ROWS_PER_BATCH
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat
@@ -90,30 +90,48 @@ class WriteContext:
         marker = f"{marker_folder(self.base_path, self.instant)}/{Marker(partition, file_name, kind).relative_path}"
         is_over = self.completed_file is not None and self.storage.stat(self.completed_file) is not None
         if is_over or self.storage.stat(marker) is None:
-            raise WriteConflictError(
-                f"instant {self.instant} ended while a task of it still wrote {join(partition, file_name)}",
-                todo="nothing of that file is visible",
-                instant=self.instant,
-            )
+            raise self._ended(join(partition, file_name))
 
     def sync(self, partition: str, file_name: str) -> None:
-        """Let a finished data file outlive a loss of power, before its task reports it."""
+        """Let a finished data file outlive a loss of power, before its task reports it.
+
+        :raises WriteConflictError: it is gone: the write was rolled back while this task went on.
+        :raises StorageError: the disk refuses.
+        """
         path = self.path(partition, file_name)
         if self.unforced is None:
-            self.storage.sync([path])
+            self.force([path])
         else:
             self.unforced.append(path)
+
+    def force(self, paths: Sequence[str]) -> None:
+        """:meth:`sync` of several."""
+        try:
+            self.storage.sync(paths)
+        except StorageError:
+            gone = next((path for path in paths if self.storage.stat(path) is None), None)
+            if gone is None:
+                raise
+            raise self._ended(gone.removeprefix(f"{self.base_path}/")) from None
+
+    def _ended(self, file: str) -> WriteConflictError:
+        return WriteConflictError(
+            f"instant {self.instant} ended while a task of it still wrote {file}",
+            todo="nothing of that file is visible",
+            instant=self.instant,
+        )
 
 
 @contextmanager
 def forced_together(context: WriteContext) -> Iterator[WriteContext]:
     """The context for a task that writes many data files: at the end all are forced to the disk, and each folder once.
 
+    :raises WriteConflictError: see :meth:`WriteContext.sync`.
     :raises StorageError: the disk refuses.
     """
     paths: list[str] = []
     yield replace(context, unforced=paths)
-    context.storage.sync(paths)
+    context.force(paths)
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.files.names import MARKER_FOLDER
 from spark_jobs.core.handles.append import AppendTarget, append_changes
-from spark_jobs.core.handles.context import WriteContext, stamp
+from spark_jobs.core.handles.context import WriteContext, forced_together, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
 from spark_jobs.core.merge.changes import Changes
@@ -35,6 +36,15 @@ class Ended(LocalStorage):
         base, found, _ = path.partition(f"/{MARKER_FOLDER}/")
         if found:
             delete_markers(self, base, T2)
+
+
+class RolledBack(LocalStorage):
+    """Local disks on which another process rolled a write back before its files are forced."""
+
+    def sync(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.delete(path)
+        super().sync(paths)
 
 
 @pytest.fixture
@@ -85,3 +95,21 @@ def test_a_log(table: HudiTable) -> None:
     with pytest.raises(WriteConflictError, match=LATE):
         append_changes(context, scope(), target, changes(context, stat.file_id), hard_deletes=False)
     assert files(table) == [stat.file_name]
+
+
+def test_files_that_a_rollback_deleted_before_they_were_forced(table: HudiTable) -> None:
+    context = context_of(table, T2, storage=RolledBack())
+    with pytest.raises(WriteConflictError, match=LATE):
+        write_together(context)
+    alone = CreateHandle(context, scope(), "p", "i")
+    alone.write(rows(("c", 1, "one"), partition="p"))
+    with pytest.raises(WriteConflictError, match=LATE):
+        alone.close()
+    assert files(table) == []
+
+
+def write_together(context: WriteContext) -> None:
+    with forced_together(context) as together:
+        handle = CreateHandle(together, scope(), "p", "h")
+        handle.write(rows(("b", 1, "one"), partition="p"))
+        handle.close()
