@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import BaseOperator, Context
 from spark_jobs.options import IngestOptions, JobOptions, JobResult, ServiceOptions
 
 if TYPE_CHECKING:
+    from spark_jobs.core.storage import Storage
     from spark_jobs.services.run_generation import RunRecord
 
 
@@ -37,30 +38,43 @@ class NamedRun:
 
     @staticmethod
     def of(options: JobOptions, warn: Callable[[str], None]) -> tuple[JobOptions, NamedRun | None]:
-        """The run of a task that goes by its own name, if it does. Where the worker can't reach the table, the options
-        say that no record is kept.
+        """The run of a task that goes by its own name, if it does, and the options by which the job knows what its
+        record says now. Where the worker can't keep one at the table, they say that.
         """
-        if not isinstance(options, IngestOptions | ServiceOptions) or not options.attempt:
+        if not isinstance(options, IngestOptions | ServiceOptions) or not options.attempt or options.dry_run:
             return options, None
         run = NamedRun(base_path=options.base_path, name=options.idempotency_key or "")
-        from spark_jobs.core.errors import HudiError
+        from spark_jobs.core.errors import HudiError, StorageError
 
         try:
-            run.record()
+            record = run.record()
+            if not run.can_be_recorded():
+                raise StorageError(f"{options.base_path} can't be written")
         except HudiError as error:
             warn(f"this worker can't keep a record at the table ({error}): a cleared insert will ask for a new key")
             return dataclasses.replace(options, attempt=f"{options.attempt}/unrecorded"), None
-        return options, run
+        said = f"{options.attempt}/after={record.ended}" if record.is_whole else options.attempt
+        return dataclasses.replace(options, attempt=said), run
 
     def record(self) -> RunRecord:
         """
         :raises StorageError: the table's storage can't be read.
+        :raises OutsideTableError: a link in the table leads the record elsewhere.
         """
-        from spark_jobs.core.storage import locate
         from spark_jobs.services.run_generation import RunRecord
 
-        storage, path = locate(self.base_path)
-        return RunRecord.read(storage, path, self.name)
+        return RunRecord.read(*self._place(), self.name)
+
+    def can_be_recorded(self) -> bool:
+        """Whether the record can be written, too; so it is taken of a table that is yet to be made.
+
+        :raises HudiError: it can't, for a reason that the storage gives.
+        """
+        from spark_jobs.core.config.table_config import META_FOLDER, PROPERTIES
+        from spark_jobs.services.run_generation import can_be_kept
+
+        storage, path = self._place()
+        return storage.stat(f"{path}/{META_FOLDER}/{PROPERTIES}") is None or can_be_kept(storage, path)
 
     def hand_back(self, operator: BaseOperator, result: JobResult) -> None:
         """The job is done, and the task is about to return: from here on Airflow alone knows what becomes of it. It
@@ -84,11 +98,17 @@ class NamedRun:
         operator.on_retry_callback = [*_listed(operator.on_retry_callback), failed]
         operator.on_failure_callback = [*_listed(operator.on_failure_callback), failed]
 
-    def _keep(self, record: RunRecord, *, sweeps: bool = False) -> None:
-        from spark_jobs.core.storage import locate
-        from spark_jobs.services.run_generation import sweep
+    def _place(self) -> tuple[Storage, str]:
+        """The storage of the table, which nothing in the table leads out of, and the base path there."""
+        from spark_jobs.core.storage import ConfinedStorage, locate
 
         storage, path = locate(self.base_path)
+        return ConfinedStorage.around(storage, path), path
+
+    def _keep(self, record: RunRecord, *, sweeps: bool = False) -> None:
+        from spark_jobs.services.run_generation import sweep
+
+        storage, path = self._place()
         record.write(storage, path, self.name)
         if sweeps:
             sweep(storage, path, self.name)

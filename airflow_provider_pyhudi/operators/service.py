@@ -51,7 +51,7 @@ class HudiServiceOperator(HudiPlannedOperator):
 
     def job_values(self, context: Context) -> dict[str, Any]:
         named: dict[str, Any] = {"idempotency_key": None}
-        if self.mode == ServiceMode.SCHEDULE.value:
+        if str(self.mode).strip().lower() == ServiceMode.SCHEDULE.value:  # as the option is read
             key = self.idempotency_key
             named = named_by_task(self, context) if key is None else {"idempotency_key": key or None}
         values = super().job_values(context)

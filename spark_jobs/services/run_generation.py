@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Self
@@ -27,35 +28,40 @@ _KEPT_MS = 90 * 24 * 3600 * 1000
 KNOWN_DAYS = 60
 """A write older than this may have lost its record: less than :func:`sweep` keeps them."""
 _MOST_SWEPT = 100
+_RECORD = re.compile(r"[0-9a-f]{32}\.json")
+_ATTEMPT = re.compile(r"(\d{1,9})/(\d{1,9})/(\d{1,9})(?:/after=(\d{1,9}))?(/unrecorded)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """A try of a task: its number, the highest one that it may have, and the retries that the task is declared with.
 
-    ``recorded`` says whether its task can keep a record at the table.
+    ``recorded`` says whether its task can keep a record at the table, ``ended`` how many generations had ended by the
+    record when the task began (None: not said).
     """
 
     number: int
     highest: int
     retries: int
     recorded: bool = True
+    ended: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``number/highest/retries``, and ``/unrecorded`` behind it where its task can keep no record.
+        """``number/highest/retries``; behind it ``/after=ended``, or ``/unrecorded`` where its task can keep no record.
 
         :raises OptionsError: the text is none.
         """
-        numbers, unrecorded = text.removesuffix("/unrecorded"), text.endswith("/unrecorded")
-        try:
-            number, highest, retries = map(int, numbers.split("/"))
-        except ValueError:
-            raise OptionsError(f"--attempt={text} is not valid: give TRY/HIGHEST_TRY/RETRIES") from None
-        return cls(number=number, highest=highest, retries=retries, recorded=not unrecorded)
+        found = _ATTEMPT.fullmatch(text)
+        if found is None:
+            raise OptionsError(f"--attempt={text[:80]} is not valid: give TRY/HIGHEST_TRY/RETRIES")
+        number, highest, retries = map(int, found.group(1, 2, 3))
+        ended = int(found[4]) if found[4] else None
+        return cls(number=number, highest=highest, retries=retries, recorded=not found[5], ended=ended)
 
     def __str__(self) -> str:
-        return f"{self.number}/{self.highest}/{self.retries}" + ("" if self.recorded else "/unrecorded")
+        ended = "" if self.ended is None else f"/after={self.ended}"
+        return f"{self.number}/{self.highest}/{self.retries}{ended}" + ("" if self.recorded else "/unrecorded")
 
     def goes_on_from(self, earlier: Attempt) -> bool:
         """Whether the scheduler itself came from that try to this one, after a failure. Clearing a task raises the
@@ -94,10 +100,13 @@ def judge(now: Attempt, then: Attempt | None, *, returned: bool, is_recent: bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """``ended`` generations of a name have succeeded; ``returned`` is one that came back to its task since."""
+    """``ended`` generations of a name have succeeded; ``returned`` is one that came back to its task since. Of one that
+    is not whole neither is known.
+    """
 
     ended: int = 0
     returned: int | None = None
+    is_whole: bool = True
 
     @classmethod
     def read(cls, storage: Storage, base_path: str, name: str) -> Self:
@@ -113,7 +122,7 @@ class RunRecord:
             returned = raw.get("returned")
             return cls(ended=max(0, int(raw["ended"])), returned=None if returned is None else int(returned))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return cls()  # no record: what it said can't be known
+            return cls(is_whole=False)
 
     def write(self, storage: Storage, base_path: str, name: str) -> None:
         """
@@ -122,9 +131,15 @@ class RunRecord:
         said = {"name": name, "ended": self.ended, "returned": self.returned}
         storage.replace(_path(base_path, name), json.dumps(said).encode())
 
+    def may_have_returned(self, generation: int) -> bool:
+        """Whether a generation came back to its task, and nothing is known of what became of that."""
+        return self.returned == generation or not self.is_whole
+
     def coming_back(self, generation: int) -> RunRecord:
-        """Before a task hands on the result of a generation."""
-        return replace(self, returned=generation)
+        """Before a task hands on the result of a generation: those before it are over, and what is known of later ones
+        stays.
+        """
+        return self if generation < self.ended else RunRecord(ended=generation, returned=generation)
 
     def failed(self, generation: int) -> RunRecord:
         """After the task failed all the same."""
@@ -132,12 +147,22 @@ class RunRecord:
 
     def succeeded(self, generation: int) -> RunRecord:
         """After the task succeeded."""
-        return RunRecord(ended=max(self.ended, generation + 1))
+        return self if generation < self.ended else RunRecord(ended=generation + 1)
 
 
 def generation_key(name: str, generation: int) -> str:
     """The idempotency key of a generation of a name."""
     return name if generation == 0 else f"{name}#{generation}"
+
+
+def can_be_kept(storage: Storage, base_path: str) -> bool:
+    """Whether a record could be written at the table; none is written by that.
+
+    :raises StorageError: the folder of the records can't be made.
+    """
+    folder = f"{base_path}/{FOLDER}"
+    storage.make_directory(folder)
+    return storage.clock_ms(folder) is not None
 
 
 def sweep(storage: Storage, base_path: str, name: str) -> None:
@@ -148,7 +173,8 @@ def sweep(storage: Storage, base_path: str, name: str) -> None:
     own = storage.stat(_path(base_path, name))
     if own is None:
         return
-    old = [one for one in storage.list(f"{base_path}/{FOLDER}") if own.modified_ms - one.modified_ms > _KEPT_MS]
+    listed = [one for one in storage.list(f"{base_path}/{FOLDER}") if _RECORD.fullmatch(one.name)]
+    old = [one for one in listed if own.modified_ms - one.modified_ms > _KEPT_MS]
     for one in old[:_MOST_SWEPT]:
         storage.delete(one.path)
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from spark_jobs.core.config.table_keys import TimelineZone
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Instant, format_instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
+from spark_jobs.options.errors import OptionsError
 from spark_jobs.services.run_generation import (
     ATTEMPT_KEY,
     KNOWN_DAYS,
@@ -45,20 +48,22 @@ def current_generation(
 
     :param may_repeat: whether writing the same rows once more changes nothing that the first write did.
     :raises ConfigError: it may not, and it can't be known.
+    :raises WriteConflictError: another try of the task has succeeded since this one began, and its write is gone.
     :raises StorageError: the timeline or the record of the name can't be read.
     """
     record = RunRecord.read(settings.storage, settings.base_path, name)
-    number = record.ended
     timeline = settings.load_timeline()
+    if now.ended is not None and record.ended > now.ended:
+        return _of_another_try(settings, timeline, name, now.ended)
+    number = record.ended
     while True:
         key = generation_key(name, number)
         done = completed_write(timeline, key, settings.clock)
         if done is None:
             return Generation(number=number, key=key)
         instant, metadata = done
-        said = metadata.extra_metadata.get(ATTEMPT_KEY)
-        then = Attempt.parse(said) if said else None
-        returned = record.returned == number
+        then = _attempt_of(metadata)
+        returned = record.may_have_returned(number)
         verdict = judge(now, then, returned=returned, is_recent=_is_recent(settings, instant))
         if verdict is Verdict.SAME:
             return Generation(number=number, key=key)
@@ -70,6 +75,25 @@ def current_generation(
             )
         tell(f"instant {instant.timestamp} wrote under this name, its task may have succeeded: it is written once more")
         number += 1
+
+
+def _of_another_try(settings: TransactionSettings, timeline: ActiveTimeline, name: str, number: int) -> Generation:
+    """The generation with which a try began that the scheduler gave up: another one of its task has succeeded since."""
+    found = Generation(number=number, key=generation_key(name, number))
+    if completed_write(timeline, found.key, settings.clock) is None:
+        raise WriteConflictError(
+            f"another try of {name} has succeeded since this one began",
+            todo="nothing was written; clear the task to write anew",
+        )
+    return found
+
+
+def _attempt_of(metadata: CommitMetadata) -> Attempt | None:
+    """The try that made a commit; None where it names none, or what no release wrote."""
+    try:
+        return Attempt.parse(metadata.extra_metadata.get(ATTEMPT_KEY) or "")
+    except OptionsError:
+        return None
 
 
 def of_generation(

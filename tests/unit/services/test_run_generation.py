@@ -44,9 +44,10 @@ def test_whose_a_write_is(now: str, then: str, returned: bool, is_recent: bool, 
 
 
 def test_attempts_read_back() -> None:
-    for text in ("1/2/3", "1/2/3/unrecorded"):
+    for text in ("1/2/3", "1/2/3/unrecorded", "1/2/3/after=0", "1/2/3/after=4/unrecorded"):
         assert str(Attempt.parse(text)) == text
-    for text in ("", "1/2", "a/b/c", "1/2/3/4"):
+    assert (Attempt.parse("1/2/3/after=4").ended, Attempt.parse("1/2/3").ended) == (4, None)
+    for text in ("", "1/2", "a/b/c", "1/2/3/4", "1/2/3/after=", "1/2/3/unrecorded/after=1"):
         with pytest.raises(OptionsError, match=f"--attempt={text} is not valid: give TRY/HIGHEST_TRY/RETRIES"):
             Attempt.parse(text)
 
@@ -65,15 +66,21 @@ def test_a_record_goes_from_the_return_to_the_success(tmp_path: Path) -> None:
     assert back.failed(1) == back
     assert back.succeeded(0) == RunRecord(ended=1)
     assert RunRecord(ended=3).succeeded(0) == RunRecord(ended=3)
+    assert RunRecord(ended=0).coming_back(1) == RunRecord(ended=1, returned=1)  # the one before it is over
+    later = RunRecord(ended=2, returned=2)
+    assert (later.coming_back(1), later.succeeded(1), later.failed(1)) == (later, later, later)  # a try given up
     assert RunRecord.read(STORAGE, base, "m") == RunRecord()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"ended": "x"}'])
-def test_a_spoilt_record_is_none(text: str, tmp_path: Path) -> None:
+def test_a_spoilt_record_says_nothing(text: str, tmp_path: Path) -> None:
     base = str(tmp_path)
     RunRecord(ended=1).write(STORAGE, base, "n")
     next((tmp_path / FOLDER).iterdir()).write_text(text)
-    assert RunRecord.read(STORAGE, base, "n") == RunRecord()
+    found = RunRecord.read(STORAGE, base, "n")
+    assert found == RunRecord(is_whole=False)
+    assert found.may_have_returned(0)
+    assert not RunRecord().may_have_returned(0)
 
 
 def test_old_records_are_swept(tmp_path: Path) -> None:
@@ -84,5 +91,9 @@ def test_old_records_are_swept(tmp_path: Path) -> None:
         newest = max((tmp_path / FOLDER).iterdir(), key=lambda path: path.stat().st_mtime_ns)
         then = newest.stat().st_mtime - days * 24 * 3600
         os.utime(newest, (then, then))
+    stray = tmp_path / FOLDER / "notes.txt"
+    stray.write_text("not a record")
+    os.utime(stray, (0, 0))
     sweep(STORAGE, base, "own")
+    assert stray.exists()
     assert [RunRecord.read(STORAGE, base, name).ended for name in ("old", "young", "own")] == [0, 1, 1]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.table import HudiTable
-from spark_jobs.services.run_generation import Attempt, RunRecord
+from spark_jobs.services.run_generation import FOLDER, Attempt, RunRecord
 from spark_jobs.write.generation import current_generation
 from tests.faults import local_table as local
 
@@ -35,6 +35,9 @@ class Run:
 
     def keep(self, record: RunRecord) -> None:
         record.write(self.settings.storage, self.settings.base_path, NAME)
+
+    def record(self) -> RunRecord:
+        return RunRecord.read(self.settings.storage, self.settings.base_path, NAME)
 
     def _commits(self) -> int:
         return len(HudiTable.open(str(self.path)).timeline.completed_commits())
@@ -85,3 +88,42 @@ def test_what_cannot_be_known_is_upserted_once_more_and_not_inserted(run: Run) -
 def test_a_run_in_flight_under_an_older_release_is_found(run: Run) -> None:
     run.write(NAME)
     assert run.current("2/2/2", may_repeat=False) == NAME
+
+
+def test_a_try_that_was_given_up_adds_nothing_to_the_one_that_succeeded(run: Run) -> None:
+    """It slept before it looked at the record, or waited for its cluster, while another try did its work."""
+    run.write(NAME, "2/1/1/after=0")
+    run.keep(RunRecord().coming_back(0).succeeded(0))
+    assert run.current("1/1/1/after=0", may_repeat=False) == NAME
+    assert run.current("1/1/1/after=0") == NAME
+    assert run.current("3/3/1/after=1") == f"{NAME}#1"  # a clear knows of the success
+    run.keep(RunRecord(ended=2))
+    with pytest.raises(WriteConflictError, match=f"another try of {NAME} has succeeded since this one began"):
+        run.current("3/3/1/after=1")
+
+
+def test_a_success_after_what_could_not_be_known_ends_its_generation(run: Run) -> None:
+    run.write(NAME, "1/0/0")
+    run.keep(RunRecord().coming_back(0))
+    key = run.current("2/1/0")
+    run.write(key, "2/1/0")
+    run.keep(run.record().coming_back(1).failed(1))
+    assert run.current("3/2/0") == key == f"{NAME}#1"
+    run.keep(run.record().coming_back(1).succeeded(1))
+    assert run.current("4/3/0") == f"{NAME}#2"
+
+
+def test_after_a_record_was_spoilt_nothing_can_be_known(run: Run) -> None:
+    run.write(NAME, "1/0/0")
+    run.keep(RunRecord().coming_back(0).succeeded(0))
+    next((run.path / FOLDER).glob("*.json")).write_text("")
+    assert run.current("2/1/0") == f"{NAME}#1"
+    with pytest.raises(ConfigError, match="it can't be known whether that task succeeded"):
+        run.current("2/1/0", may_repeat=False)
+    assert run.current("2/0/0", may_repeat=False) == NAME  # a retry needs no record
+
+
+def test_an_attempt_that_no_release_wrote_is_none(run: Run) -> None:
+    run.write(NAME, "nonsense")
+    assert run.current("2/1/1") == NAME
+    assert run.current("2/1/0") == f"{NAME}#1"
