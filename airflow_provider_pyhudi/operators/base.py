@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,14 +19,15 @@ from airflow.providers.common.compat.sdk import (
     Context,
     mask_secret,
 )
+from airflow.sdk.definitions.asset import AssetRef
 
 from airflow_provider_pyhudi.hooks.hudi import HudiHook
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 from airflow_provider_pyhudi.operators.named_run import NamedRun
 from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
-from spark_jobs.options.private_values import write_options_file
+from spark_jobs.options.private_values import DELIVERED, write_options_file
 from spark_jobs.options.properties import read_properties
-from spark_jobs.options.secrets import secret_values
+from spark_jobs.options.secrets import can_be_hidden, secret_values
 
 if TYPE_CHECKING:
     import jinja2
@@ -168,9 +169,7 @@ class HudiJobOperator(BaseOperator):
         """Render them, and have their secrets masked before Airflow shows them."""
         super().render_template_fields(context, jinja_env)
         for name in self.template_fields:
-            value = getattr(self, name, None)
-            pairs = value.items() if isinstance(value, Mapping) else [(name, value)]
-            _mask(secret_values((str(key), text) for key, text in pairs if isinstance(text, str)))
+            _mask(secret_values(_texts_in(name, getattr(self, name, None))))
 
     def on_kill(self) -> None:
         """End the job with the task."""
@@ -243,8 +242,8 @@ class HudiJobOperator(BaseOperator):
         if result.repeated:
             self.log.info("Nothing was written, an earlier run did this: %s", result.reason)
         if result.repeated or result.state in (JobState.NOTHING_TO_DO, JobState.DRY_RUN):
-            # Airflow makes an event for each asset that the running task has when it ends
-            self.outlets = [outlet for outlet in self.outlets if not isinstance(outlet, Asset)]
+            # Airflow makes an event for each asset that the running task has when it ends, named or referred to
+            self.outlets = [outlet for outlet in self.outlets if not isinstance(outlet, Asset | AssetRef)]
         if result.state is JobState.NOTHING_TO_DO:
             self.log.info("Nothing to do: %s", result.reason)
             if self.skip_on_nothing_to_do:
@@ -275,9 +274,21 @@ def _installed(job: str) -> str:
     return str(path)
 
 
+def _texts_in(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The texts of an argument, each with the name that it has there."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _texts_in(str(key), part)
+    elif isinstance(value, list | tuple | set):
+        for part in value:
+            yield from _texts_in(name, part)
+
+
 def _mask(values: Iterable[str]) -> None:
     """Have Airflow show these in no log and no rendered field; it leaves very short ones alone."""
-    for value in values:
+    for value in filter(can_be_hidden, values):
         mask_secret(value)
 
 
@@ -286,12 +297,12 @@ def _words(options: JobOptions, folder: str, hook: HudiSparkSubmitHook) -> list[
     values = options.private_values()
     if not values:
         return options.to_args()
-    path = f"{folder}/pyhudi-options.json"
+    path = f"{folder}/{DELIVERED}"
     write_options_file(path, values)
     if not hook.driver_is_remote:
         return options.to_args(path)
     hook.bring_file(path)  # to the folder in which the driver runs
-    return options.to_args(Path(path).name)
+    return options.to_args(DELIVERED)
 
 
 def _read_result(location: str) -> JobResult:

@@ -16,6 +16,8 @@ OPTIONS_FILE = flag(
     "--options-file",
     help=f"File of mode 0600 with more options, as a JSON object of their names; so has the variable {VARIABLE}.",
 )
+DELIVERED = "pyhudi-options.json"
+"""Name of a file that a cluster's manager copies to the folder of a driver, with a mode of its own choice."""
 _MOST_BYTES = 1 << 20
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -46,8 +48,7 @@ def _read(path: str) -> str:
     try:
         with open(path, "rb") as file:
             mode = os.fstat(file.fileno()).st_mode
-            # a bare name is a copy that the cluster's manager put into the driver's own folder
-            if "/" in path and mode & _OTHERS:
+            if path != DELIVERED and mode & _OTHERS:
                 raise OptionsError(f"--options-file {path} can be read by others: chmod 600 it")
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:

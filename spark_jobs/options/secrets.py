@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote, unquote
+from urllib.parse import quote, quote_plus, unquote
 
 HIDDEN = "***"
 _LEAST = 4
 """Characters of a value that is hidden wherever it stands: shorter ones are parts of too many words."""
 _WORDS_OF_A_LOG = frozenset({"true", "false", "none", "null"})
 _SECRET = re.compile(
-    r"passw|pwd|passphrase|secret|token|credential|jaas|bearer|authorization|user\.?info|api_?key|"
+    r"passw|pwd|passphrase|passcode|secret|token|cookie|credential|jaas|bearer|authorization|user\.?info|api_?key|"
     r"(^|[^a-z])(sas|sig|signature)($|[^a-z])",
     re.IGNORECASE,
 )
@@ -29,12 +29,28 @@ _BEFORE_NO_SECRET = frozenset(
 _AFTER_NO_SECRET = frozenset(
     {"class", "column", "columns", "deserializer", "field", "fields", "format", "generator", "serializer", "type"}
 )
-_IN_A_URL = re.compile(r"://[^/?#@\s:]*:([^/?#@\s]+)@")
-_PARAMETER = re.compile(
-    r"(?:passw\w*|pwd|passphrase|secret\w*|\w*token|sig|signature|\w*api_?key|\w*access_?key|\w*account_?key)"
-    r"""\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s&;,"']+))""",
-    re.IGNORECASE,
+_IN_A_URL = (
+    re.compile(r"://[^/?#@\s:]*:([^/?#\s]+)@"),
+    # one that is not encoded as it should be; not the port of a host with such a character later on
+    re.compile(r"://[^/?#@\s:]*:(?!\d{1,5}[/,?#])([^/?#@\s]*[/?#][^@\s]*)@"),
+    re.compile(r"jdbc:oracle:\w+:[^/@\s]*/([^\s]+)@", re.IGNORECASE),
 )
+_PARAMETER_NAMES = (
+    r"(?:passw\w*|(?<![a-z])pass|pwd|passphrase|passcode|secret\w*|\w*token|sig|signature|\w*api_?key|\w*access_?key"
+    r"|\w*account_?key|\w*private_?key)"
+)
+_PARAMETER = re.compile(
+    _PARAMETER_NAMES + r"""\s*=\s*(?:"([^"]*)"|'([^']*)'|\{((?:[^}]|\}\})*)\}|([^\s&;,"'{]+))""", re.IGNORECASE
+)
+_MEMBER = re.compile(
+    r"""["']\w*""" + _PARAMETER_NAMES + r"""["']\s*:\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)')""", re.IGNORECASE
+)
+"""Of JSON."""
+_CREDENTIALS = re.compile(r"\b(?:Basic|Bearer)\s+([\w+/=.~-]{8,})", re.IGNORECASE)
+"""Of an Authorization header."""
+_LINE = 16
+"""Characters of one line of a secret that is hidden alone: a private key is shown line by line."""
+_ENCODED = re.compile("%[0-9A-F]{2}")
 
 
 def is_secret_name(name: str) -> bool:
@@ -44,6 +60,8 @@ def is_secret_name(name: str) -> bool:
     words = [word.lower() for word in _WORD.findall(name)]
     ours = name.startswith(("hoodie.", "pyhudi."))  # whose keys are mostly those of records
     for at, word in enumerate(words):
+        if word == "pass" and words[at + 1 : at + 2] not in (["through"], ["thru"]):
+            return True
         if word not in ("key", "keys", "accesskey", "accountkey"):
             continue
         before = words[at - 1] if at else ""
@@ -56,10 +74,14 @@ def is_secret_name(name: str) -> bool:
 
 
 def secrets_within(text: str) -> Iterator[str]:
-    """The passwords and tokens that a text holds: in URLs, in ``name=value`` parameters, in a JAAS configuration."""
-    yield from _IN_A_URL.findall(text)
-    for parts in _PARAMETER.findall(text):
-        yield from filter(None, parts)
+    """The passwords and tokens that a text holds: in URLs, in ``name=value`` parameters, in a JAAS configuration, in
+    JSON and in an Authorization header.
+    """
+    for pattern in (*_IN_A_URL, _CREDENTIALS):
+        yield from pattern.findall(text)
+    for pattern in (_PARAMETER, _MEMBER):
+        for parts in pattern.findall(text):
+            yield from filter(None, parts)
 
 
 def secret_values(pairs: Iterable[tuple[str, str]]) -> set[str]:
@@ -72,6 +94,22 @@ def secret_values(pairs: Iterable[tuple[str, str]]) -> set[str]:
     return found
 
 
+def can_be_hidden(value: str) -> bool:
+    """Whether a secret value is long enough, and no word that a log is full of."""
+    return len(value.strip()) >= _LEAST and value.lower() not in _WORDS_OF_A_LOG
+
+
+def _spellings(value: str) -> Iterator[str]:
+    """A value as texts show it: in one line, line by line, in JSON, in Python, in URLs."""
+    for text in (value, " ".join(value.split())):
+        yield from (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1])
+    for text in (quote(value), quote(value, safe=""), quote_plus(value)):
+        yield from (text, _ENCODED.sub(lambda found: found[0].lower(), text))
+    yield unquote(value)
+    lines = value.split("\n")
+    yield from (line.strip() for line in lines if len(lines) > 1 and len(line.strip()) >= _LINE)
+
+
 class Hiding:
     """Texts without secret values, in whatever spelling they stand there."""
 
@@ -79,8 +117,8 @@ class Hiding:
         spellings = {
             spelling
             for value in values
-            if len(value.strip()) >= _LEAST and value.lower() not in _WORDS_OF_A_LOG
-            for spelling in (value, json.dumps(value)[1:-1], quote(value), quote(value, safe=""), unquote(value))
+            if can_be_hidden(value)
+            for spelling in _spellings(value)
             if len(spelling) >= _LEAST
         }
         longest_first = sorted(spellings, key=lambda one: (-len(one), one))

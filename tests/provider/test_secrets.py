@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_pyhudi import HudiIngestOperator
+from airflow_provider_pyhudi.operators import base
 
 pytestmark = pytest.mark.provider
 
@@ -69,3 +70,17 @@ def test_spark_brings_the_file_to_a_remote_driver(
     found = seen(tmp_path, spark_conn_id="cluster", deploy_mode="cluster", files="/my/file")
     assert found["words"][found["words"].index("--files") + 1] == f"/my/file,{found['file']}"
     assert found["name"] == Path(found["file"]).name == "pyhudi-options.json"
+
+
+def test_secrets_are_masked_wherever_they_stand_in_rendered_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    masked: list[str] = []
+    monkeypatch.setattr(base, "mask_secret", masked.append)
+    operator = HudiIngestOperator(
+        task_id="t",
+        base_path="/lake/t",
+        source=["ftp://me:{{ 'in-a-list' }}@host/x", "/plain"],
+        source_options={"password": "{{ 'in-a-mapping' }}"},
+        hoodie_conf={"hoodie.x.token.is.used": "false"},
+    )
+    operator.render_template_fields({})  # type: ignore[typeddict-item]  # the templates ask for nothing
+    assert sorted(masked) == ["in-a-list", "in-a-mapping"]  # a log without the word false can't be read

@@ -31,6 +31,8 @@ _RANGE = {
 }
 _HOURS = "HhKk"
 _OFFSET = r"(?P<Z>Z|z|[+-]\d\d(?::\d\d(?::\d\d(?:[.,]\d{1,3})?)?|(?:\d\d(?:\d\d(?:\d{1,3})?)?)?+))"
+_MOST_SHOWN = 48
+"""Characters of a text that a message quotes."""
 _NO_YEAR = 2000
 """The year of a text that has a month or day and no year."""
 
@@ -116,8 +118,9 @@ class DatePatterns:
             result.offsets[rows] = fields["Z"]
 
     def _bad(self, text: str, column: str) -> BadRecordError:
+        shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
         return BadRecordError(
-            f"{text!r} in column {column} is no date of the pattern {self.shown}",
+            f"{shown!r} in column {column} is no date of the pattern {self.shown}",
             todo="correct it in the source, or name its pattern",
             column=column,
             value=text,

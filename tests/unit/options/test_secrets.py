@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from spark_jobs.options import HiveSyncOptions, IngestOptions, OptionsError
-from spark_jobs.options.private_values import VARIABLE, write_options_file
-from spark_jobs.options.secrets import Hiding, is_secret_name
+from spark_jobs.options.private_values import DELIVERED, VARIABLE, write_options_file
+from spark_jobs.options.secrets import HIDDEN, Hiding, is_secret_name, secrets_within
 
 pytestmark = pytest.mark.unit
 
@@ -53,15 +54,57 @@ def test_no_command_line_and_no_text_of_options_has_a_secret() -> None:
         *("hoodie.datasource.write.recordkey.field", "hoodie.table.keygenerator.class", "hoodie.x.key"),
         *("idempotency_key", "record_key_fields"),
         *("key.deserializer", "kafka.key.serializer", "primary.key", "partitionColumn", "user", "monkey"),
+        *("es.net.pass.through.headers", "bypass"),
     ],
 )
 def test_names_of_columns_and_classes_are_no_secrets(name: str) -> None:
     assert not is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["hoodie.aws.access.key", "ssl.keystore.key", "PRIVATE_KEY", "apiKey", "dbPasswd"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("hoodie.aws.access.key", "ssl.keystore.key", "PRIVATE_KEY", "apiKey", "dbPasswd"),
+        *("es.net.http.auth.pass", "db_pass", "userPass", "login.passcode"),
+    ],
+)
 def test_names_of_secrets(name: str) -> None:
     assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets"),
+    [
+        ("postgres://u:p@ssw0rd!@h/db", {"p@ssw0rd!"}),
+        ("s3a://AK:ab/cd+ef@bucket/x", {"ab/cd+ef"}),
+        ("mongodb://u:first@h1,mongodb://u:other@h2", {"first", "other"}),
+        ("jdbc:oracle:thin:scott/tiger99@//h:1521/x", {"tiger99"}),
+        ("jdbc:sqlserver://h;user=a;Pass=hunter22;x=1", {"hunter22"}),
+        ("jdbc:sqlserver://h;password={a;b c};x=1", {"a;b c"}),
+        ('{"a": {"clientSecret": "in-json"}}', {"in-json"}),
+        ("Authorization: Basic dXNlcjpodW50ZXI=", {"dXNlcjpodW50ZXI="}),
+        ("http://host:8080/path@x", set()),
+        ("jdbc:postgresql://h:5432/db?user=a@b", set()),
+        ("SELECT src:token::string AS t FROM <SRC>", set()),
+    ],
+)
+def test_what_a_text_holds(text: str, secrets: set[str]) -> None:
+    assert set(secrets_within(text)) == secrets
+
+
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        ("one  line\nand another", "failed (one line and another)"),  # an error is one line
+        ("-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\n", "read MIIEvQIBADANBgkqhkiG"),  # a key line by line
+        ("a/b c", "a%2fb%20c a%2Fb+c a/b%20c"),
+        ("wör\"d'x", "'wör\"d\\'x' \"wör\\\"d'x\" w\\u00f6r\\\"d'x"),
+    ],
+)
+def test_a_secret_of_many_spellings(secret: str, text: str) -> None:
+    shown = Hiding([secret]).text(text)
+    assert not {"another", "MIIEv", "b", "rd"} & set(re.split(r"[^\w]+", shown)), shown
+    assert HIDDEN in shown
 
 
 def test_a_text_shows_none_in_any_spelling() -> None:
@@ -90,6 +133,17 @@ def test_a_file_that_others_can_read_is_refused(mode: int, tmp_path: Path) -> No
     file.chmod(mode)
     with pytest.raises(OptionsError, match="can be read by others: chmod 600 it"):
         HiveSyncOptions.from_args(["--base-path=/t", f"--options-file={file}"])
+
+
+def test_a_name_without_a_folder_has_to_be_private_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for that of the file which a cluster's manager brings, with a mode of its own choice."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine.json", DELIVERED):
+        write_options_file(name, {"password": "p"})
+        Path(name).chmod(0o644)
+    with pytest.raises(OptionsError, match=r"mine\.json can be read by others: chmod 600 it"):
+        HiveSyncOptions.from_args(["--base-path=/t", "--options-file=mine.json"])
+    assert HiveSyncOptions.from_args(["--base-path=/t", f"--options-file={DELIVERED}"]).password == "p"
 
 
 @pytest.mark.parametrize("text", ['["a-secret"]', "a-secret", '{"pasword": "a-secret"}'])

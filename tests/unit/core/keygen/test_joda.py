@@ -146,6 +146,12 @@ def test_what_is_no_date(text: str, pattern: str) -> None:
         read(text, pattern)
 
 
+def test_a_message_quotes_no_long_text() -> None:
+    with pytest.raises(BadRecordError) as caught:
+        read("x" * 1000, "yyyy")
+    assert "'" + "x" * 48 + "...' in column c" in str(caught.value)
+
+
 def test_the_first_pattern_that_takes_the_whole_text_counts() -> None:
     assert read("2020-01-02", "yyyy", "yyyy-MM", "yyyy-MM-dd", "yyyy-dd-MM") == ("2020-01-02T00:00:00", None)
     assert read("01/02/2020", "MM/dd/yyyy", "dd/MM/yyyy") == ("2020-01-02T00:00:00", None)
