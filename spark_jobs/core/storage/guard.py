@@ -12,15 +12,17 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from stat import S_ISREG
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import LockNotAcquiredError, StorageError
+from spark_jobs.core.errors import LockNotAcquiredError, OutsideTableError, StorageError
 from spark_jobs.core.storage.failure import one_line
 
 GUARD_SUFFIX = ".guard"
 """Behind the name of the lock file. Hudi takes no such name for an instant, nor for its own lock."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.05
 _MOST_NAMES = 200
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextmanager
@@ -29,6 +31,7 @@ def inside_guard(lock: str, *, shared: bool, wait_ms: int, name: str = "") -> It
     :param lock: path of the lock file.
     :param name: who goes in alone; it stands in the file while that lasts.
     :raises LockNotAcquiredError: others stayed inside for the whole wait.
+    :raises OutsideTableError: the guard is a link: what it leads to would be emptied.
     :raises StorageError: the file can't be made, or its file system knows no such locks.
     """
     with one_line(lock, "written"):
@@ -89,14 +92,25 @@ def _enter(lock: str, *, shared: bool, wait_ms: int) -> int:
 
 
 def _open(path: str) -> int:
+    try:
+        return _open_or_make(path)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise OutsideTableError(
+            f"{path} is a link, and a guard is a file", todo="delete it, and find out who made it", path=path
+        ) from error
+
+
+def _open_or_make(path: str) -> int:
     for _ in range(2):
         try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            return os.open(path, _FLAGS | os.O_RDWR | os.O_CREAT, 0o666)
         except FileNotFoundError:
             os.makedirs(os.path.dirname(path), exist_ok=True)
         except PermissionError:  # made by another user: it can be locked all the same
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            return os.open(path, _FLAGS | os.O_RDONLY)
+    return os.open(path, _FLAGS | os.O_RDWR | os.O_CREAT, 0o666)
 
 
 def _flock(descriptor: int, kind: int, wait_ms: int) -> bool:
@@ -124,14 +138,17 @@ def _flock(descriptor: int, kind: int, wait_ms: int) -> bool:
 
 def _is_file_at(descriptor: int, path: str) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except FileNotFoundError:
         return False
 
 
 def _write_name(descriptor: int, name: str) -> None:
-    """For a person who waits; on a full disk, or in another user's file, nobody is named."""
+    """For a person who waits; on a full disk, in another user's file, or in one of a second name, nobody is named."""
     with suppress(OSError):
+        status = os.fstat(descriptor)
+        if not S_ISREG(status.st_mode) or status.st_nlink > 1:
+            return
         os.ftruncate(descriptor, 0)
         if name:
             os.pwrite(descriptor, name.encode()[:_MOST_NAMES], 0)

@@ -176,3 +176,26 @@ def test_a_table_in_a_linked_folder_is_sound(table: Path) -> None:
     before = len(local.rows_of(link))
     local.write(link, local.batch(100, 4, "n", 9), "n")
     assert len(local.rows_of(link)) == before + 4
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_guard_that_leads_out_empties_nothing(table: Path, is_there: bool) -> None:
+    """The file beside the lock in which a process names itself."""
+    victim = table.parent / "victim" / ("precious.txt" if is_there else "new")
+    guard = table / ".hoodie" / "lock.guard"
+    guard.unlink(missing_ok=True)
+    guard.symlink_to(victim)
+    for act in (write, local.clean, archive):
+        with pytest.raises(OutsideTableError, match=r"lock\.guard is a link") as caught:
+            act(table)
+        assert caught.value.exit_code == 5
+    assert [one.name for one in victim.parent.iterdir()] == ["precious.txt"]
+    assert (victim.parent / "precious.txt").read_text() == "precious"
+
+
+def test_a_guard_with_a_second_name_stays_as_it_is(table: Path) -> None:
+    victim, guard = table.parent / "victim" / "precious.txt", table / ".hoodie" / "lock.guard"
+    guard.unlink(missing_ok=True)
+    guard.hardlink_to(victim)
+    write(table)
+    assert victim.read_text() == "precious"
