@@ -137,6 +137,7 @@ def test_we_read_what_hudi_writes(shared: Shared) -> None:
     shared.check("after Hudi's cleaning")
 
 
+@pytest.mark.timeout(300 + 300 * ROUNDS)
 @pytest.mark.parametrize("first", ["ours", "hudi"])
 def test_rounds_in_turn(shared: Shared, first: str) -> None:
     """Each round: Hudi upserts, deletes, compacts, cleans; then we do (one by day, 20 by `make rounds-in-turn`)."""
