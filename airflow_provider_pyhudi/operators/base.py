@@ -241,7 +241,7 @@ class HudiJobOperator(BaseOperator):
         self.log.info("%s %s at instant %s", result.action, result.state, result.instant)
         if result.repeated:
             self.log.info("Nothing was written, an earlier run did this: %s", result.reason)
-        if result.repeated or result.state in (JobState.NOTHING_TO_DO, JobState.DRY_RUN):
+        if not _is_news(result):
             # Airflow makes an event for each asset that the running task has when it ends, named or referred to
             self.outlets = [outlet for outlet in self.outlets if not isinstance(outlet, Asset | AssetRef)]
         if result.state is JobState.NOTHING_TO_DO:
@@ -251,6 +251,13 @@ class HudiJobOperator(BaseOperator):
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
                 context["outlet_events"][outlet].extra.update(_event_of(result))
+
+
+def _is_news(result: JobResult) -> bool:
+    """Whether the table changed by this task: now, or by a try of the same generation, which had not succeeded."""
+    if result.state in (JobState.NOTHING_TO_DO, JobState.DRY_RUN):
+        return False
+    return not result.repeated or "generation" in result.extra
 
 
 def _event_of(result: JobResult) -> dict[str, Any]:

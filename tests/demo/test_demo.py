@@ -15,6 +15,7 @@ import pytest
 
 from dags_examples.demo.questions import REMAINING_FLIGHTS
 from spark_jobs.hive.embedded import running_metastore, stop_metastore
+from tests.java import SHARED
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1500)]
 
@@ -39,7 +40,7 @@ def run_demo(directory: Path) -> Run:
         text=True,
         check=False,
         cwd=directory.parent,
-        env={**os.environ, "CI": "true"},
+        env={**os.environ, "CI": "true", "JDK_JAVA_OPTIONS": SHARED},
     )
     instants = {
         name: tuple(sorted(path.name for path in (directory / "tables" / name / ".hoodie").glob("[0-9]*")))

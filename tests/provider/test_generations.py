@@ -54,4 +54,4 @@ def test_a_retry_adds_nothing_and_a_clear_of_a_success_writes_anew(airflow_datab
         ("retry", "success", True, ["three"], 3),
         ("reprocess", "success", False, ["four"], 4),
     ]
-    assert [one["events"] for one in found] == [0, 1, 1, 1, 2]
+    assert [one["events"] for one in found] == [1, 2, 2, 3, 4]  # one for each generation that succeeded

@@ -14,22 +14,25 @@ pytestmark = pytest.mark.provider
 
 
 @pytest.mark.parametrize(
-    ("state", "repeated", "left"),
+    ("state", "repeated", "extra", "left"),
     [
-        (JobState.COMPLETED, False, 3),
-        (JobState.COMPLETED, True, 0),
-        (JobState.NOTHING_TO_DO, False, 0),
-        (JobState.DRY_RUN, False, 0),
+        (JobState.COMPLETED, False, {}, 3),
+        (JobState.COMPLETED, True, {}, 0),
+        (JobState.COMPLETED, True, {"generation": 1}, 3),  # by a try of this task that had not succeeded
+        (JobState.NOTHING_TO_DO, False, {"generation": 1}, 0),
+        (JobState.DRY_RUN, False, {}, 0),
     ],
 )
-def test_no_asset_is_left_where_nothing_was_written(state: JobState, repeated: bool, left: int) -> None:
+def test_no_asset_is_left_where_nothing_was_written(
+    state: JobState, repeated: bool, extra: dict[str, Any], left: int
+) -> None:
     """Neither one that stands there itself nor one that is referred to: Airflow makes events of both."""
     asset = hudi_asset("/lake/t")
     operator = HudiIngestOperator(
         task_id="t", base_path="/lake/t", outlets=[asset, Asset.ref(name=asset.name), Asset.ref(uri=asset.uri)]
     )
     events: dict[Any, Any] = {asset: Event()}
-    result = JobResult(action="commit", state=state, repeated=repeated)
+    result = JobResult(action="commit", state=state, repeated=repeated, extra=extra)
     operator._tell(result, {"outlet_events": events})  # type: ignore[typeddict-item]  # all it asks
     assert len(operator.outlets) == left
 
