@@ -25,7 +25,7 @@ def nothing_to_do(action: str, table: HudiTable, reason: str, **extra: Any) -> J
 
 
 def done_by_hash(
-    action: str, table: HudiTable, plan_hash: str, *, instant: str, reason: str, **extra: Any
+    action: str, table: HudiTable, plan_hash: str, *, instant: str | None, reason: str, **extra: Any
 ) -> JobResult:
     """What a retry by the hash of a plan is told that was carried out already."""
     return JobResult(

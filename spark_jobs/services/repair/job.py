@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Any
 
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.features import refuse_unwritable
@@ -22,7 +24,7 @@ from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import nothing_to_do, planned
+from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
 from spark_jobs.services.plan_hash import digest_of, refuse_other_plan
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
 from spark_jobs.services.repair.logs import compact_what_is_left, damaged_slices
@@ -30,6 +32,8 @@ from spark_jobs.services.repair.plan import READS_ROWS, RepairPlan, SurplusRows,
 from spark_jobs.services.validation.run import OVERDUE_HOURS, Validation, inspect
 
 ACTION = "repair"
+_BEGUN = ".hoodie/.aux/pyhudi.repair"
+"""Below it the plan that the last run by a hash began; Hudi leaves the folder alone."""
 _FORGETS = "the keys that left file groups leave the record index too"
 
 
@@ -50,14 +54,26 @@ def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
     refuse_pending_restore(table.timeline)
     validation = _validation(table, bool(repairs & READS_ROWS), progress)
     plan = _plan(table, validation, repairs, progress)
-    if options.plan_hash is not None:
-        now = why_nothing(validation.findings, repairs) if plan.is_empty else plan.facts
-        refuse_other_plan(options.plan_hash, now, table.timeline)
+    asked = options.plan_hash
+    if asked is not None and not (not plan.is_empty and plan.facts.is_meant_by(asked)):
+        begun = _begun_by(table, asked)
+        if begun is None:
+            now = why_nothing(validation.findings, repairs) if plan.is_empty else plan.facts
+            refuse_other_plan(asked, now, table.timeline)
+        else:
+            plan = plan.rest_of(begun)
+            if plan.is_empty:
+                return done_by_hash(
+                    ACTION, table, asked, instant=None, reason=f"a {ACTION} carried out this plan before"
+                )
+            progress.note("going on with a repair that broke off")
     if plan.is_empty:
         return nothing_to_do(ACTION, table, why_nothing(validation.findings, repairs), repaired=plan.counts())
     if options.dry_run:
         return planned(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
     repair = _Repair(table=table, settings=table.transaction_settings(properties), properties=properties)
+    if asked is not None and plan.facts.is_meant_by(asked):
+        repair.note_begin(asked, plan)
     instant = repair.carry_out(plan, progress)
     left = _validation(table.refreshed(), False, progress).findings
     return planned(
@@ -70,6 +86,22 @@ def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
         repaired=plan.counts(),
         left={"errors": sum(one.is_error for one in left), "warnings": sum(not one.is_error for one in left)},
     )
+
+
+def _begun_path(table: HudiTable, asked: str) -> str:
+    return f"{table.base_path}/{_BEGUN}/{digest_of(asked)}.json"
+
+
+def _begun_by(table: HudiTable, asked: str) -> dict[str, Any] | None:
+    """The plan that the last run by a hash began, where it was this one."""
+    path = _begun_path(table, asked)
+    if table.storage.stat(path) is None:
+        return None
+    try:
+        found: dict[str, Any] = json.loads(table.storage.read(path))
+    except ValueError:
+        return None  # it died while it wrote it, before it did anything
+    return found
 
 
 def _validation(table: HudiTable, deep: bool, progress: Progress) -> Validation:
@@ -104,6 +136,12 @@ class _Repair:
     table: HudiTable
     settings: TransactionSettings
     properties: Mapping[str, str]
+
+    def note_begin(self, asked: str, plan: RepairPlan) -> None:
+        """Leave the plan beside the table, for a run by the same hash after this one was killed."""
+        with self.settings.new_lock() as locked:
+            locked.storage.delete_tree(f"{self.table.base_path}/{_BEGUN}")  # of another plan: out of date
+            locked.storage.create(_begun_path(self.table, asked), json.dumps(plan.to_json()).encode())
 
     def carry_out(self, plan: RepairPlan, progress: Progress) -> str | None:
         """:returns: the instant of the last commit that it made; None where it made none."""

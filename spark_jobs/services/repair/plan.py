@@ -73,6 +73,25 @@ class RepairPlan:
             Repair.METADATA_TABLE.value: list(self.metadata_table),
         }
 
+    def rest_of(self, begun: Mapping[str, Any]) -> RepairPlan:
+        """What is left of a plan that a run began which was killed: of this one, made since, what is in that one too.
+
+        :param begun: :meth:`to_json` of it.
+        """
+        leftovers, surplus = begun[Repair.LEFTOVERS.value], begun[Repair.DOUBLED_KEYS.value]
+        logs = {(one["partition"], one["file_id"]) for one in begun[Repair.LOGS.value]}
+        keys = {(one["partition"], one["file_id"]): frozenset(one["keys"]) for one in surplus}
+
+        def is_begun(one: SurplusRows) -> bool:
+            return keys.get((one.file_slice.partition, one.file_slice.file_id), frozenset()).issuperset(one.keys)
+
+        return RepairPlan(
+            leftovers={path: size for path, size in self.leftovers.items() if leftovers.get(path) == size},
+            logs=tuple(one for one in self.logs if (one.partition, one.file_id) in logs),
+            surplus=tuple(one for one in self.surplus if is_begun(one)),
+            metadata_table=self.metadata_table if begun[Repair.METADATA_TABLE.value] else (),
+        )
+
     def counts(self) -> dict[str, int]:
         """How much of each repair there is: files, file slices, rows, and findings of the metadata table."""
         return {

@@ -22,6 +22,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.repair import job
 from spark_jobs.services.repair.job import run_repair
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write.routes import CreateRoute
@@ -119,6 +120,38 @@ def test_a_plan_that_is_another_by_now_is_refused(path: Path) -> None:
     with pytest.raises(WriteConflictError, match="had 1 file"):
         repair(path, plan_hash=dry.extra["plan_hash"])
     assert first.exists()
+
+
+def test_one_by_a_hash_that_was_killed_goes_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, FIRST, "k")
+    insert_again(path, local.batch(0, 3, "newer", 2))
+    unpublished = path / ".hoodie" / "20200101000000000.commit.x.tmp"
+    unpublished.write_bytes(b"{}")
+    only = ("leftovers", "doubled-keys")
+    asked = repair(path, *only, dry_run=True).extra["plan_hash"]
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as dying:
+        dying.setattr(job, "remove_surplus", die)
+        with pytest.raises(KeyboardInterrupt):
+            repair(path, *only, plan_hash=asked)
+    assert not unpublished.exists()
+    came_since = path / ".hoodie" / "y.tmp"
+    came_since.write_bytes(b"{}")
+    done = repair(path, *only, plan_hash=asked)
+    assert (done.state, done.extra["repaired"]["doubled-keys"]) == (JobState.COMPLETED, 3)
+    assert came_since.exists()
+    again = repair(path, *only, plan_hash=asked)
+    assert (again.state, again.repeated, again.reason) == (
+        JobState.COMPLETED,
+        True,
+        "a repair carried out this plan before",
+    )
+    came_since.unlink()
+    assert errors(path) == []
 
 
 @TYPES
