@@ -130,9 +130,26 @@ def refuse_goal(table: HudiTable, goal: str, *, saved: bool) -> None:
             todo=f"savepoint.py --mode delete --instant-time {later[0]} first",
             instant=later[0],
         )
+    _refuse_archived_since(timeline, goal)
     if goal not in savepoints:  # of whose files no plan takes any
         refuse_pending_clean(table)
     refuse_cleaned(timeline, table.view, goal, table.clock)
+
+
+def _refuse_archived_since(timeline: ActiveTimeline, goal: str) -> None:
+    """A restore undoes what is on the active timeline; the rows of archived writes would stay (Hudi: archival beyond
+    savepoints).
+    """
+    if goal >= timeline.unbroken_from:
+        return
+    later = [time for time in timeline.archive.times_since(goal) if time > goal]
+    if later:
+        raise ConfigError(
+            f"{len(later)} write(s) after {goal} are archived, the first is {later[0]}, and can't be undone any more",
+            todo=f"read the table as of {goal}, and write that to a new one; without hoodie.archive.beyond.savepoint "
+            "archival stops at a savepoint",
+            instant=goal,
+        )
 
 
 def refuse_living(targets: Collection[Instant], is_alive: Callable[[Instant], bool]) -> None:

@@ -14,6 +14,7 @@ from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.config.table_keys import METADATA_PARTITIONS
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
@@ -143,6 +144,22 @@ def test_where_a_table_can_not_go_back_to(tmp_path: Path) -> None:
         restore(path, instant_time=times[0])
     with pytest.raises(OptionsError, match="give one of the two"):
         RestoreOptions(base_path=str(path))
+
+
+def test_nor_over_writes_that_were_archived_behind_a_savepoint(tmp_path: Path) -> None:
+    """Their rows would stay: nobody can undo an archived write."""
+    path = tmp_path / "t"
+    times = table_of(path, "COPY_ON_WRITE")
+    save(path, times[1])
+    later = [local.write(path, local.batch(100 + number, 1, "new", 1), f"n{number}") for number in range(5)]
+    table = HudiTable.open(str(path))
+    going = [one for one in table.timeline.completed_commits() if one.timestamp in (times[0], *later[:2])]
+    archive(table.timeline, table.base_path, going)
+    rows = local.rows_of(path)
+    with pytest.raises(ConfigError, match=rf"2 write\(s\) after {times[1]} are archived, the first is {later[0]}"):
+        restore(path, savepoint=times[1])
+    assert local.rows_of(path) == rows
+    restore(path, instant_time=later[2])
 
 
 def test_a_living_writer_is_not_undone(tmp_path: Path) -> None:
