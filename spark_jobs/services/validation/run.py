@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
+from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import parse_instant
@@ -93,7 +94,9 @@ def inspect(
 
 
 def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress, engine: Engine) -> Validation:
-    evidence = Evidence(table, reads_archive=deep)
+    # without a metadata table nothing else tells of a lost file that an archived write made
+    is_listed = MetadataPartition.FILES.path in table.config.metadata_partitions
+    evidence = Evidence(table, reads_archive=deep or not is_listed)
     found: list[Finding] = []
     for name, checks in _quick(evidence, overdue_hours):
         with progress.phase(name):

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
 from tests.unit.services.validation.damage import (
     data_files,
     findings,
@@ -56,6 +58,25 @@ def test_a_live_log_file_is_gone(unpack: Unpack) -> None:
     path = data_files(base, ".log.")[-1]
     (base / path).unlink()
     assert without_listing(findings(base)) == [(5, "ERROR", path)]
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_file_of_an_archived_write_of_a_table_without_a_metadata_table(
+    tmp_path: Path, deep: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else tells of it, so the archive is read for it."""
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
+    base = tmp_path / "t"
+    local.create(base, "COPY_ON_WRITE")
+    for number in range(3):
+        local.write(base, local.batch(10 * number, 10, "v", 1), str(number))
+    timeline = HudiTable.open(str(base)).timeline
+    archived = timeline.completed_commits()[0]
+    archive(timeline, str(base), [archived])
+    assert findings(base, deep=deep) == []
+    lost = next((base / "a").glob(f"*_{archived.timestamp}.parquet"))
+    lost.unlink()
+    assert findings(base, deep=deep) == [(5, "ERROR", f"a/{lost.name}")]
 
 
 def test_a_file_of_an_archived_write_is_gone(unpack: Unpack) -> None:
