@@ -28,6 +28,8 @@ from spark_jobs.core.timeline.write_stat import WrittenFile
 
 T = TypeVar("T")
 _TRIES = 5
+_FEW = 64
+"""Texts that are looked for in an entry before it is decoded: more take as long."""
 _PLAN_COPIES = ".aux"
 _ARCHIVE_PREFIX = ".commits_.archive."
 
@@ -196,12 +198,14 @@ class ActiveTimeline:
             lambda archived: archived.commit_metadata(instant).written_files(),
         )
 
-    def archived_files(self, begin: str) -> dict[str, tuple[WrittenFile, ...]]:
-        """By the time of each completed write in the archive, from ``begin`` on (inclusive), the files that it wrote.
+    def archived_files(self, begin: str, file_ids: Collection[str]) -> dict[str, tuple[WrittenFile, ...]]:
+        """By the time of completed writes in the archive, from ``begin`` on (inclusive), the files that they wrote: of
+        those that wrote to any of the file groups.
 
         :raises CorruptTableError: the archive is damaged.
         """
-        found = ((time, self.archive.commit_metadata(time)) for time in self.archive.times_since(begin))
+        about = [one.encode() for one in file_ids] if len(file_ids) <= _FEW else ()
+        found = ((time, self.archive.commit_metadata(time, about)) for time in self.archive.times_since(begin))
         return {time: metadata.written_files() for time, metadata in found if metadata is not None}
 
     def payload(self, instant: Instant, clock: Clock) -> dict[str, Any]:

@@ -153,7 +153,14 @@ def read_entry(storage: Storage, place: EntryPlace) -> dict[str, Any]:
 
     :raises CorruptTableError: the bytes there are none.
     """
-    data = storage.read(place.path, place.offset, place.length)
+    return decode_entry(storage.read(place.path, place.offset, place.length), place)
+
+
+def decode_entry(data: bytes, place: EntryPlace) -> dict[str, Any]:
+    """The whole entry of the bytes at a place.
+
+    :raises CorruptTableError: they are none.
+    """
     try:
         return decode_record(data, _schemas(place.schema)[0])
     except Exception as error:  # as above

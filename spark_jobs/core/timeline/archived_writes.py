@@ -7,13 +7,14 @@ numbers, are searched by halves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content_of, instant_of
-from spark_jobs.core.timeline.archive_files import EntryPlace, archive_version, list_archive, read_entry
+from spark_jobs.core.timeline.archive_files import EntryPlace, archive_version, decode_entry, list_archive, read_entry
 from spark_jobs.core.timeline.archived import entries_of_file, is_older
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
@@ -62,10 +63,11 @@ class ArchivedWrites:
         """
         return self._find(time) is not None
 
-    def commit_metadata(self, time: str) -> CommitMetadata | None:
+    def commit_metadata(self, time: str, about: Collection[bytes] = ()) -> CommitMetadata | None:
         """What the completed write of this time wrote, as far as the archive keeps it (one ranged read); None where it
         has no such write.
 
+        :param about: texts in UTF-8 of which its entry has one; None for one without, which is not decoded.
         :raises CorruptTableError: as :meth:`has`, or an entry that can't be read.
         """
         for _ in range(_TRIES):
@@ -74,7 +76,10 @@ class ArchivedWrites:
                 return None
             instant, place = found
             try:
-                return commit_metadata_of(read_entry(self._storage, place), instant)
+                data = self._storage.read(place.path, place.offset, place.length)
+                if about and not any(text in data for text in about):
+                    return None
+                return commit_metadata_of(decode_entry(data, place), instant)
             except StorageError:
                 if not self._is_moved(place.path):
                     raise
@@ -107,6 +112,24 @@ class ArchivedWrites:
             if time in undone:
                 return at
         return None
+
+    def rollbacks_since(self, time: str) -> list[dict[str, Any]]:
+        """The results of the completed rollbacks from an instant on (inclusive), oldest first; of a damaged file those
+        that could be read.
+        """
+        found: dict[str, tuple[Instant, EntryPlace]] = {}
+        for facts in self._all(time):
+            found.update(facts.rollbacks)
+        results = []
+        for at in sorted(one for one in found if one >= time):
+            rollback, place = found[at]
+            try:
+                results.append(content_of(read_entry(self._storage, place), rollback) or {})
+            except StorageError:
+                if self._is_moved(place.path):  # the files are others
+                    return self.rollbacks_since(time)
+                raise
+        return results
 
     def take_over(self, earlier: ArchivedWrites) -> None:
         """Take what an earlier snapshot read of files that are there unchanged."""

@@ -14,9 +14,9 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
-from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT
+from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, written_paths
 
 
 class History:
@@ -27,6 +27,7 @@ class History:
         self._timeline = replace(timeline, instants=undoing, moved_ms={})
         self._known: dict[str, bool] = {}
         self._undone: frozenset[str] | None = None
+        self._gone: tuple[tuple[str, str], ...] = ()
 
     def fate(self, instant: str) -> bool | None:
         """Whether the write of an instant that is older than the timeline was completed; None where nothing on record
@@ -56,7 +57,8 @@ class History:
             failure = error
         if self._undone is None:
             self._undone = frozenset(undone for one in self._timeline.instants for undone in self._undone_by(one))
-        if instant in self._undone:
+            self._gone = times_gone(self._timeline)
+        if instant in self._undone or any(goal < instant < restore for goal, restore in self._gone):
             return False
         if failure is not None:
             raise failure
@@ -80,6 +82,20 @@ class History:
         return found
 
 
+def times_gone(timeline: ActiveTimeline) -> tuple[tuple[str, str], ...]:
+    """Of each completed restore what it went back to and when it began: of the writes in between none is left, not even
+    the rollbacks of those that had failed before. Hudi's restores before version 2 of their plan don't say it.
+    """
+    found = []
+    for one in timeline.completed(Action.RESTORE):
+        requested = one.at(State.REQUESTED)
+        with suppress(StorageError):
+            goal = decode_shaped(timeline.read(requested), requested).get("savepointToRestoreTimestamp")
+            if goal:
+                found.append((goal, one.timestamp))
+    return tuple(found)
+
+
 def built_upon(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
     """Instants of base files that completed writes on the timeline merged, logged upon or save: they were completed
     then. A log alone proves nothing of its slice, which may be that of a compaction that was only planned.
@@ -95,6 +111,17 @@ def built_upon(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
         for files in timeline.payload(one, clock)["partitionMetadata"].values():
             found.update(_instants(files["savepointDataFile"]))
     return frozenset(found)
+
+
+def written_by(timeline: ActiveTimeline, clock: Clock, instant: str) -> frozenset[str] | None:
+    """Relative paths of the files that a completed write says it made, by the timeline or the archive; None where
+    neither has it.
+    """
+    for one in timeline.find(instant):
+        if one.is_completed and one.action in COMMITS:
+            return written_paths(timeline.commit_metadata(one, clock).write_stats)
+    archived = timeline.archive.commit_metadata(instant)
+    return None if archived is None else written_paths(archived.write_stats)
 
 
 def _instants(names: Iterable[str]) -> set[str]:

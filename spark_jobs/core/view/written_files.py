@@ -14,7 +14,7 @@ from enum import Enum
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.log_extents import LogExtent, LogExtents, damaged
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.names import PARTITION_METAFILE, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant
@@ -46,6 +46,7 @@ class CommittedFiles:
         self._known: dict[Instant, tuple[WrittenFile, ...]] = {}
         self._archived: dict[str, tuple[WrittenFile, ...]] = {}
         self._archived_from: str | None = None
+        self._archived_ids: frozenset[str] = frozenset()
 
     def since(self, begin: str, until: str | None = None) -> dict[str, tuple[WrittenFile, ...]]:
         """By the time of each completed write on the timeline from ``begin`` to ``until`` (both inclusive; None: all).
@@ -66,18 +67,24 @@ class CommittedFiles:
         self._known.update(zip(unknown, found, strict=True))
         return {one.timestamp: self._known[one] for one in wanted}
 
-    def archived_since(self, begin: str) -> dict[str, tuple[WrittenFile, ...]]:
-        """The same of writes that left the timeline for the archive, which is read once, and only for what is so old.
+    def archived_since(self, begin: str, file_ids: Collection[str]) -> dict[str, tuple[WrittenFile, ...]]:
+        """The same of writes to some file groups that left the timeline for the archive, which is read only for what is
+        so old, and again only for others.
 
         Nothing where the archive is damaged: :meth:`is_complete` says so.
         """
         if begin >= self._timeline.unbroken_from:
             return {}
-        if self._archived_from is None or begin < self._archived_from:
+        if self._archived_from is None or begin < self._archived_from or not self._archived_ids.issuperset(file_ids):
+            ids, first = self._archived_ids.union(file_ids), min(begin, self._archived_from or begin)
             with suppress(CorruptTableError):
-                self._archived = self._timeline.archived_files(begin)
-                self._archived_from = begin
+                self._archived = self._timeline.archived_files(first, ids)
+                self._archived_from, self._archived_ids = first, ids
         return {instant: files for instant, files in self._archived.items() if instant >= begin}
+
+    def is_old(self, begin: str) -> bool:
+        """Whether writes from an instant on have left the timeline."""
+        return begin < self._timeline.unbroken_from
 
     def is_complete(self, begin: str) -> bool:
         """Whether every write from an instant on is on the timeline still, or was found in the archive."""
@@ -113,9 +120,13 @@ def with_extents(
     logs: dict[GroupKey, list[LogExtent]] = {}
     bases: dict[GroupKey, tuple[str, WrittenFile]] = {}
     history = files.since(oldest, until)
-    logged = [one.base_instant for one in slices if one.log_files]
+    logged = [one for one in slices if one.log_files]
     if reads_archive and logged:
-        history = {**files.archived_since(min(logged)), **history}
+        since = min(one.base_instant for one in logged)
+        # of a slice that a metadata table lists without logs, none was lost
+        asked = slices if sizes_known else logged
+        old = frozenset(one.file_id for one in asked if files.is_old(one.base_instant))
+        history = {**files.archived_since(since, old), **history}
     for instant, written in history.items():
         if not counts(instant) or (until is not None and instant > until):
             continue
@@ -178,6 +189,33 @@ def refuse_lost_groups(
                 continue
             path = join(file.partition, file.name)
             raise damaged(path, instant, f"it is gone, and instant {instant} wrote it", "data file")
+
+
+def refuse_lost_partition(
+    folder: str,
+    names: Iterable[str],
+    written_by: Callable[[str], Collection[str] | None],
+    replaced: Callable[[], Collection[GroupKey]],
+) -> None:
+    """
+    :param folder: one without a partition metafile, which no listing takes for a partition, and the names in it.
+    :param written_by: the relative paths that a completed write made; None of any other.
+    :param replaced: file groups that a completed replace commit took out of the table; cleaning may be at them.
+    :raises CorruptTableError: a completed write made one of the files.
+    """
+    by_instant: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        base, log = parse_base_file_name(name), parse_log_file_name(name)
+        if base is not None:
+            by_instant.setdefault(base.instant, []).append((base.file_id, name))
+        elif log is not None:
+            by_instant.setdefault(log.base_instant, []).append((log.file_id, name))
+    for instant, files in by_instant.items():
+        written = written_by(instant) or ()
+        for file_id, name in files:
+            if join(folder, name) in written and (folder, file_id) not in replaced():
+                fault = f"it is gone, and instant {instant} wrote {name} beside it"
+                raise damaged(join(folder, PARTITION_METAFILE), instant, fault, "partition metafile")
 
 
 def _extent(instant: str, alike: Sequence[WrittenFile], of_group: FileSlice) -> LogExtent:

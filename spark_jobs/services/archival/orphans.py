@@ -6,8 +6,9 @@ its files for the table's. So they go first, and an instant with files that can'
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.files.log_reader import read_blocks
@@ -17,6 +18,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.late_files import cancelled_logs
+from spark_jobs.core.view.history import times_gone
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.services.archival.plan import Bound
 
@@ -44,37 +46,64 @@ class Orphans:
 
 def orphans_passed(table: HudiTable, going: Collection[Instant]) -> Orphans:
     """What lies on storage of the rolled-back instants behind which the timeline begins when these instants went. The
-    partitions of each are listed once more; all, where its rollback names none.
+    partitions of each are listed once more; all, where its rollback names none, and where a restore is passed.
     """
     timeline = table.timeline
     left = replace(timeline, instants=timeline.filter(lambda one: one not in going), has_archive=True)
     begin, end = timeline.unbroken_from, left.unbroken_from
-    passed = {
-        time: partitions
-        for time, partitions in _rolled_back(table).items()
-        if begin <= time < end and not timeline.find(time) and not timeline.archive.has(time)
-    }
-    if not passed:
+    gone = [(max(goal, begin), min(restore, end)) for goal, restore in times_gone(timeline)]
+    passed = _Passed(
+        rolled_back={time: named for time, named in _rolled_back(table, begin).items() if begin <= time < end},
+        between=tuple((first, last) for first, last in gone if first < last),
+        is_completed=cache(lambda time: bool(timeline.find(time)) or timeline.archive.has(time)),
+    )
+    if passed.is_empty:
         return Orphans()
     listing = StorageListing(table.storage, table.base_path)
-    named = frozenset().union(*passed.values())
-    wanted = sorted(named) if all(passed.values()) else listing.partitions()
-    kept = cancelled_logs(timeline, passed, table.clock)
+    partitions = passed.partitions
+    kept = cancelled_logs(timeline, passed.rolled_back, table.clock)
     files: dict[str, int] = {}
     stuck: dict[str, str] = {}
-    for partition in wanted:
+    for partition in listing.partitions() if partitions is None else partitions:
         statuses = [status for _, status in listing.files([partition])]
-        bases = (status for status in statuses if _instant_of_base(status) in passed)
+        bases = (status for status in statuses if passed.has(_instant_of_base(status)))
         files.update({status.path: status.size for status in bases})
-        for status, instants in _uncancelled(table, partition, statuses, frozenset(passed)).items():
+        for status, instants in _uncancelled(table, partition, statuses, passed.has).items():
             path = join(partition, status.name)
             if path in kept:
                 continue
-            if instants <= passed.keys():
+            if all(map(passed.has, instants)):
                 files[status.path] = status.size
             else:
-                stuck.update(dict.fromkeys(instants & passed.keys(), path))
+                stuck.update(dict.fromkeys(filter(passed.has, instants), path))
     return Orphans(files=files, stuck=stuck)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Passed:
+    """The instants of the past that left no write: those that were ``rolled_back``, with the partitions that each
+    names, and whatever lies ``between`` the moment that a restore went back to and the restore (both exclusive).
+    """
+
+    rolled_back: Mapping[str, frozenset[str]]
+    between: tuple[tuple[str, str], ...]
+    is_completed: Callable[[str], bool]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.between and all(map(self.is_completed, self.rolled_back))
+
+    @property
+    def partitions(self) -> list[str] | None:
+        """None for all."""
+        named = [some for time, some in self.rolled_back.items() if not self.is_completed(time)]
+        return sorted(frozenset().union(*named)) if all(named) and not self.between else None
+
+    def has(self, time: str | None) -> bool:
+        if time is None:
+            return False
+        is_gone = time in self.rolled_back or any(first < time < last for first, last in self.between)
+        return is_gone and not self.is_completed(time)
 
 
 def _instant_of_base(status: FileStatus) -> str | None:
@@ -83,7 +112,7 @@ def _instant_of_base(status: FileStatus) -> str | None:
 
 
 def _uncancelled(
-    table: HudiTable, partition: str, statuses: Collection[FileStatus], targets: frozenset[str]
+    table: HudiTable, partition: str, statuses: Collection[FileStatus], is_target: Callable[[str], bool]
 ) -> dict[FileStatus, frozenset[str]]:
     """Log files that lie on a slice of one of these instants, or have blocks of one which no later log of the slice
     takes back, with all instants that count in them.
@@ -99,7 +128,7 @@ def _uncancelled(
         for name, status, instants, _ in logs:
             undone = frozenset().union(*(one[3] for one in logs if one[0].version >= name.version))
             counting = instants - undone
-            if counting & targets or (base_instant in targets and not instants):
+            if any(map(is_target, counting)) or (not instants and is_target(base_instant)):
                 holding[status] = counting
     return holding
 
@@ -123,10 +152,17 @@ def _blocks(table: HudiTable, status: FileStatus) -> tuple[frozenset[str], froze
     return frozenset(instants), frozenset(undone)
 
 
-def _rolled_back(table: HudiTable) -> dict[str, frozenset[str]]:
-    """Instants that completed rollbacks and restores undid, with the partitions that each of these names."""
+def _rolled_back(table: HudiTable, begin: str) -> dict[str, frozenset[str]]:
+    """Instants that completed rollbacks and restores undid, with the partitions that each of these names. Rollbacks are
+    archived by a count of their own, which may be before the writes beside them.
+
+    :param begin: of older ones nothing is asked.
+    """
     timeline = table.timeline
     found: dict[str, frozenset[str]] = {}
+    for raw in timeline.archive.rollbacks_since(begin):
+        for time in raw.get("commitsRollback") or ():
+            found[time] = found.get(time, frozenset()) | frozenset(raw.get("partitionMetadata") or {})
     for one in timeline.completed(Action.ROLLBACK):
         raw = timeline.payload(one, table.clock)
         partitions = {*(raw["partitionMetadata"] or {}), *_planned_partitions(table, one)}

@@ -23,12 +23,14 @@ from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.late_files import instants_of_blocks
 from spark_jobs.core.transaction.transaction import Transaction, begin
+from spark_jobs.options import RestoreOptions
 from spark_jobs.options.choices import Repair
+from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.unit.core.support import complete, contents
-from tests.unit.services.test_archival import active, archive, clean, compact_metadata
+from tests.unit.services.test_archival import QUIET, active, archive, clean, compact_metadata
 from tests.unit.services.test_rollback import BEFORE, FailedWrite, failed_write, write
 
 pytestmark = pytest.mark.unit
@@ -160,6 +162,57 @@ def test_archival_deletes_the_files_of_what_it_passes(tmp_path: Path, table_type
     assert validate(str(path), deep=True) == []
 
 
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("swept", [True, False])
+def test_what_failed_before_a_restore_is_known_after_it(tmp_path: Path, table_type: str, swept: bool) -> None:
+    """A restore takes the rollbacks off the timeline that came after its goal."""
+    path = tmp_path / "t"
+    late = zombie(path, table_type, None)
+    content = late.read_bytes()
+    (goal,) = active(path)
+    local.write(path, local.batch(0, 20, "undone", 1), "undone")
+    run_restore(RestoreOptions(base_path=str(path), instant_time=goal), QUIET)
+    late.write_bytes(content)  # it outlived that too
+    rows = local.rows_of(path)
+    for number in range(5):
+        local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+        clean(path)
+    if not swept:
+        late.unlink()
+    assert archive(path, {"hoodie.compact.inline.max.delta.commits": "1"}).extra["archived"] > 0
+    assert not late.exists()
+    if not swept:  # as after an archival of Hudi's
+        late.write_bytes(content)
+    for lists_storage in (True, False):
+        assert HudiTable.open(str(path), lists_storage=lists_storage).scan().to_arrow().num_rows == len(rows)
+
+
+def test_archival_knows_what_archived_rollbacks_undid(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    late = zombie(path, "COPY_ON_WRITE", None)
+    table = HudiTable.open(str(path))
+    for _ in range(3):
+        transaction = begin(table.transaction_settings({}), Action.COMMIT)
+        assert transaction is not None
+        transaction.to_inflight()
+        transaction.abandon()
+        roll_back_failed_writes(table.transaction_settings({}))
+    local.write(path, local.batch(0, 20, "one", 1), "one")
+    compact_metadata(path)
+    archive(path)
+    rollbacks = HudiTable.open(str(path)).timeline.completed(Action.ROLLBACK)
+    assert len(rollbacks) < 4
+    assert len(active(path)) == 2
+    for number in range(5):
+        local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+        clean(path)
+    assert late.exists()
+    assert archive(path).extra["archived"] > 0
+    assert not late.exists()
+
+
 def passed_by_hudi(path: Path, table_type: str = "COPY_ON_WRITE") -> Path:
     """A zombie's file that an archival passed which did not look for it."""
     late = zombie(path, table_type, None)
@@ -184,6 +237,30 @@ def test_what_hudi_s_archival_passed_is_not_read_and_is_found(tmp_path: Path, li
     assert "rolled back" in found.what
     local.write(path, local.batch(0, 20, "more", 9), "more")
     assert len(local.rows_of(path)) == 20
+
+
+@pytest.mark.parametrize("metadata", ["true", "false"])
+def test_of_two_files_of_a_slice_the_one_counts_that_the_archive_names(
+    tmp_path: Path, metadata: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attempt that outlived its write put its file down when the write was completed by another."""
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", metadata)
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, local.batch(100, 4, "old", 1), "old")
+    real = next((path / "a").glob("*.parquet"))
+    file_id, _, end = real.name.split("_")
+    for number in range(5):
+        local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+    options = {"hoodie.metadata.enable": metadata}
+    assert archive(path, options).extra["archived"] > 0
+    rows = local.rows_of(path)
+    real.with_name(f"{file_id}_5-7-7_{end}").write_bytes(real.read_bytes())
+    for lists_storage in (True, False):
+        table = HudiTable.open(str(path), lists_storage=lists_storage)
+        assert table.scan().to_arrow().num_rows == len(rows)
+        assert all((path / name).exists() for one in table.file_slices() for name in one.paths)
 
 
 def test_a_table_whose_archive_was_removed(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.timeline import archived_writes
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from tests.unit.core.timeline.lines import MOMENT, Line, commit, merge_small, time
@@ -68,6 +69,27 @@ def test_a_write_is_found_by_halves_and_no_file_is_read_twice(line: Line) -> Non
     assert storage.opened == first
     assert all(found.has(time(number)) for number in range(1, 49) if number != 9)
     assert sorted(files(storage)) == list(range(1, 17))
+
+
+@pytest.mark.parametrize(("asked_for", "decoded"), [(["f37-0"], 1), (["f4-0"], 1), (["f99-0"], 0), ([], 47)])
+def test_entries_of_other_file_groups_are_not_decoded(
+    line: Line, asked_for: list[str], decoded: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slice may have a log for longer than a table has thousands of writes."""
+    seen: list[str] = []
+    decode = archived_writes.decode_entry
+    monkeypatch.setattr(archived_writes, "decode_entry", lambda data, place: seen.append("") or decode(data, place))
+    found = line.load().archived_files("", asked_for)
+    assert len(seen) == decoded
+    assert {one.file_id for written in found.values() for one in written}.issuperset(
+        name for name in asked_for if name != "f99-0"
+    )
+
+
+def test_what_was_rolled_back_since_a_moment(line: Line) -> None:
+    found, _ = asked(line)
+    assert [one["commitsRollback"] for one in found.rollbacks_since(time(9))] == [[time(9)]]
+    assert found.rollbacks_since(time(101)) == []
 
 
 def test_what_it_wrote_is_one_ranged_read(line: Line) -> None:
