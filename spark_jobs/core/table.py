@@ -31,19 +31,24 @@ from spark_jobs.core.storage import ConfinedStorage, RelativePath, Storage, loca
 from spark_jobs.core.storage.confined import beside
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Instant, query_instant
-from spark_jobs.core.timeline.write_stat import written_paths
+from spark_jobs.core.timeline.instant import Instant, query_instant
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.transaction.lock import LockSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.collector import collector_paused
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, group_files
-from spark_jobs.core.view.history import built_upon
+from spark_jobs.core.view.history import built_upon, written_by
 from spark_jobs.core.view.listing import Listing, StorageListing
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
-from spark_jobs.core.view.written_files import CommittedFiles, Parts, refuse_lost_groups, with_extents
+from spark_jobs.core.view.written_files import (
+    CommittedFiles,
+    Parts,
+    refuse_lost_groups,
+    refuse_lost_partition,
+    with_extents,
+)
 
 T = TypeVar("T")
 _LOOKS = 5
@@ -222,7 +227,14 @@ class HudiTable:
     def listing(self) -> Listing:
         """Where partitions and files are looked up: the metadata table where it lists files, else the storage."""
         from_metadata = None if self.lists_storage else self._metadata_listing
-        return from_metadata or StorageListing(self.storage, self.base_path)
+        return from_metadata or self._storage_listing
+
+    @property
+    def _storage_listing(self) -> StorageListing:
+        return StorageListing(self.storage, self.base_path, self._refuse_lost_partition)
+
+    def _refuse_lost_partition(self, folder: str, names: Sequence[str]) -> None:
+        refuse_lost_partition(folder, names, self._written_by, lambda: self._pending.replaced)
 
     @property
     def _metadata_listing(self) -> MetadataListing | None:
@@ -230,8 +242,7 @@ class HudiTable:
         trusted = self.config.capabilities.trusts_metadata_table
         if not trusted or MetadataPartition.FILES.path not in self.config.metadata_partitions:
             return None
-        on_storage = StorageListing(self.storage, self.base_path)
-        return MetadataListing(self.storage, self.base_path, self.timeline, self.clock, on_storage)
+        return MetadataListing(self.storage, self.base_path, self.timeline, self.clock, self._storage_listing)
 
     def view(self, partitions: Sequence[str] | None = None, until: str | None = None) -> FileSystemView:
         """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now)."""
@@ -246,9 +257,9 @@ class HudiTable:
                 listed = self.listing.committed(wanted)
                 if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
                     return group_files(listed, visibility, pending, self._written_by, is_proven=lambda instant: True)
-        on_storage = StorageListing(self.storage, self.base_path)
+            self.listing = self._storage_listing  # by which slices are checked, too
         return group_files(
-            on_storage.names(wanted),
+            self._storage_listing.names(wanted),
             visibility,
             pending,
             self._written_by,
@@ -278,11 +289,7 @@ class HudiTable:
         return {}
 
     def _written_by(self, instant: str) -> frozenset[str] | None:
-        """Relative paths of the files that a completed write says it made; None for one that is not on the timeline."""
-        for one in self.timeline.find(instant):
-            if one.is_completed and one.action in COMMITS:
-                return written_paths(self.timeline.commit_metadata(one, self.clock).write_stats)
-        return None
+        return written_by(self.timeline, self.clock, instant)
 
     def file_slices(self, partition: str | None = None, as_of: str | None = None) -> list[FileSlice]:
         """The latest slices, as a snapshot query sees them.

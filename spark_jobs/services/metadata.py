@@ -8,6 +8,7 @@ HoodieBackedTableMetadataWriter.performTableServices.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.table_config import read_table_config
@@ -97,7 +98,8 @@ def _latest_due(table: MetadataTable, properties: Mapping[str, str]) -> str | No
 def _compact(table: MetadataTable, properties: Mapping[str, str]) -> None:
     for pending in table.timeline.pending({Action.COMPACTION}):
         raw = table.timeline.payload(pending.at(State.REQUESTED), table.clock)
-        _execute(table, pending, CompactionPlan.from_avro(raw, {}))
+        planned = CompactionPlan.from_avro(raw, {})
+        _execute(table, pending, replace(planned, slices=tuple(table.checked(planned.slices))))
         table = table.reloaded()
     latest = _latest_due(table, properties)
     if latest is None or table.pending_compactions:

@@ -12,6 +12,9 @@ from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, res
 Enter = Callable[[Sequence[str]], list[str]]
 """Gives those of some folders (relative paths) that are looked into."""
 
+Unmarked = Callable[[RelativePath, Sequence[str]], None]
+"""Is told of a folder and the names of the files in it."""
+
 METAFILES = (PARTITION_METAFILE, f"{PARTITION_METAFILE}.parquet", f"{PARTITION_METAFILE}.orc")
 
 
@@ -80,23 +83,35 @@ def _nested(inner: str, outer: str) -> BadRecordError:
     )
 
 
-def list_partitions(storage: Storage, base_path: str, enter: Enter = list) -> list[RelativePath]:
+def list_partitions(
+    storage: Storage, base_path: str, enter: Enter = list, unmarked: Unmarked | None = None
+) -> list[RelativePath]:
     """Partition paths found by their metafiles, sorted; ``""`` where the base path itself is the partition.
 
     :param enter: asked about the folders in each; all by default.
+    :param unmarked: told of folders without a metafile that have files.
     """
     found: list[RelativePath] = []
-    _visit(storage, base_path, RelativePath(""), found, enter)
+    _visit(storage, base_path, RelativePath(""), found, enter, unmarked)
     return sorted(found)
 
 
 def _visit(
-    storage: Storage, base_path: str, relative: RelativePath, found: list[RelativePath], enter: Enter = list
+    storage: Storage,
+    base_path: str,
+    relative: RelativePath,
+    found: list[RelativePath],
+    enter: Enter = list,
+    unmarked: Unmarked | None = None,
 ) -> None:
     entries: list[FileStatus] = storage.list(resolve(base_path, relative))
     if any(entry.name in METAFILES for entry in entries):
         found.append(relative)
         return
+    if unmarked is not None:
+        files = [entry.name for entry in entries if not entry.is_directory]
+        if files:
+            unmarked(relative, files)
     inner = [join(relative, entry.name) for entry in entries if entry.is_directory and entry.name != ".hoodie"]
     for folder in enter(inner) if inner else ():
-        _visit(storage, base_path, RelativePath(folder), found, enter)
+        _visit(storage, base_path, RelativePath(folder), found, enter, unmarked)

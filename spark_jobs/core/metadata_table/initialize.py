@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from functools import cache, partial
 from typing import TypeVar
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config, update_table_config
 from spark_jobs.core.files.hfile.cells import Cells
+from spark_jobs.core.files.log_extents import damaged
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.metadata_table.base_file import cells_of
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of_listing
@@ -19,12 +21,22 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition, group_index
 from spark_jobs.core.metadata_table.partition_files import write_partition
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES
 from spark_jobs.core.metadata_table.table import FIRST_INITIALIZATION, SOLO_PREFIX
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Storage, join
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.core.view.file_system_view import build_view
+from spark_jobs.core.view.history import built_upon, written_by
 from spark_jobs.core.view.listing import StorageListing
+from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
+from spark_jobs.core.view.written_files import (
+    CommittedFiles,
+    Parts,
+    refuse_lost_groups,
+    refuse_lost_partition,
+    with_extents,
+)
 
 R = TypeVar("R")
 
@@ -58,11 +70,12 @@ def initialize(
     :param to_come: what the next delta commit lists: log files of a write under way have the base instant of their
         slice, so the listing has them too. Listed twice, a file that is deleted later comes back in Hudi's reader,
         which takes an addition and a deletion in log blocks for nothing.
+    :raises CorruptTableError: as :func:`committed_files`; nothing was changed.
     """
     folder = metadata_path(base_path)
+    listed = committed_files(storage, base_path, timeline, clock, _last(timeline))
     storage.delete_tree(folder)
     create_table_config(storage, folder, _properties(config), clock)
-    listed = committed_files(storage, base_path, timeline, _last(timeline))
     for partition, names in listed.items():
         for name in (to_come or {}).get(identifier_of(partition), {}):
             names.pop(name, None)
@@ -138,18 +151,39 @@ def _last(timeline: ActiveTimeline) -> str:
 
 
 def committed_files(
-    storage: Storage, base_path: str, timeline: ActiveTimeline, until: str
+    storage: Storage, base_path: str, timeline: ActiveTimeline, clock: Clock, until: str
 ) -> dict[str, dict[str, int]]:
     """Bytes by file name, by partition: all data files up to an instant (inclusive), base files of completed ones only.
 
     Log files are told by their base instant; blocks in them that don't count are the scan's to skip.
+
+    :raises CorruptTableError: a file that a completed write left is gone, or has not its length, which nobody would
+        find any more: readers take what a metadata table lists for all that there is.
     """
-    visibility = Visibility.of(timeline, until)
-    listing = StorageListing(storage, base_path)
+    services, known = read_pending_services(timeline, clock), partial(written_by, timeline, clock)
+    lost = partial(refuse_lost_partition, written_by=known, replaced=lambda: services.replaced)
+    listing = StorageListing(storage, base_path, lost)
     found: dict[str, dict[str, int]] = {partition: {} for partition in listing.partitions()}
-    for partition, status in listing.files(found):
-        base, log = parse_base_file_name(status.name), parse_log_file_name(status.name)
-        is_seen = visibility.sees(base.instant) if base else log is not None and log.base_instant <= until
+    files = list(listing.files(found))
+    built = cache(partial(built_upon, timeline, clock))
+    view = build_view(
+        files,
+        Visibility.of(timeline, until),
+        services,
+        known,
+        lambda partition, name, instant: instant in built(),
+    )
+    slices, written = view.latest_slices(), CommittedFiles(timeline, clock)
+    refuse_lost_groups(slices, written, services.replaced, None, until, Parts.ALL)
+    with_extents(slices, written, until=until, sizes_known=True)
+    bases = {one.base_file.relative_path for group in view.groups for one in group.slices if one.base_file}
+    for partition, status in files:
+        base, log, path = parse_base_file_name(status.name), parse_log_file_name(status.name), None
+        if base is not None:
+            path = join(partition, status.name)
+            if path in bases and not status.size:
+                raise damaged(path, base.instant, "it is empty", "base file")
+        is_seen = path in bases if base else log is not None and log.base_instant <= until
         if is_seen and status.size > 0:
             found[partition][status.name] = status.size
     return found

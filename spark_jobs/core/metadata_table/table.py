@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,7 +19,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
-from spark_jobs.core.view.written_files import CommittedFiles, with_extents
+from spark_jobs.core.view.written_files import CommittedFiles, Parts, with_extents
 
 SOLO_PREFIX = "0" * 14
 """Instants of a metadata table that was made together with its table begin so."""
@@ -105,6 +106,12 @@ class MetadataTable:
             )
         checked = with_extents(found, self._written, counts=self.counts, sizes_known=True, reads_archive=False)
         return tuple(sorted(checked, key=lambda one: one.file_id))
+
+    def checked(self, planned: Sequence[FileSlice]) -> list[FileSlice]:
+        """The slices of a plan with what delta commits put into their logs, for who reads them to compare."""
+        return with_extents(
+            planned, self._written, counts=self.counts, sizes_known=True, reads_archive=False, parts=Parts.PLANNED
+        )
 
     @cached_property
     def missed_commits(self) -> tuple[str, ...]:

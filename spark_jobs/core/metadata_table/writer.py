@@ -106,7 +106,10 @@ class UpdatingMetadataWriter:
     def _make(self, publication: Publication, changes: FileChanges) -> None:
         storage, base_path, clock = publication.storage, publication.base_path, publication.clock
         config = read_table_config(storage, base_path, clock)
-        initialize(storage, base_path, config, publication.timeline, clock, changes)
+        try:
+            initialize(storage, base_path, config, publication.timeline, clock, changes)
+        except CorruptTableError:
+            return  # readers list the storage, and name the file
         table = MetadataTable.open(storage, base_path, publication.timeline, clock)
         self._write(publication, table, changes, listed=(MetadataPartition.FILES.path,))
 

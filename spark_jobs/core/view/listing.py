@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Protocol
 
-from spark_jobs.core.files.partition_metafile import Enter, list_partitions
+from spark_jobs.core.files.partition_metafile import Enter, Unmarked, list_partitions
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, resolve
 
 
@@ -33,13 +33,17 @@ class Listing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StorageListing:
-    """Directories as the storage lists them: all that is there, of unfinished writes too."""
+    """Directories as the storage lists them: all that is there, of unfinished writes too.
+
+    :param unmarked: told of folders that are no partitions and have files.
+    """
 
     storage: Storage
     base_path: str
+    unmarked: Unmarked | None = field(default=None, compare=False)
 
     def partitions(self, enter: Enter = list) -> list[RelativePath]:
-        return list_partitions(self.storage, self.base_path, enter)
+        return list_partitions(self.storage, self.base_path, enter, self.unmarked)
 
     def files(self, partitions: Iterable[str]) -> Iterator[tuple[str, FileStatus]]:
         for partition in partitions:

@@ -14,6 +14,7 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.config.write_keys import METADATA_ENABLED
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
@@ -99,7 +100,7 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
                 _refuse_other(asked, plan, table)
         if isinstance(plan, JobResult):
             if METADATA_ENABLED.of(properties) and _ends_in_restore(table):
-                _make_metadata_table(settings, table)
+                _make_metadata_table(settings, table, progress)
             return plan
         with_rows = options.verify is RestoreCheck.ROWS
         size = bytes_to_read(table, goal, plan.deletions) if with_rows else 0
@@ -110,7 +111,7 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
         done = _restore(settings, table, plan, progress, engine, note)
         table = table.refreshed()
         if METADATA_ENABLED.of(properties):
-            _make_metadata_table(settings, table)
+            _make_metadata_table(settings, table, progress)
         after = moment_of(table, goal, plan.deletions, looks, phase="verify", with_rows=with_rows)
         refuse_changed(before, after, goal)
     return _result(table, plan, done, progress, engine=worked)
@@ -199,16 +200,19 @@ def _ends_in_restore(table: HudiTable) -> bool:
     return bool(restores) and (last is None or last.timestamp < restores[-1].timestamp)
 
 
-def _make_metadata_table(settings: TransactionSettings, table: HudiTable) -> None:
+def _make_metadata_table(settings: TransactionSettings, table: HudiTable, progress: Progress) -> None:
     """A restore takes the metadata table off: make it from a listing, so that readers need not list till the next
     commit. As Hudi has it, the job's ``hoodie.metadata.enable`` decides, not whether there was one before (Hudi:
-    BaseHoodieWriteClient.restoreToSavepoint).
+    BaseHoodieWriteClient.restoreToSavepoint). Over a damaged file none is made: readers list the storage, and name it.
     """
     config = read_table_config(settings.storage, settings.base_path, settings.clock)
     if has_reserved_partition(settings.storage, settings.base_path):
         return
     if MetadataPartition.FILES.path not in config.metadata_partitions and is_quiet(table.timeline, ""):
-        initialize(settings.storage, settings.base_path, config, table.timeline, settings.clock)
+        try:
+            initialize(settings.storage, settings.base_path, config, table.timeline, settings.clock)
+        except CorruptTableError as error:
+            progress.note(f"no metadata table was made ({error})")
 
 
 def _result(table: HudiTable, plan: RestorePlan, done: Instant | None, progress: Progress, **extra: str) -> JobResult:

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.table_config import update_table_config
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
@@ -30,6 +31,7 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.core.transaction.transaction import begin
+from spark_jobs.services import metadata
 from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
 from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
@@ -212,6 +214,33 @@ def test_a_compaction_that_broke_off_is_carried_out(path: Path) -> None:
     assert not disagreements(path)
 
 
+@pytest.mark.parametrize("how", ["empty", "cut", "gone"])
+def test_one_that_broke_off_is_not_carried_out_over_a_damaged_log(
+    path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        upsert(path, number)
+    rows = local.rows_of(path)
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as dying:
+        dying.setattr(metadata, "_execute", die)
+        with pytest.raises(KeyboardInterrupt):
+            maintain(path, after=2)
+    logs = (path / ".hoodie/metadata/files").glob(".files*.log.*")
+    newest = max(logs, key=lambda one: int(one.name.split(".log.")[1].split("_")[0]))
+    content = newest.read_bytes()
+    newest.unlink()
+    if how != "gone":
+        newest.write_bytes(content[:-1] if how == "cut" else b"")
+    assert "damaged" in maintain(path, after=2)[0] or how == "gone"
+    assert local.rows_of(path) == rows
+    upsert(path, 4)
+    assert not disagreements(path)
+
+
 def test_a_delta_commit_that_broke_off_is_undone(path: Path) -> None:
     upsert(path, 1)
     timeline = metadata_table_of(path).timeline
@@ -278,6 +307,29 @@ def test_it_is_made_only_while_nothing_else_is_under_way(path: Path, monkeypatch
     upsert(path, 3)
     assert is_listed(path)
     assert not disagreements(path)
+
+
+@pytest.mark.parametrize("how", ["empty", "gone"])
+def test_none_is_made_over_a_damaged_file(path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would list the rest for the whole, and older rows would be read without a word."""
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
+    for number in range(2):
+        local.write(path, local.batch(0, 10, f"v{number}", number), f"k{number}")
+    bases = sorted((path / "a").glob("*.parquet"), key=lambda one: one.name.rsplit("_", 1)[1])
+    last = next((path / "a").glob(".*.log.*"), bases[-1])
+    content = last.read_bytes()
+    last.write_bytes(b"") if how == "empty" else last.unlink()
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "true")
+    rows = local.batch(0, 10, "new", 5)
+    local.overwrite(path, rows.filter(pc.equal(rows.column("p"), "b")), ["b"], "b")
+    assert not is_listed(path)
+    with pytest.raises(StorageError, match=last.name[1:]):
+        local.rows_of(path)
+    last.write_bytes(content)
+    local.write(path, rows.filter(pc.equal(rows.column("p"), "a")), "a")
+    assert is_listed(path)
+    assert not disagreements(path)
+    assert local.rows_of(path) == local.expected_rows(rows)
 
 
 def test_turned_off_it_is_taken_off(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

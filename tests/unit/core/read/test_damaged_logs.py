@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import HudiError, StorageError
+from spark_jobs.core.errors import CorruptTableError, HudiError, StorageError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
@@ -168,6 +169,48 @@ def test_a_base_file_is_there_with_its_length(
     base.write_bytes(content)
     local.roll_back(path)
     assert local.rows_of(path) == local.expected_rows(*ROWS)
+
+
+@pytest.mark.parametrize("how", ["gone", "cut", "all"])
+def test_and_where_the_metadata_table_misses_a_commit(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The storage is listed then, and its files are compared as those of a table without one."""
+    path = table_of(tmp_path / "t", "COPY_ON_WRITE", True, monkeypatch)
+    rows = local.batch(0, 20, "three", 3)
+    local.write(path, rows.filter(pc.equal(rows.column("p"), "b")), "b")
+    max((path / ".hoodie/metadata/.hoodie").glob("*.deltacommit")).unlink()
+    bases = sorted((path / "a").glob("*.parquet"), key=lambda one: one.name.rsplit("_", 1)[1])
+    if how == "cut":
+        os.truncate(bases[-1], bases[-1].stat().st_size - 1)
+    else:
+        for one in bases if how == "all" else bases[-1:]:
+            one.unlink()
+    for read in (local.rows_of, lambda path: HudiTable.open(str(path)).file_slices()):
+        with pytest.raises(CorruptTableError, match=bases[-1].name):
+            read(path)
+
+
+@pytest.mark.parametrize("is_archived", [True, False])
+def test_a_partition_does_not_vanish_with_its_metafile(
+    tmp_path: Path, is_archived: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = table_of(tmp_path / "t", "COPY_ON_WRITE", False, monkeypatch)
+    rows = local.rows_of(path)
+    if is_archived:
+        more = local.batch(20, 4, "three", 3)
+        local.overwrite(path, more.filter(pc.equal(more.column("p"), "b")), ["b"], "b")
+        timeline = HudiTable.open(str(path)).timeline
+        archive(timeline, str(path), timeline.completed_commits()[:2])
+    (path / "a/.hoodie_partition_metadata").rename(path / "kept")
+    (path / "copies/a").mkdir(parents=True)
+    for one in (path / "a").glob("*.parquet"):  # copies that lie about are no files of any commit
+        shutil.copy(one, path / "copies/a")
+    for read in (local.rows_of, lambda path: HudiTable.open(str(path)).scan(filter=pc.field("p") == "a").to_arrow()):
+        with pytest.raises(CorruptTableError, match=r"partition metafile a/\.hoodie_partition_metadata is damaged"):
+            read(path)
+    (path / "kept").rename(path / "a/.hoodie_partition_metadata")
+    assert [row for row in local.rows_of(path) if row[1] == "a"] == [row for row in rows if row[1] == "a"]
 
 
 def test_earlier_moments_are_read_all_the_same(path: Path) -> None:
