@@ -24,7 +24,7 @@ from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, PendingServices, build_view
-from spark_jobs.core.view.history import History
+from spark_jobs.core.view.history import History, written_by
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.validation.finding import Finding, error
@@ -220,7 +220,13 @@ class Evidence:
 
     def _view(self, folders: Iterable[Folder], until: str | None) -> FileSystemView:
         files = ((one.path, status) for one in folders for status in one.files if self._belongs(one, status))
-        return build_view(files, self.visibility(until), self.services)
+        return build_view(files, self.visibility(until), self.services, self.written_by)
+
+    def written_by(self, instant: str) -> frozenset[str] | None:
+        """Relative paths of the files that a completed write made, active or archived; None where nothing says it."""
+        with suppress(HudiError):  # an archive that can't be read is a finding of its own
+            return written_by(self.timeline, self.table.clock, instant)
+        return None
 
     def visibility(self, until: str | None = None) -> Visibility:
         """What counts by both timelines: files of which neither knows are a finding, and no reason to stop here. Where

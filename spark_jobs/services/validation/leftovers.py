@@ -19,6 +19,7 @@ from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
+from spark_jobs.core.view.history import times_gone
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.failed_writes import instant_of_debris
 from spark_jobs.services.validation.evidence import Evidence
@@ -85,13 +86,29 @@ def _base_files(evidence: Evidence) -> Iterator[Finding]:
                 yield error(7, path, f"{what}: readers take its rows for the table's", _DELETE, Repair.LEFTOVERS)
         elif name.instant not in evidence.done:
             yield _of_nobody(evidence, path, name.instant)
+    yield from _beside_archived(evidence)
+
+
+def _beside_archived(evidence: Evidence) -> Iterator[Finding]:
+    """Of several base files of one slice, whose write was archived, those that it does not name."""
+    slices: dict[tuple[str, str, str], list[str]] = {}
+    for path, status in evidence.on_storage.items():
+        name = parse_base_file_name(status.name)
+        if name is not None and name.instant not in evidence.operations and name.instant in evidence.archived_done:
+            slices.setdefault((path.rpartition("/")[0], name.file_id, name.instant), []).append(path)
+    for (_, _, instant), paths in slices.items():
+        written = evidence.written_by(instant) if len(paths) > 1 else None
+        for path in paths:
+            if written is not None and path not in written:
+                what = f"instant {instant}, which is archived, does not name it, but another file of the same slice"
+                yield warning(7, path, what, _DELETE, Repair.LEFTOVERS)
 
 
 def _of_nobody(evidence: Evidence, path: str, instant: str) -> Finding:
     if not Visibility.of(evidence.timeline).is_old(instant):
         what = f"instant {instant} is on neither timeline: no reader sees the file"
         return warning(7, path, what, _DELETE, Repair.LEFTOVERS)
-    if instant in evidence.undone:
+    if instant in evidence.undone or any(goal < instant < restore for goal, restore in times_gone(evidence.later)):
         what = f"instant {instant} was rolled back, and is older than the timeline"
         return error(7, path, f"{what}: Hudi's readers take the file's rows for the table's", _DELETE, Repair.LEFTOVERS)
     what = f"instant {instant} is on neither timeline, and older than the active one"

@@ -184,6 +184,9 @@ def test_what_failed_before_a_restore_is_known_after_it(tmp_path: Path, table_ty
     assert not late.exists()
     if not swept:  # as after an archival of Hudi's
         late.write_bytes(content)
+        assert [(one.path, one.repair) for one in validate(str(path)) if one.invariant == 7] == [
+            (f"a/{late.name}", Repair.LEFTOVERS)
+        ]
     for lists_storage in (True, False):
         assert HudiTable.open(str(path), lists_storage=lists_storage).scan().to_arrow().num_rows == len(rows)
 
@@ -256,11 +259,16 @@ def test_of_two_files_of_a_slice_the_one_counts_that_the_archive_names(
     options = {"hoodie.metadata.enable": metadata}
     assert archive(path, options).extra["archived"] > 0
     rows = local.rows_of(path)
-    real.with_name(f"{file_id}_5-7-7_{end}").write_bytes(real.read_bytes())
+    twin = real.with_name(f"{file_id}_5-7-7_{end}")
+    twin.write_bytes(real.read_bytes())
     for lists_storage in (True, False):
         table = HudiTable.open(str(path), lists_storage=lists_storage)
         assert table.scan().to_arrow().num_rows == len(rows)
-        assert all((path / name).exists() for one in table.file_slices() for name in one.paths)
+        assert f"a/{real.name}" in {name for one in table.file_slices() for name in one.paths}
+    found = [one for one in validate(str(path)) if one.invariant == 7]
+    assert [(one.severity.value, one.path, one.repair) for one in found] == [
+        ("WARNING", f"a/{twin.name}", Repair.LEFTOVERS)
+    ]
 
 
 def test_a_table_whose_archive_was_removed(tmp_path: Path) -> None:
