@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
 _PLANS = (Action.COMPACTION, Action.LOG_COMPACTION)
 
@@ -49,9 +50,14 @@ def refuse_undone_commits(timeline: ActiveTimeline, clock: Clock) -> None:
 
 
 def _taken(timeline: ActiveTimeline, taker: Instant, clock: Clock) -> Iterable[str]:
-    """What is unreadable, validate.py names; Hudi leaves empty rollbacks where it died while it wrote them."""
+    """What is unreadable, validate.py names; Hudi leaves empty rollbacks where it died while it wrote them, for which
+    no writer waits.
+    """
     try:
-        payload = timeline.payload(taker, clock)
+        try:
+            payload = decode_shaped(timeline.read(taker), taker)
+        except InstantGoneError:
+            payload = timeline.payload(taker, clock)  # by the archive
     except CorruptTableError:
         return ()
     names: Iterable[str] = payload["commitsRollback" if taker.action is Action.ROLLBACK else "instantsToRollback"] or ()

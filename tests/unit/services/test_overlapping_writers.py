@@ -15,6 +15,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.transaction import schedule
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.rollback import RollbackOptions
@@ -23,6 +24,7 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write.once import settle
 from tests.faults import local_table as local
+from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
 
@@ -135,3 +137,14 @@ def test_what_was_written_to_a_replaced_file_group_is_named(tmp_path: Path) -> N
     found = overlaps(path)
     assert len(found) == 2
     assert all(f"{late} wrote it to a file group that replacecommit {time} had replaced" in one for one in found)
+
+
+def test_nobody_waits_for_a_rollback_that_hudi_left_empty(path: Path) -> None:
+    table = HudiTable.open(str(path))
+    for state in State:
+        empty = Instant(f"{int(table.timeline.last_time) + 1}", Action.ROLLBACK, state)
+        Path(table.timeline.path(empty)).write_bytes(b"")
+    clock = HandClock()
+    before = clock.monotonic()
+    refuse_undone_commits(table.refreshed().timeline, clock)
+    assert clock.monotonic() == before
