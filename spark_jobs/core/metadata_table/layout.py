@@ -38,6 +38,11 @@ class MetadataPartition(Enum):
         """The id of a file group, such as ``files-0000-0``."""
         return f"{self._prefix}{index:04d}-0"
 
+    def number_of(self, file_id: str) -> int | None:
+        """Of a file group's id, which ends without ``-0`` where an early release made it; None for any other id."""
+        digits = file_id.removeprefix(self._prefix).split("-")[0]
+        return int(digits) if file_id.startswith(self._prefix) and digits.isdecimal() else None
+
 
 def metadata_path(base_path: str) -> str:
     """The base path of a table's metadata table."""

@@ -105,7 +105,37 @@ class MetadataTable:
                 f"partition {partition.path} of the metadata table has no files", todo=REBUILD, path=self.folder
             )
         checked = with_extents(found, self._written, counts=self.counts, sizes_known=True, reads_archive=False)
+        self._refuse_lost_groups(partition, found)
         return tuple(sorted(checked, key=lambda one: one.file_id))
+
+    def _refuse_lost_groups(self, partition: MetadataPartition, found: Sequence[FileSlice]) -> None:
+        """Keys are dealt over the file groups by their number: without one of them no key is where it is looked for.
+
+        :raises CorruptTableError: a file group is gone, or a delta commit is empty, which may have written to any.
+        """
+        there = {one.file_id for one in found}
+        oldest = min(one.base_instant for one in found)
+        since = self._written.since(oldest)
+        written = {one.file_id for files in since.values() for one in files if one.partition == partition.path}
+        numbers = {partition.number_of(one) for one in there}
+        lost = sorted(written - there)
+        if None not in numbers:
+            lost += [partition.file_id(number) for number in range(len(numbers)) if number not in numbers]
+        if lost:
+            raise CorruptTableError(
+                f"file group {lost[0]} of partition {partition.path} of the metadata table is gone",
+                todo=REBUILD,
+                path=self.folder,
+                file_id=lost[0],
+            )
+        for time in (time for time, files in since.items() if not files):
+            if not all(map(self.timeline.has_content, self.timeline.find(time))):
+                raise CorruptTableError(
+                    f"delta commit {time} of the metadata table of {self.base_path} is empty",
+                    todo=REBUILD,
+                    path=self.folder,
+                    instant=time,
+                )
 
     def checked(self, planned: Sequence[FileSlice]) -> list[FileSlice]:
         """The slices of a plan with what delta commits put into their logs, for who reads them to compare."""

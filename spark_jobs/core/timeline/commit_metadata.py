@@ -54,6 +54,11 @@ class CommitMetadata:
     replaced_file_ids: Mapping[str, tuple[str, ...]] | None = None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the file says nothing at all, as one that its writer died over: what the write made is not known."""
+        return self == CommitMetadata()
+
+    @property
     def schema_text(self) -> str:
         """Avro schema JSON of the writer, empty where there is none."""
         return self.extra_metadata.get(SCHEMA_KEY) or ""

@@ -61,13 +61,16 @@ def instants_of_blocks(storage: Storage, status: FileStatus) -> list[str]:
 
 def kept_files(timeline: ActiveTimeline, time: str, clock: Clock) -> frozenset[str] | None:
     """Relative paths of the data files that belong to an instant of the past: of a completed write what it wrote, of
-    one that was rolled back its cancelled logs; None where all that its markers name stays.
+    one that was rolled back its cancelled logs; None where all that its markers name stays. So it is where the
+    completed file of a write is empty: readers count its files, and nothing says which.
     """
     found = [one for one in timeline.find(time) if one.is_completed]
     written = [timeline.commit_metadata(one, clock) for one in found if one.action in COMMITS]
     if not found and timeline.unbroken_from and time < timeline.unbroken_from:
         archived = timeline.archive.commit_metadata(time)
         written = [] if archived is None else [archived]
+    if any(one.is_empty for one in written):
+        return None
     if written:
         return frozenset().union(*(written_paths(one.write_stats) for one in written))
     return None if found else cancelled_logs(timeline, {time}, clock)

@@ -140,6 +140,11 @@ class Evidence:
         return {instant.timestamp: metadata.operation_type for instant, metadata in self.commits.items()}
 
     @cached_property
+    def silent(self) -> frozenset[str]:
+        """Times of completed writes on the active timeline whose file is empty: readers count whatever they made."""
+        return frozenset(instant.timestamp for instant, metadata in self.commits.items() if metadata.is_empty)
+
+    @cached_property
     def archived_done(self) -> frozenset[str]:
         """Times of archived writes that completed."""
         instants = self.archived.instants if self.archived is not None else ()
@@ -275,7 +280,7 @@ class Evidence:
 
     def _belongs(self, folder: Folder, status: FileStatus) -> bool:
         name = parse_base_file_name(status.name)
-        if name is None or name.instant not in self.operations:
+        if name is None or name.instant not in self.operations or name.instant in self.silent:
             return True
         return join(folder.path, status.name) in self.written
 

@@ -17,7 +17,6 @@ from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
 from spark_jobs.core.view.history import times_gone
 from spark_jobs.core.view.visibility import Visibility
@@ -77,7 +76,7 @@ def _base_files(evidence: Evidence) -> Iterator[Finding]:
         if name is None or name.instant in evidence.pending:
             continue
         if name.instant in evidence.operations:
-            if path in evidence.written:
+            if path in evidence.written or name.instant in evidence.silent:
                 continue
             what = f"instant {name.instant} is completed and does not name it"
             if (path.rpartition("/")[0], name.file_id, name.instant) in slices:
@@ -146,7 +145,7 @@ class _NamedLogs:
                 slices.setdefault(key, []).append((name.version, one.instant))
         if evidence.table.base_path.endswith(f"/{METADATA_FOLDER}"):
             return _NamedLogs(slices, frozenset())  # Hudi begins its file groups with logs that no commit names
-        told = (one.timestamp for one, metadata in evidence.commits.items() if metadata != CommitMetadata())
+        told = (one.timestamp for one, metadata in evidence.commits.items() if not metadata.is_empty)
         return _NamedLogs(slices, frozenset(told))
 
     def left_out(self, path: str, partition: str, name: LogFileName, instants: AbstractSet[str]) -> Iterator[Finding]:

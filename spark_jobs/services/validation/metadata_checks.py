@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from spark_jobs.core.config.table_keys import METADATA_PARTITIONS_INFLIGHT
 from spark_jobs.core.errors import HudiError
@@ -40,10 +40,12 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
         return
     evidence.on_storage  # noqa: B018  (what is on storage is read before what the metadata table says)
     try:
-        records = read_file_records(open_metadata_table(evidence))
+        opened = open_metadata_table(evidence)
+        records = read_file_records(opened)
     except HudiError as failure:
         yield error(9, FILES_FOLDER, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
         return
+    yield from _indexes(opened, config.metadata_partitions)
     yield from _partitions(evidence, records)
     listed: dict[str, FileEntry] = {
         join(partition_of(key), name): entry
@@ -54,6 +56,18 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
     }
     yield from _listed(evidence, listed)
     yield from _unlisted(evidence, listed)
+
+
+def _indexes(opened: MetadataTable, listed: Collection[str]) -> Iterator[Finding]:
+    """Files of the other partitions that are gone, or not as long as their delta commits say."""
+    for partition in MetadataPartition:
+        if partition is MetadataPartition.FILES or partition.path not in listed:
+            continue
+        try:
+            opened.slices(partition)
+        except HudiError as failure:
+            folder = f"{METADATA_FOLDER}/{partition.path}"
+            yield error(9, folder, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
 
 
 def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Iterator[Finding]:

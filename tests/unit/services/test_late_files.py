@@ -154,3 +154,25 @@ def test_the_copy_of_a_heartbeat_that_its_writer_died_over_goes_with_its_instant
     roll_back_failed_writes(settings)
     assert sorted(one.name for one in beats.iterdir()) == [alive.time, own, "notes.tmp"]
     alive.abandon()
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("listed", ["true", "false"])
+def test_files_of_a_write_whose_completed_file_is_empty_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table_type: str, listed: str
+) -> None:
+    """Hudi makes the file first and fills it then; its markers go after that."""
+    path = tmp_path / "t"
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", listed)
+    local.create(path, table_type)
+    first, second, third = local.batch(0, 20, "one", 1), local.batch(100, 20, "two", 2), local.batch(0, 20, "three", 3)
+    local.write(path, first, "first")
+    time = local.write(path, second, "second")
+    table = HudiTable.open(str(path))
+    done = next(one for one in table.timeline.find(time) if one.is_completed)
+    for stat in table.timeline.commit_metadata(done, table.clock).write_stats:
+        create_marker(table.storage, table.base_path, time, stat.partition_path, stat.file_name, MarkerType.CREATE)
+    Path(table.timeline.path(done)).write_bytes(b"")
+    local.write(path, third, "third")
+    assert local.rows_of(path) == local.expected_rows(first, second, third)
+    assert not Path(marker_folder(table.base_path, time)).exists()

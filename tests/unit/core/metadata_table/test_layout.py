@@ -29,6 +29,13 @@ def test_file_ids() -> None:
     assert MetadataPartition.RECORD_INDEX.file_id(12) == "record-index-0012-0"
 
 
+@pytest.mark.parametrize(
+    ("file_id", "number"), [("files-0003-0", 3), ("files-0003", 3), ("record-index-0003-0", None), ("files-", None)]
+)
+def test_the_number_of_a_file_id(file_id: str, number: int | None) -> None:
+    assert MetadataPartition.FILES.number_of(file_id) == number
+
+
 @pytest.mark.parametrize(("key", "group"), [("key1", 8), ("200704-2", 0), ("é", 3)])
 def test_the_group_of_a_key(key: str, group: int) -> None:
     assert group_indexes([key], 10).tolist() == [group]

@@ -77,6 +77,11 @@ def _no_old_commit(path: Path) -> None:
     sorted((path / ".hoodie/metadata/.hoodie").glob("*.deltacommit"))[-2].unlink()
 
 
+def _empty_commit_no_log(path: Path) -> None:
+    max((path / ".hoodie/metadata/.hoodie").glob("*.deltacommit")).write_bytes(b"")
+    _no_log(path)
+
+
 DAMAGES = {
     "emptied": _cut(lambda size: 0),
     "half": _cut(lambda size: size // 2),
@@ -86,6 +91,7 @@ DAMAGES = {
     "log gone": _no_log,
     "commit gone": _no_commit,
     "older commit gone": _no_old_commit,
+    "commit empty and log gone": _empty_commit_no_log,
 }
 BY_NAME = pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 

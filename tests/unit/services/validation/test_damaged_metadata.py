@@ -96,8 +96,8 @@ def test_partitions_that_count_as_being_built(unpack: Unpack) -> None:
 def test_an_index_that_is_gone(unpack: Unpack, index: str) -> None:
     base = unpack("metadata_tables/indexed_cow")
     shutil.rmtree(base / ".hoodie" / "metadata" / index)
-    assert findings(base) == []
-    assert findings(base, deep=True) == [(9, "ERROR", f".hoodie/metadata/{index}")]
+    assert findings(base) == [(9, "ERROR", f".hoodie/metadata/{index}")]
+    assert set(findings(base, deep=True)) == {(9, "ERROR", f".hoodie/metadata/{index}")}
 
 
 def test_column_statistics_of_other_values(unpack: Unpack) -> None:
