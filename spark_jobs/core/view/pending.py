@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.storage import RelativePath, join
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
@@ -13,13 +14,22 @@ from spark_jobs.core.view.file_system_view import GroupKey, PendingServices
 
 
 def read_pending_services(timeline: ActiveTimeline, clock: Clock) -> PendingServices:
-    """Pending compactions and clusterings, and what completed replace commits replaced (the latest wins)."""
+    """Pending compactions and clusterings, and what completed replace commits replaced (the latest wins).
+
+    :raises CorruptTableError: a plan or a replace commit is unreadable. One that is empty replaced file groups too.
+    """
     compaction: dict[GroupKey, str] = {}
     clustering: dict[GroupKey, str] = {}
     replaced: dict[GroupKey, str] = {}
     for instant in timeline.instants:
         if instant.action is Action.REPLACE_COMMIT and instant.is_completed:
             metadata = timeline.commit_metadata(instant, clock)
+            if metadata.is_empty:
+                raise CorruptTableError(
+                    f"{instant.file_name} is empty, and does not say which file groups it replaced",
+                    todo=RESTORE_FILE,
+                    instant=instant.timestamp,
+                )
             for partition, file_ids in (metadata.replaced_file_ids or {}).items():
                 replaced.update({(partition, file_id): instant.timestamp for file_id in file_ids})
         elif instant.action is Action.COMPACTION:

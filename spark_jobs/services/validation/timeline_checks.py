@@ -107,7 +107,10 @@ def _payload(evidence: Evidence, instant: Instant) -> Iterator[Finding]:
     """Results of services, and plans of pending ones; those of writes are read as evidence."""
     if instant.is_completed and instant.action in COMMITS:
         there = evidence.table.storage.stat(evidence.timeline.path(instant))  # else archived since
-        if there is not None and there.size == 0:
+        if there is not None and there.size == 0 and instant.action is Action.REPLACE_COMMIT:
+            what = "it is completed and empty: nothing says which file groups it replaced"
+            yield error(3, evidence.instant_path(instant), what, _RESTORE)
+        elif there is not None and there.size == 0:
             yield warning(3, evidence.instant_path(instant), "it is completed and empty: no write stats", _RESTORE)
         return
     line, clock = evidence.timeline, evidence.table.clock

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.services.validation.run import validate
 from tests.unit.services.validation.damage import data_files, findings, instant_file, make_old, the_finding
@@ -68,6 +69,15 @@ def test_commit_metadata_that_is_empty(unpack: Unpack) -> None:
     commit = instant_file(base, ".commit", 1)
     commit.write_bytes(b"")
     assert findings(base) == [(3, "WARNING", f".hoodie/{commit.name}")]  # and what it made is no leftover
+
+
+def test_a_replace_commit_that_is_empty(unpack: Unpack) -> None:
+    base = unpack("tables/cow_clustered")
+    commit = instant_file(base, ".replacecommit")
+    commit.write_bytes(b"")
+    assert (3, "ERROR", f".hoodie/{commit.name}") in findings(base)
+    with pytest.raises(CorruptTableError, match=f"{commit.name} is empty, and does not say which file groups"):
+        HudiTable.open(str(base)).scan().to_arrow()  # else what it replaced is read beside what it wrote
 
 
 @pytest.mark.parametrize("ending", [".clean", ".rollback", ".savepoint"])
