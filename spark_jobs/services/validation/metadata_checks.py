@@ -6,13 +6,16 @@ from collections.abc import Collection, Iterator, Mapping
 
 from spark_jobs.core.config.table_keys import METADATA_PARTITIONS_INFLIGHT
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.files.markers import marker_folder
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.metadata_table.commit import commits_at
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import REBUILD, MetadataTable
 from spark_jobs.core.storage import RelativePath, join, resolve
-from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.timeline.instant import COMMITS, Action, State
+from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import base_instant_of
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
@@ -46,6 +49,7 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
         yield error(9, FILES_FOLDER, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
         return
     yield from _indexes(opened, config.metadata_partitions)
+    yield from _lost_completions(evidence, opened)
     yield from _partitions(evidence, records)
     listed: dict[str, FileEntry] = {
         join(partition_of(key), name): entry
@@ -68,6 +72,28 @@ def _indexes(opened: MetadataTable, listed: Collection[str]) -> Iterator[Finding
         except HudiError as failure:
             folder = f"{METADATA_FOLDER}/{partition.path}"
             yield error(9, folder, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
+
+
+def _lost_completions(evidence: Evidence, opened: MetadataTable) -> Iterator[Finding]:
+    """Writes that look pending, of which the metadata table has files, and whose markers are gone: these go when the
+    completed file is there.
+    """
+    table, settings = evidence.table, evidence.table.transaction_settings({}).heartbeat
+    if evidence.later.pending({Action.ROLLBACK, Action.RESTORE}):
+        return  # which may be at it just now
+    for pending in evidence.later.filter(lambda one: one.state is State.INFLIGHT and one.action in COMMITS):
+        time = pending.timestamp
+        told = [one for one in commits_at(opened, time) if one.is_completed]
+        if not any(opened.timeline.written_files(one, table.clock) for one in told):
+            continue
+        if table.storage.list(marker_folder(table.base_path, time)):
+            continue
+        if read_pulse(table.storage, table.base_path, time, settings, table.clock).alive:
+            continue
+        if pending in evidence.timeline.reload().instants:
+            what = "the metadata table has its files, and its markers are gone: its completed file was lost"
+            todo = f"restore {pending.at(State.COMPLETED).file_name} from a copy of the table: the next write undoes it"
+            yield error(3, evidence.instant_path(pending), what, todo)
 
 
 def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Iterator[Finding]:

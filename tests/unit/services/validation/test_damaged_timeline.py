@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.files.markers import create_marker
+from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import State
 from spark_jobs.services.validation.run import validate
+from tests.faults import local_table as local
 from tests.unit.services.validation.damage import data_files, findings, instant_file, make_old, the_finding
 
 pytestmark = pytest.mark.unit
@@ -166,3 +170,19 @@ def test_a_pending_write_without_a_pulse(unpack: Unpack) -> None:
     make_old(beat, 1)
     assert findings(base) == [(12, "WARNING", f".hoodie/{pending.name}")]
     assert data_files(base)
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_write_that_lost_its_completed_file(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    local.create(path, table_type)
+    local.write(path, local.batch(0, 4, "one", 1), "first")
+    time = local.write(path, local.batch(0, 4, "two", 2), "second")
+    table = HudiTable.open(str(path))
+    (done,) = table.timeline.find(time)
+    Path(table.timeline.path(done)).unlink()
+    found = the_finding(path, 3)
+    assert (found.severity, found.path) == ("ERROR", f".hoodie/{done.at(State.INFLIGHT).file_name}")
+    assert f"restore {done.file_name} from a copy" in found.todo
+    create_marker(table.storage, table.base_path, time, "a", f"x_1-1-1_{time}.parquet", MarkerType.CREATE)
+    assert findings(path) == []  # a writer that died before it made that file
