@@ -76,15 +76,15 @@ def _indexes(opened: MetadataTable, listed: Collection[str]) -> Iterator[Finding
 
 def _lost_completions(evidence: Evidence, opened: MetadataTable) -> Iterator[Finding]:
     """Writes that look pending, of which the metadata table has files, and whose markers are gone: these go when the
-    completed file is there.
+    completed file is there. A plan that was undone before is carried out at its old time, where nothing can be said.
     """
     table, settings = evidence.table, evidence.table.transaction_settings({}).heartbeat
     if evidence.later.pending({Action.ROLLBACK, Action.RESTORE}):
         return  # which may be at it just now
     for pending in evidence.later.filter(lambda one: one.state is State.INFLIGHT and one.action in COMMITS):
         time = pending.timestamp
-        told = [one for one in commits_at(opened, time) if one.is_completed]
-        if not any(opened.timeline.written_files(one, table.clock) for one in told):
+        known = [one for one in commits_at(opened, time) if one.is_completed]
+        if time in evidence.undone or not any(opened.timeline.written_files(one, table.clock) for one in known):
             continue
         if table.storage.list(marker_folder(table.base_path, time)):
             continue

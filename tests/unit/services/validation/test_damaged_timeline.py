@@ -12,7 +12,8 @@ from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import State
+from spark_jobs.core.timeline.instant import Action, State
+from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.unit.services.validation.damage import data_files, findings, instant_file, make_old, the_finding
@@ -186,3 +187,19 @@ def test_a_write_that_lost_its_completed_file(tmp_path: Path, table_type: str) -
     assert f"restore {done.file_name} from a copy" in found.todo
     create_marker(table.storage, table.base_path, time, "a", f"x_1-1-1_{time}.parquet", MarkerType.CREATE)
     assert findings(path) == []  # a writer that died before it made that file
+
+
+def test_a_plan_that_is_carried_out_again_at_its_old_time(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    for value in ("one", "two"):
+        local.write(path, local.batch(0, 4, value, 1), value)
+    local.cluster(path)
+    table = HudiTable.open(str(path))
+    (done,) = table.timeline.completed(Action.REPLACE_COMMIT)
+    Path(table.timeline.path(done)).unlink()
+    assert the_finding(path, 3).path == f".hoodie/{done.at(State.INFLIGHT).file_name}"
+    undo(table.transaction_settings({}), done.timestamp, print)
+    assert findings(path) == []
+    Path(table.timeline.path(done.at(State.INFLIGHT))).write_bytes(b"")
+    assert findings(path) == []  # Hudi has begun it, and made no marker yet
