@@ -136,14 +136,15 @@ class ActiveTimeline:
 
     @property
     def unbroken_from(self) -> str:
-        """The first write that no savepoint keeps: archival beyond savepoints leaves holes before it, none after it.
-        Empty while nothing was archived (Hudi: HoodieDefaultTimeline.findFirstNonSavepointCommit).
+        """The first write that no savepoint keeps, or the last of all where savepoints keep them all: archival beyond
+        savepoints leaves holes before it, and behind it only where a savepoint was deleted since. Empty while nothing
+        was archived (Hudi: HoodieDefaultTimeline.findFirstNonSavepointCommit).
         """
         if not self.start:
             return ""
         saved = {one.timestamp for one in self.instants if one.action is Action.SAVEPOINT}
-        unsaved = (one.timestamp for one in self.instants if one.action in WRITES and one.timestamp not in saved)
-        return min(unsaved, default=self.start)
+        writes = [one.timestamp for one in self.instants if one.action in WRITES]
+        return min((one for one in writes if one not in saved), default=max(writes))
 
     def find(self, timestamp: str) -> tuple[Instant, ...]:
         return self.filter(lambda one: one.timestamp == timestamp)

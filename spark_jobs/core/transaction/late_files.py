@@ -66,7 +66,7 @@ def kept_files(timeline: ActiveTimeline, time: str, clock: Clock) -> frozenset[s
     """
     found = [one for one in timeline.find(time) if one.is_completed]
     written = [timeline.commit_metadata(one, clock) for one in found if one.action in COMMITS]
-    if not found and timeline.unbroken_from and time < timeline.unbroken_from:
+    if not found and timeline.has_archive:
         archived = timeline.archive.commit_metadata(time)
         written = [] if archived is None else [archived]
     if any(one.is_empty for one in written):

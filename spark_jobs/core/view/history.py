@@ -43,6 +43,16 @@ class History:
             self._known[instant] = found
         return self._known[instant]
 
+    def is_archived(self, instant: str) -> bool:
+        """Whether an instant that is younger than the first write of the timeline was completed, and archived behind a
+        savepoint that is deleted since. Archive files that are older than it are not read.
+
+        :raises CorruptTableError: as :meth:`fate`.
+        """
+        if instant not in self._known:
+            self._known[instant] = not self._is_undone(instant) and self._timeline.archive.has(instant)
+        return self._known[instant]
+
     def prove(self, instant: str) -> None:
         """Take note that other evidence says it was completed."""
         self._known[instant] = True
@@ -55,16 +65,20 @@ class History:
                 return True
         except CorruptTableError as error:
             failure = error
-        if self._undone is None:
-            self._undone = frozenset(undone for one in self._timeline.instants for undone in self._undone_by(one))
-            self._gone = times_gone(self._timeline)
-        if instant in self._undone or any(goal < instant < restore for goal, restore in self._gone):
+        if self._is_undone(instant):
             return False
         if failure is not None:
             raise failure
         if archive.rolled_back_by(instant) is not None:
             return False
         return True if instant < self._timeline.lost_before else None
+
+    def _is_undone(self, instant: str) -> bool:
+        """By a rollback or restore on the timeline."""
+        if self._undone is None:
+            self._undone = frozenset(undone for one in self._timeline.instants for undone in self._undone_by(one))
+            self._gone = times_gone(self._timeline)
+        return instant in self._undone or any(goal < instant < restore for goal, restore in self._gone)
 
     def _undone_by(self, one: Instant) -> set[str]:
         """The instants that a rollback or restore undoes: by its plan, and by its result where it has one. Hudi may

@@ -16,18 +16,29 @@ _AFTER_ALL = "~"
 @dataclass(frozen=True, slots=True)
 class Visibility:
     """``completed`` holds the completed write instants, ``start`` the first write behind which none was archived,
-    ``until`` the newest that the reader may see (inclusive; None: all). ``history`` answers for older ones.
+    ``until`` the newest that the reader may see (inclusive; None: all). ``history`` answers for older ones, and up to
+    ``holes_until`` for those that are neither completed nor ``pending``: where a savepoint is deleted behind which
+    writes were archived, the timeline begins before them.
     """
 
     completed: frozenset[str]
     start: str
     until: str | None = None
     history: History | None = field(default=None, compare=False)
+    pending: frozenset[str] = frozenset()
+    holes_until: str = ""
 
     @staticmethod
     def of(timeline: ActiveTimeline, until: str | None = None) -> Visibility:
         done = frozenset(one.timestamp for one in timeline.instants if one.is_completed and one.action in COMMITS)
-        return Visibility(done, timeline.unbroken_from or timeline.first_write or _AFTER_ALL, until, History(timeline))
+        return Visibility(
+            completed=done,
+            start=timeline.unbroken_from or timeline.first_write or _AFTER_ALL,
+            until=until,
+            history=History(timeline),
+            pending=frozenset(one.timestamp for one in timeline.pending_writes()),
+            holes_until=max(done, default="") if timeline.has_archive else "",
+        )
 
     def is_old(self, instant: str) -> bool:
         """Older than the timeline, so that the timeline can't say whether it was completed."""
@@ -38,7 +49,8 @@ class Visibility:
         if instant in self.completed:
             return True
         if instant >= self.start:
-            return False
+            may_be_archived = instant < self.holes_until and instant not in self.pending
+            return may_be_archived and self.history is not None and self.history.is_archived(instant)
         return None if self.history is None else self.history.fate(instant)
 
     def is_completed(self, instant: str) -> bool:

@@ -140,8 +140,6 @@ def _refuse_archived_since(timeline: ActiveTimeline, goal: str) -> None:
     """A restore undoes what is on the active timeline; the rows of archived writes would stay (Hudi: archival beyond
     savepoints).
     """
-    if goal >= timeline.unbroken_from:
-        return
     later = [time for time in timeline.archive.times_since(goal) if time > goal]
     if later:
         raise ConfigError(

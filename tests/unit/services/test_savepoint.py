@@ -5,18 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import open_savepoint, request
+from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.engine.progress import Progress
-from spark_jobs.options import CleanOptions, JobResult, JobState, SavepointMode, SavepointOptions
+from spark_jobs.options import CleanOptions, JobResult, JobState, RestoreOptions, SavepointMode, SavepointOptions
 from spark_jobs.services.cleaning.job import plan_clean, run_cleaning
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
@@ -24,6 +28,7 @@ from tests.faults import local_table as local
 pytestmark = pytest.mark.unit
 
 QUIET = Progress.silent("test")
+AT_ONCE = {"hoodie.metadata.compact.max.delta.commits": "1"}
 FIRST = local.batch(0, 20, "one", 1)
 
 
@@ -128,3 +133,35 @@ def test_one_that_broke_off_is_ended_or_deleted(path: Path) -> None:
     assert savepoint(path, "delete", second).state is JobState.COMPLETED
     found = [one for one in HudiTable.open(str(path)).timeline.instants if one.action is Action.SAVEPOINT]
     assert [(one.timestamp, one.state) for one in found] == [(first, State.COMPLETED)]
+
+
+@pytest.mark.parametrize("how", ["all are saved", "the savepoint is deleted"])
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_what_was_archived_behind_a_savepoint_counts_when_no_unsaved_write_is_older(
+    tmp_path: Path, how: str, enabled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the rows of archived writes would be hidden by those of the saved one."""
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", enabled)
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    all_rows, halves = local.batch(0, 4, "one", 1), [local.batch(0, 4, value, 2) for value in ("b", "b again", "a")]
+    times = [local.write(path, all_rows, "first")]
+    savepoint(path, instant=times[0])
+    later = [half.filter(pc.equal(half["p"], half["v"][0].as_py()[:1])) for half in halves]
+    times += [local.write(path, rows, str(number)) for number, rows in enumerate(later)]
+    table = HudiTable.open(str(path))
+    maintain_metadata_table(table.transaction_settings(AT_ONCE), AT_ONCE, pytest.fail)
+    going = [one for one in table.timeline.completed_commits() if one.timestamp in times[1:3]]
+    archive(table.timeline, table.base_path, going)
+    before = local.rows_of(path)
+    assert before == local.expected_rows(all_rows, *later)
+    if how == "all are saved":
+        savepoint(path, instant=times[3])
+    else:
+        savepoint(path, "delete", times[0])
+        with pytest.raises(ConfigError, match=r"2 write\(s\) after .* are archived"):
+            run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), QUIET)
+    assert local.rows_of(path) == before
+    assert [str(one) for one in validate(str(path), deep=True)] == []
+    local.write(path, local.batch(4, 2, "new", 3), "new")
+    assert local.rows_of(path) == local.expected_rows(all_rows, *later, local.batch(4, 2, "new", 3))
