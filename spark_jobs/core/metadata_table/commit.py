@@ -6,9 +6,10 @@ table, which guards the metadata table too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 import pyarrow as pa
 
@@ -127,7 +128,7 @@ def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
 
     :raises AlreadyExistsError: the rollback's instant is taken.
     """
-    logs = _logs_with_blocks_of(table, target.timestamp)
+    logs = _logs_with_blocks_of(table, target)
     plan = {
         "instantToRollback": {"commitTime": target.timestamp, "action": target.action.value},
         "RollbackRequests": [
@@ -143,16 +144,20 @@ def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
         "version": 1,
     }
     requested = request(table.timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan))
-    finish_undo(table, transition(table.timeline, requested, State.INFLIGHT, b""), target)
+    _take_back(table, transition(table.timeline, requested, State.INFLIGHT, b""), target, logs)
 
 
 def finish_undo(table: MetadataTable, rollback: Instant, target: Instant) -> None:
     """Carry a planned rollback out, from wherever a crash left it."""
-    timeline = table.timeline
     if rollback.state is State.REQUESTED:
-        rollback = transition(timeline, rollback, State.INFLIGHT, b"")
+        rollback = transition(table.timeline, rollback, State.INFLIGHT, b"")
+    _take_back(table, rollback, target, _logs_with_blocks_of(table, target))
+
+
+def _take_back(table: MetadataTable, rollback: Instant, target: Instant, logs: Iterable[LogFile]) -> None:
+    timeline = table.timeline
     partitions: dict[str, dict[str, object]] = {}
-    for log in _logs_with_blocks_of(table, target.timestamp):
+    for log in logs:
         command, size = _cancel(table, log, rollback.timestamp, target.timestamp)
         outcome = partitions.setdefault(
             log.partition,
@@ -200,17 +205,23 @@ def blocks_of(time: str, partition: MetadataPartition, changes: PartitionChanges
     return b"".join(blocks)
 
 
-def _logs_with_blocks_of(table: MetadataTable, instant: str) -> list[LogFile]:
-    """Log files with a block of an instant that no command has taken back."""
+def _logs_with_blocks_of(table: MetadataTable, target: Instant) -> list[LogFile]:
+    """Log files with a block of a commit that no command has taken back.
+
+    A completed commit names its logs: none before the first of them in a slice has a block of it.
+    """
+    written = table.timeline.written_files(target, table.clock) if target.is_completed else ()
+    named = {join(one.partition, one.name) for one in written}
     found: list[LogFile] = []
     for partition in MetadataPartition:
         for group in table.view(partition).all_groups():
             for one in group.slices:
-                found += _uncancelled(table, one.log_files, instant)
+                logs = dropwhile(lambda log: log.relative_path not in named, one.log_files) if named else one.log_files
+                found += _uncancelled(table, logs, target.timestamp)
     return found
 
 
-def _uncancelled(table: MetadataTable, logs: tuple[LogFile, ...], instant: str) -> list[LogFile]:
+def _uncancelled(table: MetadataTable, logs: Iterable[LogFile], instant: str) -> list[LogFile]:
     found: list[LogFile] = []
     for log in logs:
         with ExitStack() as stack:
