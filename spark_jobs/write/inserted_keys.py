@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.errors import InstantGoneError, WriteConflictError
+from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file import footer_index, open_base_file
 from spark_jobs.core.files.key_range import java_min_max, java_order
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
@@ -28,8 +28,9 @@ from spark_jobs.core.storage import resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS, CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Instant, State
+from spark_jobs.core.timeline.instant import COMMITS, Instant
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, WriteStat
+from spark_jobs.core.transaction.conflict import archived_since
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 
 KEYS_AT_ONCE = 1 << 18
@@ -123,12 +124,8 @@ class InsertedKeys:
     def _new_commits(self, timeline: ActiveTimeline) -> Iterator[CommitMetadata]:
         """Oldest first; before them those that were completed and archived since."""
         clock, known = self.table.clock, _completed(self.placed_by)
-        for one in self.placed_by.pending(COMMITS):
-            if one.timestamp != self.instant and not timeline.find(one.timestamp):
-                try:
-                    yield timeline.commit_metadata(one.at(State.COMPLETED), clock)
-                except InstantGoneError:
-                    continue  # it was rolled back
+        for one in archived_since(timeline, (one.timestamp for one in self.placed_by.pending(COMMITS))):
+            yield timeline.commit_metadata(one, clock)
         for one in timeline.completed_commits():
             if one.timestamp not in known:
                 yield timeline.commit_metadata(one, clock)

@@ -61,7 +61,15 @@ class ArchivedWrites:
 
         :raises CorruptTableError: it is not found, and a file that may hold it is damaged.
         """
-        return self._find(time) is not None
+        return self.completed(time) is not None
+
+    def completed(self, time: str) -> Instant | None:
+        """The completed write of this time; None where the archive has none.
+
+        :raises CorruptTableError: as :meth:`has`.
+        """
+        found = self._find(time)
+        return None if found is None else found[0]
 
     def commit_metadata(self, time: str, about: Collection[bytes] = ()) -> CommitMetadata | None:
         """What the completed write of this time wrote, as far as the archive keeps it (one ranged read); None where it

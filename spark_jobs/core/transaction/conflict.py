@@ -6,7 +6,7 @@ BucketIndexConcurrentFileWritesConflictResolutionStrategy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -40,13 +40,26 @@ class Baseline:
         return replace(self, last_completed=max(before, default=""))
 
 
+def archived_since(timeline: ActiveTimeline, pending: Iterable[str]) -> tuple[Instant, ...]:
+    """Those of once pending writes that were completed and left the timeline for the archive since, oldest first.
+
+    A write holds back the archival of what began after it, and not of what it met pending when it began.
+
+    :param pending: their times.
+    :raises CorruptTableError: the archive may have one of them, and is damaged.
+    """
+    gone = [time for time in sorted(set(pending)) if not timeline.find(time)]
+    return tuple(one for time in gone if (one := timeline.archive.completed(time)) is not None)
+
+
 def candidates(
     timeline: ActiveTimeline, own: Instant, baseline: Baseline, *, yields_to_clusterings: bool = True
 ) -> tuple[Instant, ...]:
     """Instants whose file groups must differ from the writer's own, oldest first.
 
-    Commits completed since it began, compactions planned after it, and replacements planned at any time: what a write
-    puts into a file group that a pending clustering rewrites is lost when that completes.
+    Commits completed since it began, also those that were archived since, compactions planned after it, and
+    replacements planned at any time: what a write puts into a file group that a pending clustering rewrites is lost
+    when that completes.
 
     :param yields_to_clusterings: False leaves pending replacements out: such a clustering is refused itself when it
         wants to be published, since a write that completed after its plan changed what it rewrites.
@@ -63,7 +76,7 @@ def candidates(
             other.action is Action.COMPACTION and other.timestamp > own.timestamp
         )
 
-    return timeline.filter(concerns)
+    return (*archived_since(timeline, baseline.pending), *timeline.filter(concerns))
 
 
 def find_conflict(

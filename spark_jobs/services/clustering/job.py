@@ -37,6 +37,7 @@ from spark_jobs.services.clustering.plan import (
 )
 from spark_jobs.services.clustering.reasons import why_no_group
 from spark_jobs.services.clustering.sortable import sort_columns_in
+from spark_jobs.services.clustering.updates import refuse_overtaken
 from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
@@ -113,6 +114,10 @@ class ClusteringService:
     def work(
         self, table: HudiTable, instant: str, plan: ClusteringPlan
     ) -> tuple[Sequence[tuple[int, ClusteringGroup]], Clusterer]:
+        """
+        :raises WriteConflictError: a write that began before the plan was made was completed after it.
+        """
+        refuse_overtaken(table, instant, plan.slices)
         context = rewrite_context(table, self.properties, instant, max_file_size=plan.target_file, action=self.action)
         columns = _sort_columns(table, instant, plan, context.file_format.schema)
         clusterer = Clusterer(

@@ -4,7 +4,7 @@ BaseSparkCommitActionExecutor.clusteringHandleUpdate).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from spark_jobs.core.config.service_keys import ROLLBACK_PENDING_CLUSTERING
 from spark_jobs.core.config.strategy_keys import UPDATES_STRATEGY, UpdatesStrategy
@@ -12,6 +12,8 @@ from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.core.view.written_files import CommittedFiles
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
 
@@ -40,6 +42,38 @@ def settle_updates(
         )
     if ROLLBACK_PENDING_CLUSTERING.of(properties):
         _take_back(table.transaction_settings(properties), frozenset(met.values()), tell)
+
+
+def refuse_overtaken(table: HudiTable, instant: str, slices: Collection[FileSlice]) -> None:
+    """A write that was under way when the plan was made is older than the plan, and may be completed after it: its rows
+    are in none of the files that the plan reads.
+
+    :param slices: those of the plan.
+    :raises WriteConflictError: a completed write put another file into one of their file groups.
+    """
+    planned = {(one.partition, one.file_id): one for one in slices}
+    for now in table.view(sorted({one.partition for one in slices})).latest_slices():
+        one = planned.get((now.partition, now.file_id))
+        other = None if one is None else _written_beside(table, one, now)
+        if other is not None:
+            raise WriteConflictError(
+                f"clustering {instant} was planned without what {other} wrote to file group {now.file_id} in partition "
+                f"{now.partition!r}",
+                todo=f"take the plan back (`--mode cancel --instant-time {instant}`), it is out of date",
+                instant=instant,
+                other=other,
+            )
+
+
+def _written_beside(table: HudiTable, planned: FileSlice, now: FileSlice) -> str | None:
+    """The completed write that a slice has files of, and the same slice of a plan not."""
+    if now.base_instant > planned.base_instant:
+        return now.base_instant
+    logs = {str(log.name) for log in now.log_files} - {str(log.name) for log in planned.log_files}
+    if not logs:
+        return None
+    written = CommittedFiles(table.timeline, table.clock).since(planned.base_instant)
+    return next((time for time, files in written.items() if any(one.name in logs for one in files)), None)
 
 
 def _take_back(settings: TransactionSettings, instants: frozenset[str], tell: Callable[[str], None]) -> None:

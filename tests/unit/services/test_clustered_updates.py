@@ -13,10 +13,12 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.conflict import Baseline, candidates
+from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.services.clustering.updates import settle_updates
 from spark_jobs.services.inline import run_inline_services
+from tests.faults import local_table as local
 from tests.unit.core.support import new_table
 from tests.unit.services.test_planned_runs import cluster, compact, update
 from tests.unit.services.test_runs import AT_ONCE, everything, insert
@@ -65,6 +67,37 @@ def test_a_clustering_that_was_overtaken_is_refused_before_it_works(table: HudiT
     cluster(table, mode="cancel", instant_time=planned)
     assert cluster(table).extra["groups"] == 2
     assert everything(table) == before
+
+
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_clustering_that_was_planned_beside_an_older_write_is_refused(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write is placed before the plan is made, and completed after it."""
+    path = tmp_path / "t"
+    made = local.create(path, kind)
+    local.write(path, local.batch(0, 8, "old", 1), "first")
+    planned = list[str]()
+    to_inflight = Transaction.to_inflight
+
+    def plan_first(transaction: Transaction, data: bytes = b"") -> None:
+        monkeypatch.setattr(Transaction, "to_inflight", to_inflight)
+        planned.append(cluster(made, mode="schedule").instant or "")
+        to_inflight(transaction, data)
+
+    monkeypatch.setattr(Transaction, "to_inflight", plan_first)
+    monkeypatch.setattr(local, "AT_ONCE", {**local.AT_ONCE, **ALLOW})
+    newer = local.batch(0, 4, "new", 2)
+    older = local.write(path, newer, "second")
+    assert older < planned[0]
+    for _ in range(2):
+        with pytest.raises(WriteConflictError, match=rf"{planned[0]} was planned without what {older} wrote .*cancel"):
+            cluster(made, mode="execute")
+    expected = local.expected_rows(local.batch(0, 8, "old", 1), newer)
+    assert local.rows_of(path) == expected
+    cluster(made, mode="cancel", instant_time=planned[0])
+    cluster(made)
+    assert local.rows_of(path) == expected
 
 
 def test_who_yields(tmp_path: Path) -> None:

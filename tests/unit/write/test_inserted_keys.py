@@ -36,6 +36,7 @@ from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.write import inserted_keys
 from spark_jobs.write.config import resolve
 from spark_jobs.write.inserted_keys import InsertedKeys
+from spark_jobs.write.overwrite import refuse_other_writers
 from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.publish import Written, publish
 from tests.faults.faulty_storage import FaultyStorage
@@ -80,8 +81,8 @@ class Writer:
         return handle.close()
 
     def fill(self, *keys: str) -> list[WriteStat]:
-        """Upsert into the one file group of partition a."""
-        (one,) = self.table.file_slices("a")
+        """Upsert into the oldest file group of partition a."""
+        one = min(self.table.file_slices("a"), key=lambda one: one.base_instant)
         assert one.base_file is not None
         new = rows(*((key, 2, self.transaction.time) for key in keys))
         changes = Changes(new, np.zeros(len(keys), bool))
@@ -244,6 +245,17 @@ def test_files_that_were_cleaned_meanwhile_are_looked_for_in_what_was_made_of_th
     refused(second, ours)
 
 
+def archived_meanwhile(table: HudiTable, first: Writer, theirs: Sequence[WriteStat]) -> None:
+    """The first write is published, and archived behind others."""
+    first.publish(theirs)
+    for key in "890":
+        stored(table, key)
+    few = {"hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2", "hoodie.cleaner.commits.retained": "1"}
+    done = run_archival(ArchiveOptions(base_path=table.base_path, hoodie_conf=few), Progress.silent("archive"))
+    assert done.state is JobState.COMPLETED, done.reason
+    assert first.transaction.time not in {one.timestamp for one in table.refreshed().timeline.instants}
+
+
 @pytest.mark.parametrize("table", [False], indirect=True)
 def test_commits_that_were_archived_meanwhile_are_compared(table: HudiTable) -> None:
     first = Writer.begin(table)
@@ -252,14 +264,39 @@ def test_commits_that_were_archived_meanwhile_are_compared(table: HudiTable) -> 
         stored(table, key)
     second = Writer.begin(table)
     ours = second.write("1", "2")
-    first.publish(theirs)
-    for key in "890":
-        stored(table, key)
-    few = {"hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2", "hoodie.cleaner.commits.retained": "1"}
-    done = run_archival(ArchiveOptions(base_path=table.base_path, hoodie_conf=few), Progress.silent("archive"))
-    assert done.state is JobState.COMPLETED, done.reason
-    assert first.transaction.time not in {one.timestamp for one in table.refreshed().timeline.instants}
+    archived_meanwhile(table, first, theirs)
     refused(second, ours)
+
+
+@pytest.mark.parametrize("table", [False], indirect=True)
+def test_file_groups_that_archived_commits_changed_meanwhile_are_in_conflict(table: HudiTable) -> None:
+    seed = Writer.begin(table)
+    complete(table, seed.transaction.instant, seed.write("1", "2"), OperationType.UPSERT)
+    seed.transaction.abandon()
+    first = Writer.begin(table)
+    theirs = first.fill("1")
+    for key in "567":
+        stored(table, key)
+    second = Writer.begin(table)
+    ours = second.fill("2")
+    archived_meanwhile(table, first, theirs)
+    with pytest.raises(WriteConflictError, match=rf"and {first.transaction.time} commit .* both changed 1 file group"):
+        second.publish(ours)
+    second.transaction.abandon()
+    assert {key: time for key, _, time in contents(table)}["1"] == first.transaction.time
+
+
+@pytest.mark.parametrize("table", [False], indirect=True)
+def test_an_overwrite_sees_what_was_archived_meanwhile(table: HudiTable) -> None:
+    first = Writer.begin(table)
+    theirs = first.write("2")
+    for key in "567":
+        stored(table, key)
+    seen = table.refreshed().timeline
+    Writer.begin(table)  # the overwrite, which keeps what comes after it on the timeline
+    archived_meanwhile(table, first, theirs)
+    with pytest.raises(WriteConflictError, match=f"is to be replaced, and {first.transaction.time} commit"):
+        refuse_other_writers(table.refreshed().timeline, seen, ["a"], table.clock)
 
 
 @pytest.mark.parametrize("table", [False], indirect=True)
