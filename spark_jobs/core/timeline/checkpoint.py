@@ -42,21 +42,26 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
     """That of the newest completed commit that has one, archived or not; None where no commit ever had one.
 
     Hudi looks at delta commits alone where a MERGE_ON_READ table has any, and never at the archive: the newest commit
-    is the same one, unless an overwrite of such a table carried the checkpoint, or all commits since were others.
+    is the same one, unless an overwrite of such a table carried the checkpoint, or all commits since were others. A
+    commit that a savepoint keeps, or kept, may be older than archived ones.
     """
+    newest: dict[str, StoredCheckpoint] = {}
     for instant in reversed(timeline.completed_commits()):
         try:
             found = StoredCheckpoint.of(timeline.commit_metadata(instant, clock))
         except InstantGoneError:
             continue  # taken back, its checkpoint with it
-        if found is not None:
+        if found is None:
+            continue
+        if not timeline.unbroken_from or instant.timestamp > timeline.unbroken_from:
             return found
-    archived = {
-        instant.timestamp: found
-        for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, "deltastreamer.checkpoint")
-        if (found := StoredCheckpoint.of(metadata)) is not None
-    }
-    return archived[max(archived)] if archived else None
+        newest[instant.timestamp] = found
+        break
+    for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, "deltastreamer.checkpoint"):
+        found = StoredCheckpoint.of(metadata)
+        if found is not None:
+            newest[instant.timestamp] = found
+    return newest[max(newest)] if newest else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,20 @@ def test_an_archived_one_counts_where_no_other_is_left(tmp_path: Path) -> None:
     assert stored_checkpoint(load(tmp_path), SYSTEM_CLOCK) == stored("t,0:2")
 
 
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_an_archived_one_counts_that_is_newer_than_one_which_a_savepoint_kept(tmp_path: Path, is_saved: bool) -> None:
+    """Else the batches in between would be written a second time."""
+    for day in (1, 2):
+        commit(tmp_path, f"2026010{day}000000000", {CHECKPOINT_KEY: f"t,0:{day}"})
+    commit(tmp_path, "20260103000000000", {})
+    line = load(tmp_path)
+    if is_saved:
+        (tmp_path / ".hoodie" / "20260101000000000.savepoint").touch()
+    archive(line, str(tmp_path), line.completed_commits()[1:2])
+    assert [one.timestamp[7] for one in load(tmp_path).completed_commits()] == ["1", "3"]
+    assert stored_checkpoint(load(tmp_path), SYSTEM_CLOCK) == stored("t,0:2")
+
+
 @pytest.mark.parametrize(
     ("reset", "ignore", "known", "resumed"),
     [
