@@ -192,11 +192,23 @@ class ArchivedWrites:
             number += 1
 
     def _first_for(self, time: str) -> int:
-        """The first file, by number, that may hold an instant; one behind the last where none may."""
+        """The first file, by number, that may hold an instant; one behind the last where none may.
+
+        The last of those before it is asked whether that holds: a host whose clock is days ahead makes instants that
+        are archived before their time.
+        """
         if not self._is_sorted:
             self._files, self._is_sorted = _in_order(self._files), True
         may = (number for number, status in enumerate(self._files) if not is_older(status, time))
-        return next(may, len(self._files))
+        number = next(may, len(self._files))
+        while number > 0:
+            facts = self._facts_of(number - 1)
+            if facts is None:  # the listing was renewed
+                return self._first_for(time)
+            if facts.last < time:
+                break
+            number -= 1
+        return number
 
     def _facts_of(self, number: int) -> _FileFacts | None:
         """What a file says; None where it is gone, after which the files are others."""

@@ -108,7 +108,17 @@ def test_files_written_before_an_instant_are_not_opened(line: Line) -> None:
         os.utime(file, (MOMENT - age, MOMENT - age))
     found, storage = asked(line)
     assert not found.has(time(150))
-    assert sorted(files(storage)) == [15, 16]
+    assert sorted(files(storage)) == [14, 15, 16]  # one, to see that clocks agree
+
+
+def test_instants_of_a_clock_that_is_far_ahead_are_found(line: Line) -> None:
+    """They are archived long before their time."""
+    for file in line.archive.iterdir():
+        os.utime(file, (MOMENT - 86400 * 30, MOMENT - 86400 * 30))
+    found, _ = asked(line)
+    assert found.has(time(10))
+    assert found.times_since(time(46)) == [time(46), time(47), time(48)]
+    assert not found.has(time(9))
 
 
 def test_one_that_was_rolled_back_is_known(line: Line) -> None:
