@@ -59,8 +59,10 @@ def _commits(instants: Sequence[Instant], limits: ArchiveLimits) -> list[Instant
     bounds = [*limits.commits_before, *_pending_bound(instants, commits)]
     if saved and not limits.beyond_savepoints:
         bounds.append(saved[0])
-    free = [one for one in commits if _is_before(one, bounds) and one.timestamp not in saved]
-    return free[: len(commits) - limits.keep_min]
+    # the newest stay, saved or not: what began after the last commit of the timeline counts for nobody (Hudi's go where
+    # enough older ones are saved)
+    older = commits[: len(commits) - limits.keep_min]
+    return [one for one in older if _is_before(one, bounds) and one.timestamp not in saved]
 
 
 def _pending_bound(instants: Sequence[Instant], commits: Sequence[Instant]) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from spark_jobs.core.errors import UnknownInstantError
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import COMMITS
+from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.core.view.history import History
 
 _AFTER_ALL = "~"
@@ -31,13 +31,17 @@ class Visibility:
     @staticmethod
     def of(timeline: ActiveTimeline, until: str | None = None) -> Visibility:
         done = frozenset(one.timestamp for one in timeline.instants if one.is_completed and one.action in COMMITS)
+        last, archived_until = max(done, default=""), ""
+        if timeline.has_archive:
+            is_saved = any(one.timestamp == last for one in timeline.completed(Action.SAVEPOINT))
+            archived_until = _AFTER_ALL if is_saved else last  # behind a saved one Hudi may archive even the newest
         return Visibility(
             completed=done,
             start=timeline.unbroken_from or timeline.first_write or _AFTER_ALL,
             until=until,
             history=History(timeline),
             pending=frozenset(one.timestamp for one in timeline.pending_writes()),
-            holes_until=max(done, default="") if timeline.has_archive else "",
+            holes_until=archived_until,
         )
 
     def is_old(self, instant: str) -> bool:

@@ -75,7 +75,12 @@ def test_bounds_of_the_caller() -> None:
 
 
 def test_beyond_savepoints_only_the_saved_commits_stay() -> None:
-    assert gone("c1 c2 c3 c4 c5 s2", beyond_savepoints=True) == "c1 c3 c4"
+    assert gone("c1 c2 c3 c4 c5 s2", beyond_savepoints=True) == "c1 c3"
+
+
+def test_the_newest_commits_stay_however_many_are_saved() -> None:
+    """Without the last commit on the timeline nobody sees its rows."""
+    assert gone("c1 c2 c3 c4 c5 s1 s2 s3", beyond_savepoints=True) == ""
 
 
 @pytest.mark.parametrize("keep", [(0, 3), (3, 3), (4, 3)])
