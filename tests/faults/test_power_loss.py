@@ -72,6 +72,28 @@ def test_compaction(tmp_path: Path) -> None:
     assert local.rows_of(path) == local.expected_rows(STORED)
 
 
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("rows", [STORED, ELSEWHERE], ids=["upsert", "new partition"])
+def test_what_a_write_under_way_leaves_is_found_by_its_rollback(
+    tmp_path: Path, table_type: str, rows: pa.Table
+) -> None:
+    """Its data files may be on the disk: so are its instant and its markers."""
+    path, log = tmp_path / "t", tmp_path / "log"
+    local.create(path, table_type)
+    local.write(path, STORED, "first")
+    before = forced.files_of(path)
+
+    def die() -> None:
+        forced.record(str(log))
+        local.begin_and_leave(path, rows)
+
+    assert in_another_process(die) == 0
+    assert [one for one in forced.lose_power(path, before, log) if one.startswith(".hoodie/")] == []
+    local.roll_back(path)
+    assert local.problems_of(path) == []
+    assert local.rows_of(path) == local.expected_rows(STORED)
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_workers_of_spark_force_what_they_write(tmp_path: Path, table_type: str) -> None:

@@ -44,7 +44,10 @@ class LocalStorage:
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         with one_line(path, "written"):
             if not data:  # nothing to tear: markers and empty states need no temporary file
-                _in_folder(_create_empty, path)
+                synced = durable and (self.durable or not _is_marker(path))
+                _in_folder(lambda path: _create_empty(path, synced=synced), path)
+                if synced:
+                    _sync_directory(path)
                 return
             synced = durable and (self.durable or _is_control_file(path))
             _in_folder(lambda path: _publish_new(path, data, synced=synced), path)
@@ -154,7 +157,7 @@ class LocalStorage:
 
     def open_output(self, path: str) -> pa.NativeFile:
         with one_line(path, "written"):
-            _in_folder(_create_empty, path)
+            _in_folder(lambda path: _create_empty(path, synced=True), path)
             return pa.OSFile(path, mode="wb")
 
     def sync(self, paths: Sequence[str]) -> None:
@@ -236,8 +239,8 @@ def _in_folder(make: Callable[[str], None], path: str) -> None:
         make(path)
 
 
-def _create_empty(path: str) -> None:
-    _make_folders(os.path.dirname(path), synced="/.hoodie/.temp/" not in path)  # markers don't outlive their write
+def _create_empty(path: str, *, synced: bool) -> None:
+    _make_folders(os.path.dirname(path), synced=synced)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
     except FileExistsError:
@@ -254,6 +257,11 @@ def _make_folders(path: str, *, synced: bool) -> None:
     if synced:
         for folder in missing:
             _sync_directory(folder)
+
+
+def _is_marker(path: str) -> bool:
+    """A rollback needs it where the data file that it names is on the disk."""
+    return "/.hoodie/.temp/" in path
 
 
 def _is_control_file(path: str) -> bool:
