@@ -10,6 +10,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, Instant
+from spark_jobs.core.timeline.undone import UndoneWrites
 from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -33,9 +34,12 @@ def _active_write(timeline: ActiveTimeline, key: str, clock: Clock) -> tuple[Ins
 
 
 def _archived_write(timeline: ActiveTimeline, key: str) -> tuple[Instant, CommitMetadata] | None:
-    """Asked after the active timeline: an instant is in the archive before it leaves that."""
+    """Asked after the active timeline: an instant is in the archive before it leaves that. Not one that was taken back
+    in between, after an archival that broke off: it is to be done again.
+    """
+    undone = UndoneWrites(timeline)
     for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, key):
-        if metadata.idempotency_key == key:
+        if metadata.idempotency_key == key and not undone.has_archived(instant.timestamp):
             return instant, metadata
     return None
 

@@ -6,12 +6,14 @@ Hudi: StreamSync (its ``getCheckpointToResume``) and HoodieStreamer, which write
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, InstantGoneError, WriteConflictError
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.undone import UndoneWrites
 
 CHECKPOINT_KEY = "deltastreamer.checkpoint.key"
 RESET_KEY = "deltastreamer.checkpoint.reset_key"
@@ -45,7 +47,7 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
     is the same one, unless an overwrite of such a table carried the checkpoint, or all commits since were others. A
     commit that a savepoint keeps, or kept, may be older than archived ones.
     """
-    newest: dict[str, StoredCheckpoint] = {}
+    kept: dict[str, StoredCheckpoint] = {}
     for instant in reversed(timeline.completed_commits()):
         try:
             found = StoredCheckpoint.of(timeline.commit_metadata(instant, clock))
@@ -55,13 +57,17 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
             continue
         if not timeline.unbroken_from or instant.timestamp > timeline.unbroken_from:
             return found
-        newest[instant.timestamp] = found
+        kept[instant.timestamp] = found
         break
+    archived: dict[str, StoredCheckpoint] = {}
     for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, "deltastreamer.checkpoint"):
         found = StoredCheckpoint.of(metadata)
         if found is not None:
-            newest[instant.timestamp] = found
-    return newest[max(newest)] if newest else None
+            archived[instant.timestamp] = found
+    undone = UndoneWrites(timeline)
+    later = (time for time in sorted(archived, reverse=True) if time not in kept and not undone.has_archived(time))
+    newest = max((*kept, *islice(later, 1)), default=None)
+    return None if newest is None else {**archived, **kept}[newest]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,13 @@ with it the files that a writer made after it was rolled back.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import replace
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
-from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.instant import COMMITS, Action
+from spark_jobs.core.timeline.undone import UndoneWrites
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, written_paths
 
 
@@ -23,11 +21,9 @@ class History:
     """Asked of single instants; each answer is read once. Pickles with the answers that were given."""
 
     def __init__(self, timeline: ActiveTimeline) -> None:
-        undoing = timeline.filter(lambda one: one.action is Action.ROLLBACK or one.action is Action.RESTORE)
-        self._timeline = replace(timeline, instants=undoing, moved_ms={})
+        self._undone = UndoneWrites(timeline)
+        self._timeline = self._undone.timeline
         self._known: dict[str, bool] = {}
-        self._undone: frozenset[str] | None = None
-        self._gone: tuple[tuple[str, str], ...] = ()
 
     def fate(self, instant: str) -> bool | None:
         """Whether the write of an instant that is older than the timeline was completed; None where nothing on record
@@ -50,7 +46,7 @@ class History:
         :raises CorruptTableError: as :meth:`fate`.
         """
         if instant not in self._known:
-            self._known[instant] = not self._is_undone(instant) and self._timeline.archive.has(instant)
+            self._known[instant] = not self._undone.has(instant) and self._timeline.archive.has(instant)
         return self._known[instant]
 
     def prove(self, instant: str) -> None:
@@ -65,49 +61,13 @@ class History:
                 return True
         except CorruptTableError as error:
             failure = error
-        if self._is_undone(instant):
+        if self._undone.has(instant):
             return False
         if failure is not None:
             raise failure
         if archive.rolled_back_by(instant) is not None:
             return False
         return True if instant < self._timeline.lost_before else None
-
-    def _is_undone(self, instant: str) -> bool:
-        """By a rollback or restore on the timeline."""
-        if self._undone is None:
-            self._undone = frozenset(undone for one in self._timeline.instants for undone in self._undone_by(one))
-            self._gone = times_gone(self._timeline)
-        return instant in self._undone or any(goal < instant < restore for goal, restore in self._gone)
-
-    def _undone_by(self, one: Instant) -> set[str]:
-        """The instants that a rollback or restore undoes: by its plan, and by its result where it has one. Hudi may
-        have died while it wrote either.
-        """
-        found: set[str] = set()
-        for state in (State.REQUESTED, State.COMPLETED) if one.is_completed else (State.REQUESTED,):
-            with suppress(StorageError):
-                raw = decode_shaped(self._timeline.read(one.at(state)), one.at(state))
-                if state is State.COMPLETED:
-                    found.update(raw.get("commitsRollback") or raw.get("instantsToRollback") or ())
-                else:
-                    infos = raw.get("instantsToRollback") or [raw.get("instantToRollback")]
-                    found.update(info["commitTime"] for info in infos if info)
-        return found
-
-
-def times_gone(timeline: ActiveTimeline) -> tuple[tuple[str, str], ...]:
-    """Of each completed restore what it went back to and when it began: of the writes in between none is left, not even
-    the rollbacks of those that had failed before. Hudi's restores before version 2 of their plan don't say it.
-    """
-    found = []
-    for one in timeline.completed(Action.RESTORE):
-        requested = one.at(State.REQUESTED)
-        with suppress(StorageError):
-            goal = decode_shaped(timeline.read(requested), requested).get("savepointToRestoreTimestamp")
-            if goal:
-                found.append((goal, one.timestamp))
-    return tuple(found)
 
 
 def built_upon(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:

@@ -17,8 +17,8 @@ from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.undone import times_gone
 from spark_jobs.core.transaction.late_files import cancelled_logs
-from spark_jobs.core.view.history import times_gone
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.services.archival.plan import Bound
 

@@ -140,7 +140,8 @@ def _refuse_archived_since(timeline: ActiveTimeline, goal: str) -> None:
     """A restore undoes what is on the active timeline; the rows of archived writes would stay (Hudi: archival beyond
     savepoints).
     """
-    later = [time for time in timeline.archive.times_since(goal) if time > goal]
+    active = {one.timestamp for one in timeline.instants}  # an archival that broke off left some in both
+    later = [time for time in timeline.archive.times_since(goal) if time > goal and time not in active]
     if later:
         raise ConfigError(
             f"{len(later)} write(s) after {goal} are archived, the first is {later[0]}, and can't be undone any more",

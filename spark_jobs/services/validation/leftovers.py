@@ -17,8 +17,8 @@ from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
+from spark_jobs.core.timeline.undone import times_gone
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
-from spark_jobs.core.view.history import times_gone
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.failed_writes import instant_of_debris
 from spark_jobs.services.validation.evidence import Evidence

@@ -25,3 +25,16 @@ def test_a_key_is_found_wherever_its_write_stands(tmp_path: Path) -> None:
             assert found is not None
             assert (found[0].timestamp, found[1].idempotency_key) == (time(number), f"key-{number}")
         assert completed_write(timeline, "key", HandClock()) is None
+
+
+def test_one_that_was_taken_back_after_an_archival_that_broke_off_is_to_be_done_again(tmp_path: Path) -> None:
+    """Its instants were in the archive and on the timeline still."""
+    line = Line(tmp_path)
+    done = [line.commit(number, key=f"key-{number}") for number in (8, 9)]
+    archive(line.load(), str(tmp_path), done)
+    assert completed_write(line.load(), "key-9", HandClock()) is not None
+    undoing = line.rollback(100)  # of 9
+    assert completed_write(line.load(), "key-9", HandClock()) is None
+    assert completed_write(line.load(), "key-8", HandClock()) is not None
+    archive(line.load(), str(tmp_path), [undoing])
+    assert completed_write(line.load(), "key-9", HandClock()) is None

@@ -22,6 +22,7 @@ from spark_jobs.core.timeline.checkpoint import (
 )
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Action, State
+from tests.unit.core.timeline.lines import Line, time
 
 pytestmark = pytest.mark.unit
 
@@ -76,6 +77,17 @@ def test_an_archived_one_counts_that_is_newer_than_one_which_a_savepoint_kept(tm
     archive(line, str(tmp_path), line.completed_commits()[1:2])
     assert [one.timestamp[7] for one in load(tmp_path).completed_commits()] == ["1", "3"]
     assert stored_checkpoint(load(tmp_path), SYSTEM_CLOCK) == stored("t,0:2")
+
+
+def test_an_archived_one_that_was_taken_back_does_not_count(tmp_path: Path) -> None:
+    """After an archival that broke off: its commits were on the timeline still, and were rolled back there."""
+    line = Line(tmp_path)
+    for number in (8, 9):
+        commit(tmp_path, time(number), {CHECKPOINT_KEY: f"t,0:{number}"})
+    archive(load(tmp_path), str(tmp_path), load(tmp_path).completed_commits())
+    assert stored_checkpoint(load(tmp_path), SYSTEM_CLOCK) == stored("t,0:9")
+    line.rollback(100)  # of 9
+    assert stored_checkpoint(load(tmp_path), SYSTEM_CLOCK) == stored("t,0:8")
 
 
 @pytest.mark.parametrize(

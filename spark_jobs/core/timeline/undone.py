@@ -1,0 +1,66 @@
+"""Which writes were taken back, by the rollbacks and restores of a timeline."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.payload_shapes import decode_shaped
+
+
+class UndoneWrites:
+    """Asked of single instants; what says it is read once. Pickles.
+
+    :param timeline: of which the rollbacks and restores are kept, with the archive.
+    """
+
+    def __init__(self, timeline: ActiveTimeline) -> None:
+        undoing = timeline.filter(lambda one: one.action is Action.ROLLBACK or one.action is Action.RESTORE)
+        self.timeline = replace(timeline, instants=undoing, moved_ms={})
+        self._undone: frozenset[str] | None = None
+        self._gone: tuple[tuple[str, str], ...] = ()
+
+    def has(self, instant: str) -> bool:
+        """By the active timeline alone; one that is pending counts, it is going to be finished."""
+        if self._undone is None:
+            self._undone = frozenset(undone for one in self.timeline.instants for undone in self._undone_by(one))
+            self._gone = times_gone(self.timeline)
+        return instant in self._undone or any(goal < instant < restore for goal, restore in self._gone)
+
+    def has_archived(self, instant: str) -> bool:
+        """Of a write that the archive has: it was taken back after an archival that broke off, which had copied it to
+        the archive and left it on the timeline. By archived rollbacks too.
+        """
+        return self.has(instant) or self.timeline.archive.rolled_back_by(instant) is not None
+
+    def _undone_by(self, one: Instant) -> set[str]:
+        """The instants that a rollback or restore undoes: by its plan, and by its result where it has one. Hudi may
+        have died while it wrote either.
+        """
+        found: set[str] = set()
+        for state in (State.REQUESTED, State.COMPLETED) if one.is_completed else (State.REQUESTED,):
+            with suppress(StorageError):
+                raw = decode_shaped(self.timeline.read(one.at(state)), one.at(state))
+                if state is State.COMPLETED:
+                    found.update(raw.get("commitsRollback") or raw.get("instantsToRollback") or ())
+                else:
+                    infos = raw.get("instantsToRollback") or [raw.get("instantToRollback")]
+                    found.update(info["commitTime"] for info in infos if info)
+        return found
+
+
+def times_gone(timeline: ActiveTimeline) -> tuple[tuple[str, str], ...]:
+    """Of each completed restore what it went back to and when it began: of the writes in between none is left, not even
+    the rollbacks of those that had failed before. Hudi's restores before version 2 of their plan don't say it.
+    """
+    found = []
+    for one in timeline.completed(Action.RESTORE):
+        requested = one.at(State.REQUESTED)
+        with suppress(StorageError):
+            goal = decode_shaped(timeline.read(requested), requested).get("savepointToRestoreTimestamp")
+            if goal:
+                found.append((goal, one.timestamp))
+    return tuple(found)
