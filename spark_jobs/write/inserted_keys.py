@@ -107,9 +107,8 @@ class InsertedKeys:
 
     @cached_property
     def _own(self) -> dict[str, list[FileSlice]]:
-        """The base files that this write put new keys into, by scope."""
-        found = (one for one in map(_with_inserts, self.stats) if one is not None and one.base_file is not None)
-        return _by_scope(found, self._scope)
+        """The files that this write may have put new keys into, by scope."""
+        return _by_scope(filter(None, map(_with_inserts, self.stats)), self._scope)
 
     def _inserted_by_others(self, timeline: ActiveTimeline) -> list[FileSlice]:
         """The files with keys that others inserted where this write did; of a file group the newest base file."""
@@ -138,7 +137,9 @@ class InsertedKeys:
         theirs: Collection[FileSlice],
         instants: Collection[str],
     ) -> None:
-        read = chain.from_iterable(_keys_written(reader, one, {self.instant}) for one in own)
+        seen = reader.visibility
+        own_reader = replace(reader, visibility=replace(seen, completed=seen.completed | {self.instant}))
+        read = chain.from_iterable(_keys_written(own_reader, one, {self.instant}) for one in own)
         for keys in _gathered(read):
             bounds = java_min_max(keys)
             for one in theirs:
@@ -178,7 +179,11 @@ def _by_scope(slices: Iterable[FileSlice], scope_of: Callable[[FileSlice], str])
 
 
 def _with_inserts(stat: WriteStat) -> FileSlice | None:
-    """The file of a write statistic where it may hold keys that the table did not have; a slice of its own."""
+    """The file of a write statistic where it may hold keys that the table did not have; a slice of its own.
+
+    A log on the slice of a pending compaction may: it brings a key back that an older log deleted, and that the base
+    file of the compaction won't have.
+    """
     base, log = parse_base_file_name(stat.file_name), parse_log_file_name(stat.file_name)
     size = stat.file_size_in_bytes
     if base is not None and (stat.num_inserts > 0 or stat.prev_commit == NO_PREVIOUS_COMMIT):

@@ -97,13 +97,14 @@ def replaced_groups(table: HudiTable, operation: Operation, partitions: Collecti
 
 
 def refuse_other_writers(
-    timeline: ActiveTimeline, seen: ActiveTimeline, partitions: Collection[str], clock: Clock
+    timeline: ActiveTimeline, seen: ActiveTimeline, partitions: Collection[str] | None, clock: Clock
 ) -> None:
     """What was written to a partition while it was being replaced would be half in, half out.
 
     Table services are left to the check of file groups.
 
     :param seen: the timeline when the write looked for what it replaces.
+    :param partitions: None for all, also those that are new since.
     :raises WriteConflictError: another write to one of the partitions was completed since.
     """
     known = {one.timestamp for one in seen.completed_commits()}
@@ -114,7 +115,8 @@ def refuse_other_writers(
         metadata = timeline.commit_metadata(instant, clock)
         if metadata.operation_type in SERVICE_OPERATIONS:
             continue
-        common = {partition for partition, _ in metadata.touched_file_groups()}.intersection(partitions)
+        common = {partition for partition, _ in metadata.touched_file_groups()}
+        common = common if partitions is None else common.intersection(partitions)
         if common:
             raise WriteConflictError(
                 f"partition {min(common)!r} is to be replaced, and {instant} wrote to it meanwhile",

@@ -18,6 +18,7 @@ from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.engine.progress import Progress
+from spark_jobs.options.choices import Operation
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.rewrite import slice_reader
 from spark_jobs.services.run_generation import ATTEMPT_KEY
@@ -69,13 +70,15 @@ def publish(
         replaced_file_ids=written.replaced,
     )
     known = table.known_avro_schema()
+    # by a global index a key in a partition that is new since would be there twice
+    takes_all = config.operation is Operation.INSERT_OVERWRITE_TABLE and config.index_type.is_global
 
     def check(timeline: ActiveTimeline) -> None:
         if config.checkpoint is not None:
             config.checkpoint.refuse_others(timeline, table.clock, config.name)
         _refuse_other_schema(table, timeline, known)
         if written.replaced:
-            refuse_other_writers(timeline, table.timeline, written.replaced, table.clock)
+            refuse_other_writers(timeline, table.timeline, None if takes_all else written.replaced, table.clock)
         if internal is not None:
             add_to_history(timeline.storage, table.base_path, timeline, transaction.time, rows.evolution, internal)
 
