@@ -30,8 +30,9 @@ ROLLBACK_SUFFIX = "006"
 """What stands behind an instant of the data table where the metadata table acts on its own."""
 
 REBUILD = (
-    "the next write makes it anew; or delete .hoodie/metadata and take hoodie.table.metadata.partitions out of "
-    "hoodie.properties (Hudi's `hudi-cli metadata delete`): readers list the storage then"
+    "repair.py --only metadata-table makes it anew, and so does the next write, unless that looks keys up in it; or "
+    "delete .hoodie/metadata and take hoodie.table.metadata.partitions out of hoodie.properties (Hudi's `hudi-cli "
+    "metadata delete`): readers list the storage then"
 )
 
 _OWN_SUFFIXES = frozenset({"001", "002", "003", "004", "005", "006"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -35,6 +36,8 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +111,15 @@ class UpdatingMetadataWriter:
         config = read_table_config(storage, base_path, clock)
         try:
             initialize(storage, base_path, config, publication.timeline, clock, changes)
-        except CorruptTableError:
-            return  # readers list the storage, and name the file
+        except CorruptTableError as error:
+            # readers list the storage, and name the file; each write says it again until it is repaired
+            _LOG.warning(
+                "warning: the table at %s stays without the metadata table that hoodie.metadata.enable asks for, which "
+                "would hide a damaged file: %s",
+                base_path,
+                error,
+            )
+            return
         table = MetadataTable.open(storage, base_path, publication.timeline, clock)
         self._write(publication, table, changes, listed=(MetadataPartition.FILES.path,))
 

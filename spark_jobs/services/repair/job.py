@@ -25,7 +25,7 @@ from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
-from spark_jobs.services.plan_hash import digest_of, refuse_other_plan
+from spark_jobs.services.plan_hash import PlanFacts, digest_of, refuse_other_plan
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
 from spark_jobs.services.repair.logs import compact_what_is_left, damaged_slices
 from spark_jobs.services.repair.plan import READS_ROWS, RepairPlan, SurplusRows, paths_of, why_nothing
@@ -93,15 +93,17 @@ def _begun_path(table: HudiTable, asked: str) -> str:
 
 
 def _begun_by(table: HudiTable, asked: str) -> dict[str, Any] | None:
-    """The plan that the last run by a hash began, where it was this one."""
+    """The plan that the last run by a hash began, where it was this one. A record that is not what the hash names was
+    changed, or cut, and says nothing.
+    """
     path = _begun_path(table, asked)
     if table.storage.stat(path) is None:
         return None
     try:
         found: dict[str, Any] = json.loads(table.storage.read(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None  # it died while it wrote it, before it did anything
-    return found
+    return found if PlanFacts(service=ACTION, content=found, files=0, bytes=0).is_meant_by(asked) else None
 
 
 def _validation(table: HudiTable, deep: bool, progress: Progress) -> Validation:

@@ -310,7 +310,9 @@ def test_it_is_made_only_while_nothing_else_is_under_way(path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("how", ["empty", "gone"])
-def test_none_is_made_over_a_damaged_file(path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_none_is_made_over_a_damaged_file(
+    path: Path, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """It would list the rest for the whole, and older rows would be read without a word."""
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
     for number in range(2):
@@ -323,6 +325,9 @@ def test_none_is_made_over_a_damaged_file(path: Path, how: str, monkeypatch: pyt
     rows = local.batch(0, 10, "new", 5)
     local.overwrite(path, rows.filter(pc.equal(rows.column("p"), "b")), ["b"], "b")
     assert not is_listed(path)
+    (said,) = [one.getMessage() for one in caplog.records]
+    assert said.startswith(f"warning: the table at {path} stays without the metadata table")
+    assert last.name in said
     with pytest.raises(StorageError, match=last.name[1:]):
         local.rows_of(path)
     last.write_bytes(content)

@@ -154,6 +154,21 @@ def test_one_by_a_hash_that_was_killed_goes_on(path: Path, monkeypatch: pytest.M
     assert errors(path) == []
 
 
+@pytest.mark.parametrize("changed", [b"{}", b"[1]", b'{"leftovers": {}', b'{"leftovers": {"a": 1}, "logs": []}'])
+def test_a_record_of_a_repair_that_was_changed_says_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, changed: bytes
+) -> None:
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, FIRST, "k")
+    (path / ".hoodie" / "x.tmp").write_bytes(b"{}")
+    asked = repair(path, dry_run=True).extra["plan_hash"]
+    repair(path, plan_hash=asked)
+    (record,) = (path / ".hoodie" / ".aux" / "pyhudi.repair").iterdir()
+    record.write_bytes(changed)
+    with pytest.raises(WriteConflictError, match="there is no such plan now"):
+        repair(path, plan_hash=asked)
+
+
 @TYPES
 def test_of_a_doubled_key_the_row_stays_that_precombine_and_commit_choose(path: Path, table_type: str) -> None:
     local.create(path, table_type)
