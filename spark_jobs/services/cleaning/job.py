@@ -27,7 +27,7 @@ from spark_jobs.services.budget import Budget, that_fit
 from spark_jobs.services.cleaning.execute import CleanRun, carry_out_clean, withdraw_without_plan
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
 from spark_jobs.services.cleaning.pending import done_before, pending_clean, read_pending
-from spark_jobs.services.cleaning.plan import ACTION, CleanPlan, CleanSettings, plan_cleaning, retained_by
+from spark_jobs.services.cleaning.plan import ACTION, CleanPlan, CleanSettings, needed_as_of, plan_cleaning, retained_by
 from spark_jobs.services.cleaning.reasons import held_back_by, why_not
 from spark_jobs.services.estimate import seconds_to_delete
 from spark_jobs.services.opened import open_table
@@ -204,12 +204,13 @@ def plan_clean(table: HudiTable, properties: Mapping[str, str]) -> CleanPlan:
     partitions = None
     if history_keys.CLEAN_INCREMENTAL.of(properties) and not settings.by_versions:
         partitions = partitions_to_clean(table, retained_by(settings, completed, pending), savepoints)
+    groups = table.view(partitions).all_groups()
     return plan_cleaning(
-        table.view(partitions).all_groups(),
+        groups,
         settings,
         completed=completed,
         pending=pending,
-        protected=_protected(table, savepoints),
+        protected=_protected(table, savepoints) | needed_as_of(groups, [one.timestamp for one in savepoints]),
         savepoints=tuple(one.timestamp for one in savepoints),
     )
 

@@ -198,6 +198,26 @@ def plan_cleaning(
     )
 
 
+def needed_as_of(groups: Iterable[FileGroup], moments: Sequence[str]) -> frozenset[str]:
+    """Names of the files that readers of these moments need now. A savepoint names those that were there when it was
+    made, and not what older writes and plans made that were pending then (Hudi's cleaning takes that).
+
+    :param groups: with all their slices, replaced ones too.
+    """
+    names: set[str] = set()
+    for group in groups:
+        for moment in moments:
+            if group.replaced_at is not None and group.replaced_at <= moment:
+                continue
+            for one in group.slices:
+                if one.base_instant > moment:
+                    continue
+                names.update(path.rsplit("/", 1)[-1] for path in one.paths)
+                if one.base_file is not None:  # logs alone stand on the slice before them
+                    break
+    return frozenset(names)
+
+
 def _by_commits(group: FileGroup, retain: Instant | None) -> list[FileSlice]:
     """Slices older than the one that the earliest retained instant reads; of a group replaced before it, all."""
     if retain is None:

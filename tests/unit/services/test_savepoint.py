@@ -16,9 +16,21 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
-from spark_jobs.options import CleanOptions, JobResult, JobState, RestoreOptions, SavepointMode, SavepointOptions
+from spark_jobs.options import (
+    CleanOptions,
+    ClusteringOptions,
+    JobResult,
+    JobState,
+    RestoreOptions,
+    SavepointMode,
+    SavepointOptions,
+    ServiceMode,
+)
+from spark_jobs.options.restore import RestoreCheck
 from spark_jobs.services.cleaning.job import plan_clean, run_cleaning
+from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.savepoint.job import run_savepoint
@@ -177,3 +189,49 @@ def test_what_was_archived_behind_a_savepoint_counts_when_no_unsaved_write_is_ol
     assert [str(one) for one in validate(str(path), deep=True)] == []
     local.write(path, local.batch(4, 2, "new", 3), "new")
     assert local.rows_of(path) == local.expected_rows(all_rows, *later, local.batch(4, 2, "new", 3))
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("what", ["write", "clustering"])
+def test_what_was_pending_when_it_was_made_is_kept_too(
+    tmp_path: Path, table_type: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older write or plan that is completed later belongs to the moment: it is not to be cleaned, nor its rows."""
+    path = tmp_path / "t"
+    local.create(path, table_type)
+    both = local.batch(0, 8, "one", 1)
+    local.write(path, both, "first")
+    a, b = (local.batch(0, 8, "two", 2).filter(pc.equal(both["p"], each)) for each in ("a", "b"))
+    saved: list[str] = []
+
+    if what == "write":
+        publish = local.InsertedKeys.publish
+
+        def after_the_savepoint(self: Any, work: Any) -> Any:
+            if not saved:
+                saved.append("")
+                saved[0] = local.write(path, a, "newer")
+                savepoint(path, instant=saved[0])
+            return publish(self, work)
+
+        monkeypatch.setattr(local.InsertedKeys, "publish", after_the_savepoint)
+        local.write(path, b, "older")
+        expected = local.expected_rows(both, a, b)
+    else:
+        conf = {**local.AT_ONCE, "hoodie.clustering.plan.strategy.partition.selected": "b"}
+        for mode in (ServiceMode.SCHEDULE, ServiceMode.EXECUTE):
+            options = ClusteringOptions(base_path=str(path), mode=mode, hoodie_conf=conf)
+            run_clustering(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+            if not saved:
+                saved.append(local.write(path, a, "newer"))
+                savepoint(path, instant=saved[0])
+        expected = local.expected_rows(both, a)
+    for number in range(3):
+        local.write(path, local.batch(0, 8, "later", 3 + number), f"later {number}")
+        if table_type == "MERGE_ON_READ":
+            local.compact(path)
+    assert clean(path).state is JobState.COMPLETED
+    table = HudiTable.open(str(path))
+    assert table.scan(as_of=saved[0]).to_arrow().num_rows == 8
+    run_restore(RestoreOptions(base_path=str(path), savepoint=saved[0], verify=RestoreCheck.ROWS), QUIET)
+    assert local.rows_of(path) == expected
