@@ -16,6 +16,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
+from spark_jobs.core.transaction.conflict import refuse_taken_back
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
@@ -54,7 +55,8 @@ def publish(
 
     :param placed_by: the timeline by which the records were placed; that of ``table`` without it.
     :raises WriteConflictError: another writer changed the same file groups, began the same bucket, inserted the same
-        keys, changed a replaced partition or the schema, or read the same source.
+        keys, changed a replaced partition or the schema, or read the same source; or a write was rolled back that the
+        records were placed beside.
     """
     extra, internal = rows.schema_metadata(transaction.time)
     if config.options.idempotency_key:
@@ -74,6 +76,7 @@ def publish(
     takes_all = config.operation is Operation.INSERT_OVERWRITE_TABLE and config.index_type.is_global
 
     def check(timeline: ActiveTimeline) -> None:
+        refuse_taken_back(timeline, placed_by or table.timeline, transaction.time)
         if config.checkpoint is not None:
             config.checkpoint.refuse_others(timeline, table.clock, config.name)
         _refuse_other_schema(table, timeline, known)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
+from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
 
@@ -50,6 +51,25 @@ def archived_since(timeline: ActiveTimeline, pending: Iterable[str]) -> tuple[In
     """
     gone = [time for time in sorted(set(pending)) if not timeline.find(time)]
     return tuple(one for time in gone if (one := timeline.archive.completed(time)) is not None)
+
+
+def refuse_taken_back(timeline: ActiveTimeline, seen: ActiveTimeline, own: str) -> None:
+    """A completed write may be rolled back while another one, which began before it and was placed after it, builds on
+    it: its rows would come back with the files of that one.
+
+    :param seen: the timeline by which the records of ``own`` were placed.
+    :raises WriteConflictError: a write that was completed then was rolled back since.
+    """
+    now = {one.timestamp for one in timeline.completed_commits()}
+    gone = {one.timestamp for one in seen.completed_commits()} - now
+    undone = gone - {one.timestamp for one in archived_since(timeline, gone)}
+    if undone:
+        raise WriteConflictError(
+            f"instant {own} may not be published, it may build on {max(undone)}, which was rolled back meanwhile",
+            todo="run it again; nothing of it is visible",
+            instant=own,
+            other=max(undone),
+        )
 
 
 def candidates(

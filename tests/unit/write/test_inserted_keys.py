@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from spark_jobs.core.schema.reconcile import WriterSchema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
@@ -31,8 +32,10 @@ from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobState
+from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.rollback.failed_writes import undo
+from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.write import inserted_keys
 from spark_jobs.write.config import resolve
 from spark_jobs.write.inserted_keys import InsertedKeys
@@ -341,6 +344,33 @@ def test_a_record_that_moved_to_another_partition_is_compared_by_a_global_index(
     moved = [*moving.fill("2"), *moving.write("1", partition="b")]
     first.publish(theirs)
     refused(moving, moved)
+
+
+@pytest.mark.parametrize("table", [False], indirect=True)
+def test_a_write_that_builds_on_one_that_was_rolled_back_is_refused(
+    table: HudiTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It began before that one, was placed after it, and waits for the lock while that one is rolled back."""
+    stored(table, "1", "2")
+    second, first = Writer.begin(table), Writer.begin(table)
+    first.publish(first.fill("1"))
+    second.table = table.refreshed()
+    second.placed_by = second.table.timeline
+    ours = second.fill("2")
+    options = RollbackOptions(base_path=table.base_path, instant_time=first.transaction.time)
+    to_publish = Transaction.publish
+
+    def waits(*args: Any, **options_of: Any) -> Instant:
+        monkeypatch.undo()
+        assert run_rollback(options, Progress.silent("rollback")).state is JobState.COMPLETED
+        return to_publish(*args, **options_of)
+
+    monkeypatch.setattr(Transaction, "publish", waits)
+    with pytest.raises(WriteConflictError, match=f"may build on {first.transaction.time}, which was rolled back"):
+        second.publish(ours)
+    second.transaction.abandon()
+    undo(second.transaction.settings, second.transaction.time, print)
+    assert {time for _, _, time in contents(table)} == {table.refreshed().timeline.completed_commits()[0].timestamp}
 
 
 def test_nothing_more_is_read_where_nothing_was_completed_meanwhile(
