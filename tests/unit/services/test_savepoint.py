@@ -24,6 +24,7 @@ from spark_jobs.options import (
     JobResult,
     JobState,
     RestoreOptions,
+    RollbackOptions,
     SavepointMode,
     SavepointOptions,
     ServiceMode,
@@ -33,6 +34,7 @@ from spark_jobs.services.cleaning.job import plan_clean, run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
@@ -235,3 +237,19 @@ def test_what_was_pending_when_it_was_made_is_kept_too(
     assert table.scan(as_of=saved[0]).to_arrow().num_rows == 8
     run_restore(RestoreOptions(base_path=str(path), savepoint=saved[0], verify=RestoreCheck.ROWS), QUIET)
     assert local.rows_of(path) == expected
+
+
+def test_nor_is_the_last_write_rolled_back_over_archived_ones(tmp_path: Path) -> None:
+    """A savepoint says of the commit before them that it can be read, and nothing of what cleaning took of them."""
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    times = [local.write(path, local.batch(0, 4, "v", number), str(number)) for number in range(3)]
+    savepoint(path, instant=times[0])
+    table = HudiTable.open(str(path))
+    archive(
+        table.timeline,
+        table.base_path,
+        [one for one in table.timeline.completed_commits() if one.timestamp == times[1]],
+    )
+    with pytest.raises(ConfigError, match=f"commit {times[1]}, which came before {times[2]}, is archived"):
+        run_rollback(RollbackOptions(base_path=str(path), instant_time=times[2]), QUIET)
