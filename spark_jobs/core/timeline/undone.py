@@ -10,6 +10,8 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
+_OF_PLANS = frozenset(one.value for one in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT))
+
 
 class UndoneWrites:
     """Asked of single instants; what says it is read once. Pickles.
@@ -21,6 +23,7 @@ class UndoneWrites:
         undoing = timeline.filter(lambda one: one.action is Action.ROLLBACK or one.action is Action.RESTORE)
         self.timeline = replace(timeline, instants=undoing, moved_ms={})
         self._undone: frozenset[str] | None = None
+        self._of_plans: set[str] = set()
         self._gone: tuple[tuple[str, str], ...] = ()
 
     def has(self, instant: str) -> bool:
@@ -29,6 +32,10 @@ class UndoneWrites:
             self._undone = frozenset(undone for one in self.timeline.instants for undone in self._undone_by(one))
             self._gone = times_gone(self.timeline)
         return instant in self._undone or any(goal < instant < restore for goal, restore in self._gone)
+
+    def may_be_done_again(self, instant: str) -> bool:
+        """Of one that was taken back: a plan may stay, and is carried out at the same time once more."""
+        return self.has(instant) and instant in self._of_plans
 
     def has_archived(self, instant: str) -> bool:
         """Of a write that the archive has: it was taken back after an archival that broke off, which had copied it to
@@ -45,10 +52,12 @@ class UndoneWrites:
             with suppress(StorageError):
                 raw = decode_shaped(self.timeline.read(one.at(state)), one.at(state))
                 if state is State.COMPLETED:
+                    infos = raw.get("instantsRollback") or ()
                     found.update(raw.get("commitsRollback") or raw.get("instantsToRollback") or ())
                 else:
                     infos = raw.get("instantsToRollback") or [raw.get("instantToRollback")]
                     found.update(info["commitTime"] for info in infos if info)
+                self._of_plans.update(info["commitTime"] for info in infos if info and info["action"] in _OF_PLANS)
         return found
 
 

@@ -46,7 +46,8 @@ class History:
         :raises CorruptTableError: as :meth:`fate`.
         """
         if instant not in self._known:
-            self._known[instant] = not self._undone.has(instant) and self._timeline.archive.has(instant)
+            is_gone = self._undone.has(instant) and not self._undone.may_be_done_again(instant)
+            self._known[instant] = not is_gone and self._timeline.archive.has(instant)
         return self._known[instant]
 
     def prove(self, instant: str) -> None:

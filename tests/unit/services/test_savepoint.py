@@ -16,6 +16,7 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
+from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
@@ -191,6 +192,39 @@ def test_what_was_archived_behind_a_savepoint_counts_when_no_unsaved_write_is_ol
     assert [str(one) for one in validate(str(path), deep=True)] == []
     local.write(path, local.batch(4, 2, "new", 3), "new")
     assert local.rows_of(path) == local.expected_rows(all_rows, *later, local.batch(4, 2, "new", 3))
+
+
+def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attempt(tmp_path: Path) -> None:
+    """The first was rolled back at the same instant."""
+    path = tmp_path / "t"
+    local.create(path, "COPY_ON_WRITE")
+    halves = {each: local.batch(0, 4, each, 1).filter(pc.equal(local.batch(0, 4, "", 1)["p"], each)) for each in "ab"}
+    savepoint(path, instant=local.write(path, halves["a"], "first"))
+    local.write(path, halves["b"], "second")
+    conf = {**local.AT_ONCE, "hoodie.clustering.plan.strategy.partition.selected": "b"}
+
+    def cluster(mode: ServiceMode) -> None:
+        options = ClusteringOptions(base_path=str(path), mode=mode, hoodie_conf=conf)
+        run_clustering(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+
+    cluster(ServiceMode.SCHEDULE)
+    table = HudiTable.open(str(path))
+    settings = table.transaction_settings(conf)
+    (plan,) = table.timeline.pending({Action.REPLACE_COMMIT})
+    with settings.new_lock() as locked:
+        first = resume(settings, plan, locked)
+    first.to_inflight()
+    first.abandon()
+    cluster(ServiceMode.EXECUTE)
+    local.clean(path)
+    local.write(path, halves["a"], "third")
+    table = HudiTable.open(str(path))
+    assert table.timeline.completed(Action.ROLLBACK)
+    archive(table.timeline, table.base_path, table.timeline.completed_commits()[1:-1])
+    before = local.rows_of(path)
+    assert before == local.expected_rows(*halves.values())
+    savepoint(path, "delete", table.timeline.completed_commits()[0].timestamp)
+    assert local.rows_of(path) == before
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
