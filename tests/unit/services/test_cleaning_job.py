@@ -100,6 +100,7 @@ def test_a_partition_with_files_is_not_touched(table: HudiTable) -> None:
     assert sorted(Path(table.base_path, "p").iterdir()) == before
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_completed_clean_that_is_empty_or_torn_does_not_block_the_next(table: HudiTable, share: float) -> None:
     overwrite(table)
@@ -114,6 +115,7 @@ def test_a_completed_clean_that_is_empty_or_torn_does_not_block_the_next(table: 
     assert clean(table).state is JobState.COMPLETED
 
 
+@pytest.mark.usefixtures("hasty")
 def test_without_any_readable_clean_the_next_is_due(table: HudiTable) -> None:
     overwrite(table)
     overwrite(table)

@@ -156,6 +156,7 @@ def test_the_copy_of_a_heartbeat_that_its_writer_died_over_goes_with_its_instant
     alive.abandon()
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("listed", ["true", "false"])
 def test_files_of_a_write_whose_completed_file_is_empty_stay(

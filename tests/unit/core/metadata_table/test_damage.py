@@ -18,6 +18,7 @@ from tests.unit.core.metadata_table.agreement import metadata_table_of
 pytestmark = pytest.mark.unit
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_files_give_errors(indexed_table: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -79,6 +79,7 @@ def pending(base: Path, name: str, content: bytes = b"") -> Path:
     return path
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(
     ("name", "service", "job"),
     [
@@ -134,6 +135,7 @@ def test_orphan_logs_count_where_the_storage_is_asked_for(unpack: Unpack) -> Non
     assert [(one.service, one.job) for one in advice if one.service == "leftovers"] == [("leftovers", "validate.py")]
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(
     ("table", "ending"),
     [
@@ -155,6 +157,7 @@ def test_a_file_that_is_unreadable_does_not_end_the_report(
     assert advice[0].job == "validate.py"
 
 
+@pytest.mark.usefixtures("hasty")
 def test_the_job_tells_of_an_unreadable_plan(unpack: Unpack, capsys: pytest.CaptureFixture[str]) -> None:
     base = unpack("tables/mor_pending_compaction")
     plan = next((base / ".hoodie").glob("*.compaction.requested"))
