@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from spark_jobs.core.errors import CorruptTableError
 
+_KEY_ENDS = re.compile("[=: \\t\\f]")
 _FOUR_DIGITS = re.compile("[0-9a-fA-F]{4}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _UNESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
@@ -50,9 +51,12 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    position = 0
-    while position < len(line) and line[position] not in "=: \t\f":
-        position += 2 if line[position] == "\\" else 1
+    end = _KEY_ENDS.search(line)
+    position = end.start() if end else len(line)
+    if "\\" in line[:position]:  # which may take the end's meaning from it
+        position = 0
+        while position < len(line) and line[position] not in "=: \t\f":
+            position += 2 if line[position] == "\\" else 1
     key, rest = line[:position], line[position:].lstrip(" \t\f")
     if rest[:1] in ("=", ":"):
         rest = rest[1:].lstrip(" \t\f")
@@ -60,6 +64,8 @@ def _split(line: str) -> tuple[str, str]:
 
 
 def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
     out: list[str] = []
     position = 0
     while position < len(text):
