@@ -19,7 +19,7 @@ from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS
 from spark_jobs.core.timeline.instant import COMMITS
-from spark_jobs.core.transaction.conflict import archived_since
+from spark_jobs.core.transaction.conflict import archived_of
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
 
@@ -108,7 +108,7 @@ def refuse_other_writers(
     :raises WriteConflictError: another write to one of the partitions was completed since.
     """
     known = {one.timestamp for one in seen.completed_commits()}
-    archived = archived_since(timeline, (one.timestamp for one in seen.pending(COMMITS)))
+    archived = archived_of(timeline, (one.timestamp for one in seen.pending(COMMITS)))
     for instant in (*archived, *timeline.completed_commits()):
         if instant.timestamp in known:
             continue

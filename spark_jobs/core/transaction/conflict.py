@@ -41,7 +41,7 @@ class Baseline:
         return replace(self, last_completed=max(before, default=""))
 
 
-def archived_since(timeline: ActiveTimeline, pending: Iterable[str]) -> tuple[Instant, ...]:
+def archived_of(timeline: ActiveTimeline, pending: Iterable[str]) -> tuple[Instant, ...]:
     """Those of once pending writes that were completed and left the timeline for the archive since, oldest first.
 
     A write holds back the archival of what began after it, and not of what it met pending when it began.
@@ -62,7 +62,7 @@ def refuse_taken_back(timeline: ActiveTimeline, seen: ActiveTimeline, own: str) 
     """
     now = {one.timestamp for one in timeline.completed_commits()}
     gone = {one.timestamp for one in seen.completed_commits()} - now
-    undone = gone - {one.timestamp for one in archived_since(timeline, gone)}
+    undone = gone - {one.timestamp for one in archived_of(timeline, gone)}
     if undone:
         raise WriteConflictError(
             f"instant {own} may not be published, it may build on {max(undone)}, which was rolled back meanwhile",
@@ -96,7 +96,7 @@ def candidates(
             other.action is Action.COMPACTION and other.timestamp > own.timestamp
         )
 
-    return (*archived_since(timeline, baseline.pending), *timeline.filter(concerns))
+    return (*archived_of(timeline, baseline.pending), *timeline.filter(concerns))
 
 
 def find_conflict(

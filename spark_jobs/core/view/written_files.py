@@ -67,7 +67,7 @@ class CommittedFiles:
         self._known.update(zip(unknown, found, strict=True))
         return {one.timestamp: self._known[one] for one in wanted}
 
-    def archived_since(self, begin: str, file_ids: Collection[str]) -> dict[str, tuple[WrittenFile, ...]]:
+    def files_archived_since(self, begin: str, file_ids: Collection[str]) -> dict[str, tuple[WrittenFile, ...]]:
         """The same of writes to some file groups that left the timeline for the archive, which is read only for what is
         so old, and again only for others.
 
@@ -126,7 +126,7 @@ def with_extents(
         # of a slice that a metadata table lists without logs, none was lost
         asked = slices if sizes_known else logged
         old = frozenset(one.file_id for one in asked if files.is_old(one.base_instant))
-        history = {**files.archived_since(since, old), **history}
+        history = {**files.files_archived_since(since, old), **history}
     for instant, written in history.items():
         if not counts(instant) or (until is not None and instant > until):
             continue

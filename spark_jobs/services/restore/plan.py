@@ -15,7 +15,7 @@ from spark_jobs.core.timeline.instant import WRITES, Action, Instant
 from spark_jobs.services.plan_hash import PlanFacts
 from spark_jobs.services.rollback.completed import (
     FilesOfTable,
-    archived_since,
+    archived_after,
     completed_write,
     refuse_pending_clean,
     requests_to_undo,
@@ -141,7 +141,7 @@ def _refuse_archived_since(timeline: ActiveTimeline, goal: str) -> None:
     """A restore undoes what is on the active timeline; the rows of archived writes would stay (Hudi: archival beyond
     savepoints).
     """
-    later = archived_since(timeline, goal)
+    later = archived_after(timeline, goal)
     if later:
         raise ConfigError(
             f"{len(later)} write(s) after {goal} are archived, the first is {later[0]}, and can't be undone any more",

@@ -137,7 +137,7 @@ def refuse_undoing(table: HudiTable, target: Instant) -> None:
         )
     refuse_pending_clean(table)
     before = _before(timeline, time)
-    archived = [one for one in archived_since(timeline, before) if one < time] if before else []
+    archived = [one for one in archived_after(timeline, before) if one < time] if before else []
     if archived:  # behind a savepoint
         raise ConfigError(
             f"commit {archived[-1]}, which came before {time}, is archived, and {time} can't be rolled back",
@@ -154,7 +154,7 @@ def refuse_undoing(table: HudiTable, target: Instant) -> None:
         )
 
 
-def archived_since(timeline: ActiveTimeline, moment: str) -> list[str]:
+def archived_after(timeline: ActiveTimeline, moment: str) -> list[str]:
     """Completed writes after a moment (exclusive) that left the timeline, oldest first: none that an archival which
     broke off left on it too, or that was taken back there.
     """
