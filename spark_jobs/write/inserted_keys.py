@@ -30,7 +30,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS, CommitMetadata
 from spark_jobs.core.timeline.instant import COMMITS, Instant
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, WriteStat
-from spark_jobs.core.transaction.conflict import archived_of
+from spark_jobs.core.transaction.conflict import completed_since
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 
 KEYS_AT_ONCE = 1 << 18
@@ -122,12 +122,7 @@ class InsertedKeys:
 
     def _new_commits(self, timeline: ActiveTimeline) -> Iterator[CommitMetadata]:
         """Oldest first; before them those that were completed and archived since."""
-        clock, known = self.table.clock, _completed(self.placed_by)
-        for one in archived_of(timeline, (one.timestamp for one in self.placed_by.pending(COMMITS))):
-            yield timeline.commit_metadata(one, clock)
-        for one in timeline.completed_commits():
-            if one.timestamp not in known:
-                yield timeline.commit_metadata(one, clock)
+        return (timeline.commit_metadata(one, self.table.clock) for one in completed_since(timeline, self.placed_by))
 
     def _refuse_common(
         self,

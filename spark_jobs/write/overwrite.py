@@ -18,8 +18,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS
-from spark_jobs.core.timeline.instant import COMMITS
-from spark_jobs.core.transaction.conflict import archived_of
+from spark_jobs.core.transaction.conflict import completed_since
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
 
@@ -107,11 +106,7 @@ def refuse_other_writers(
     :param partitions: None for all, also those that are new since.
     :raises WriteConflictError: another write to one of the partitions was completed since.
     """
-    known = {one.timestamp for one in seen.completed_commits()}
-    archived = archived_of(timeline, (one.timestamp for one in seen.pending(COMMITS)))
-    for instant in (*archived, *timeline.completed_commits()):
-        if instant.timestamp in known:
-            continue
+    for instant in completed_since(timeline, seen):
         metadata = timeline.commit_metadata(instant, clock)
         if metadata.operation_type in SERVICE_OPERATIONS:
             continue

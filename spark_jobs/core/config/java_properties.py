@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from spark_jobs.core.errors import CorruptTableError
 
-_KEY_ENDS = re.compile("[=: \\t\\f]")
+_KEY = re.compile(r"(?:[^=: \t\f\\]|\\.?)*", re.DOTALL)
 _FOUR_DIGITS = re.compile("[0-9a-fA-F]{4}")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _UNESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"}
@@ -51,13 +51,8 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def _split(line: str) -> tuple[str, str]:
-    end = _KEY_ENDS.search(line)
-    position = end.start() if end else len(line)
-    if "\\" in line[:position]:  # which may take the end's meaning from it
-        position = 0
-        while position < len(line) and line[position] not in "=: \t\f":
-            position += 2 if line[position] == "\\" else 1
-    key, rest = line[:position], line[position:].lstrip(" \t\f")
+    key = next(_KEY.finditer(line))[0]
+    rest = line[len(key) :].lstrip(" \t\f")
     if rest[:1] in ("=", ":"):
         rest = rest[1:].lstrip(" \t\f")
     return key, rest

@@ -6,7 +6,6 @@ Hudi: StreamSync (its ``getCheckpointToResume``) and HoodieStreamer, which write
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, InstantGoneError, WriteConflictError
@@ -47,7 +46,7 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
     is the same one, unless an overwrite of such a table carried the checkpoint, or all commits since were others. A
     commit that a savepoint keeps, or kept, may be older than archived ones.
     """
-    kept: dict[str, StoredCheckpoint] = {}
+    kept, kept_at = None, ""
     for instant in reversed(timeline.completed_commits()):
         try:
             found = StoredCheckpoint.of(timeline.commit_metadata(instant, clock))
@@ -57,17 +56,17 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
             continue
         if not timeline.unbroken_from or instant.timestamp > timeline.unbroken_from:
             return found
-        kept[instant.timestamp] = found
+        kept, kept_at = found, instant.timestamp
         break
-    archived: dict[str, StoredCheckpoint] = {}
-    for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, "deltastreamer.checkpoint"):
-        found = StoredCheckpoint.of(metadata)
-        if found is not None:
-            archived[instant.timestamp] = found
+    archived = {
+        instant.timestamp: found
+        for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, "deltastreamer.checkpoint")
+        if (found := StoredCheckpoint.of(metadata)) is not None
+    }
     undone = UndoneWrites(timeline)
-    later = (time for time in sorted(archived, reverse=True) if time not in kept and not undone.has_archived(time))
-    newest = max((*kept, *islice(later, 1)), default=None)
-    return None if newest is None else {**archived, **kept}[newest]
+    newer = (time for time in sorted(archived, reverse=True) if time > kept_at and not undone.has_archived(time))
+    newest = next(newer, None)
+    return kept if newest is None else archived[newest]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,18 @@ def archived_of(timeline: ActiveTimeline, pending: Iterable[str]) -> tuple[Insta
     return tuple(one for time in gone if (one := timeline.archive.completed(time)) is not None)
 
 
+def completed_since(timeline: ActiveTimeline, seen: ActiveTimeline) -> tuple[Instant, ...]:
+    """Writes that were completed since an earlier look at the timeline: first those that are archived again, then those
+    on it, oldest first each.
+
+    :param seen: the timeline of that look.
+    :raises CorruptTableError: as :func:`archived_of`.
+    """
+    known = {one.timestamp for one in seen.completed_commits()}
+    archived = archived_of(timeline, (one.timestamp for one in seen.pending(COMMITS)))
+    return (*archived, *(one for one in timeline.completed_commits() if one.timestamp not in known))
+
+
 def refuse_taken_back(timeline: ActiveTimeline, seen: ActiveTimeline, own: str) -> None:
     """A completed write may be rolled back while another one, which began before it and was placed after it, builds on
     it: its rows would come back with the files of that one.

@@ -52,9 +52,10 @@ def refuse_overtaken(table: HudiTable, instant: str, slices: Collection[FileSlic
     :raises WriteConflictError: a completed write put another file into one of their file groups.
     """
     planned = {(one.partition, one.file_id): one for one in slices}
+    written = CommittedFiles(table.timeline, table.clock)
     for now in table.view(sorted({one.partition for one in slices})).latest_slices():
         one = planned.get((now.partition, now.file_id))
-        other = None if one is None else _written_beside(table, one, now)
+        other = None if one is None else _written_beside(written, one, now)
         if other is not None:
             raise WriteConflictError(
                 f"clustering {instant} was planned without what {other} wrote to file group {now.file_id} in partition "
@@ -65,15 +66,15 @@ def refuse_overtaken(table: HudiTable, instant: str, slices: Collection[FileSlic
             )
 
 
-def _written_beside(table: HudiTable, planned: FileSlice, now: FileSlice) -> str | None:
+def _written_beside(written: CommittedFiles, planned: FileSlice, now: FileSlice) -> str | None:
     """The completed write that a slice has files of, and the same slice of a plan not."""
     if now.base_instant > planned.base_instant:
         return now.base_instant
     logs = {str(log.name) for log in now.log_files} - {str(log.name) for log in planned.log_files}
     if not logs:
         return None
-    written = CommittedFiles(table.timeline, table.clock).since(planned.base_instant)
-    return next((time for time, files in written.items() if any(one.name in logs for one in files)), None)
+    since = written.since(planned.base_instant)
+    return next((time for time, files in since.items() if any(one.name in logs for one in files)), None)
 
 
 def _take_back(settings: TransactionSettings, instants: frozenset[str], tell: Callable[[str], None]) -> None:
