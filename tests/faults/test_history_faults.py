@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.archive_writer import archive as archive_now
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
@@ -120,6 +121,28 @@ def saved(path: Path) -> None:
     save(path)
 
 
+def saved_and_passed(path: Path) -> None:
+    """Commits behind the savepoint are archived, as ``hoodie.archive.beyond.savepoint`` has it."""
+    local.write(path, FIRST, "first")
+    save(path)
+    local.write(path, FIRST, "again")
+    local.write(path, SECOND, "second")
+    settings = HudiTable.open(str(path)).transaction_settings(KEEP)
+    maintain_metadata_table(settings, KEEP, pytest.fail)
+    table = HudiTable.open(str(path))
+    archive_now(table.timeline, table.base_path, table.timeline.completed_commits()[1:-1])
+
+
+def forget_and_archive(path: Path) -> None:
+    saved = HudiTable.open(str(path)).timeline.filter(lambda one: one.action is Action.SAVEPOINT)
+    for one in saved:  # none where an earlier try was done but for its last answer
+        options = SavepointOptions(
+            base_path=str(path), mode=SavepointMode.DELETE, instant_time=one.timestamp, hoodie_conf=local.AT_ONCE
+        )
+        run_savepoint(options, QUIET)
+    assert len(commits(path)) == 1
+
+
 def rewritten(service: Callable[[Path], None]) -> Callable[[Path], None]:
     """A savepoint of the first commit, then a write, a rewrite of all files, and a write on top."""
 
@@ -149,6 +172,9 @@ CASES = {
     ),
     "savepoint": Case(table_type=COW, prepare=two_commits, act=save, expected=(FIRST, SECOND)),
     "deletion of a savepoint": Case(table_type=COW, prepare=saved, act=forget, expected=(FIRST, SECOND)),
+    "deletion of a savepoint that keeps a commit": Case(
+        table_type=MOR, prepare=saved_and_passed, act=forget_and_archive, expected=(FIRST, SECOND)
+    ),
     "restore of a COW table": Case(table_type=COW, prepare=rewritten(local.cluster), act=restore, expected=(FIRST,)),
     "restore of a MOR table": Case(table_type=MOR, prepare=rewritten(local.compact), act=restore, expected=(FIRST,)),
 }

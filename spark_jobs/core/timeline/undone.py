@@ -61,6 +61,16 @@ class UndoneWrites:
         return found
 
 
+def archived_after(timeline: ActiveTimeline, moment: str) -> list[str]:
+    """Completed writes after a moment (exclusive) that left the timeline, oldest first: none that an archival which
+    broke off left on it too, or that was taken back there.
+    """
+    active = {one.timestamp for one in timeline.instants}
+    found = [one for one in timeline.archive.times_since(moment) if one > moment and one not in active]
+    undone = UndoneWrites(timeline)
+    return [one for one in found if not undone.has_archived(one)]
+
+
 def times_gone(timeline: ActiveTimeline) -> tuple[tuple[str, str], ...]:
     """Of each completed restore what it went back to and when it began: of the writes in between none is left, not even
     the rollbacks of those that had failed before. Hudi's restores before version 2 of their plan don't say it.

@@ -24,11 +24,18 @@ _COUNTED = frozenset({CompactionTrigger.NUM_COMMITS, CompactionTrigger.NUM_AND_T
 def bounds_of(table: HudiTable, properties: Mapping[str, str]) -> tuple[Bound, ...]:
     """What is needed beside what the instants of the timeline tell themselves (pending writes, savepoints)."""
     timeline = table.timeline
-    retained, clean = last_retained(table)
-    found = [
-        _for_cleaning(timeline, retained, clean),
+    counted = [
+        _for_cleaning(timeline, *last_retained(table)),
         _for_compaction(timeline, properties) if table.config.is_merge_on_read else None,
-        _for_replaced_by(timeline, retained, clean),
+    ]
+    return (*(one for one in counted if one is not None), *bounds_of_readers(table))
+
+
+def bounds_of_readers(table: HudiTable) -> tuple[Bound, ...]:
+    """Those without which readers would see other rows."""
+    timeline = table.timeline
+    found = [
+        _for_replaced_by(timeline, *last_retained(table)),
         _for_files_of_replaced(table),
         _for_metadata_table(table),
     ]

@@ -12,10 +12,10 @@ from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant
+from spark_jobs.core.timeline.undone import archived_after
 from spark_jobs.services.plan_hash import PlanFacts
 from spark_jobs.services.rollback.completed import (
     FilesOfTable,
-    archived_after,
     completed_write,
     refuse_pending_clean,
     requests_to_undo,

@@ -14,7 +14,7 @@ from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
-from spark_jobs.core.timeline.undone import UndoneWrites
+from spark_jobs.core.timeline.undone import archived_after
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import compaction_groups
@@ -152,16 +152,6 @@ def refuse_undoing(table: HudiTable, target: Instant) -> None:
             todo="keep more commits on the active timeline (hoodie.keep.min.commits)",
             instant=time,
         )
-
-
-def archived_after(timeline: ActiveTimeline, moment: str) -> list[str]:
-    """Completed writes after a moment (exclusive) that left the timeline, oldest first: none that an archival which
-    broke off left on it too, or that was taken back there.
-    """
-    active = {one.timestamp for one in timeline.instants}
-    found = [one for one in timeline.archive.times_since(moment) if one > moment and one not in active]
-    undone = UndoneWrites(timeline)
-    return [one for one in found if not undone.has_archived(one)]
 
 
 def refuse_pending_clean(table: HudiTable) -> None:

@@ -4,6 +4,8 @@ SavepointHelpers).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
@@ -22,6 +24,7 @@ from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
 from spark_jobs.services.opened import open_table
 from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.savepoint.kept_back import archive_kept_back, kept_back, refuse_needed
 from spark_jobs.services.savepoint.plan import Savepoint, files_of
 
 ACTION = "savepoint"
@@ -40,7 +43,7 @@ def run_savepoint(options: SavepointOptions, progress: Progress) -> JobResult:
         return _listed(table)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
-    work = _delete if options.mode is SavepointMode.DELETE else _create
+    work = partial(_delete, properties=properties) if options.mode is SavepointMode.DELETE else _create
     if options.dry_run:
         return work(table, options)
     with settings.new_lock() as locked:
@@ -130,7 +133,7 @@ def _refuse_pending_clean(table: HudiTable, made: Savepoint) -> None:
                 )
 
 
-def _delete(table: HudiTable, options: SavepointOptions) -> JobResult:
+def _delete(table: HudiTable, options: SavepointOptions, *, properties: Mapping[str, str]) -> JobResult:
     asked = options.instant_time
     if asked is None:
         raise ConfigError("--mode delete needs --instant-time", todo="give the savepoint that is to go")
@@ -139,16 +142,25 @@ def _delete(table: HudiTable, options: SavepointOptions) -> JobResult:
         others = ", ".join(one.instant for one in savepoints_of(table)) or "none"
         return nothing_to_do(ACTION, table, f"{asked} is not saved; savepoints of the table: {others}")
     saved = [one for one in savepoints_of(table) if one.instant == asked]
+    going = kept_back(table.timeline, asked)
+    refuse_needed(table, going, asked)
     if not options.dry_run:
+        archive_kept_back(table, going, properties)
         for state in (State.COMPLETED, State.INFLIGHT):
             table.storage.delete(table.timeline.path(instants[0].at(state)))
     if not saved:
         saved = [Savepoint(instant=asked, user="", comments="", saved_ms=0, files={})]
-    return _result(table, options, saved[0], 0)
+    return _result(table, options, saved[0], 0, archived=[one.timestamp for one in going])
 
 
-def _result(table: HudiTable, options: SavepointOptions, one: Savepoint, size: int) -> JobResult:
-    plan: dict[str, Any] = {"mode": options.mode.value, **one.to_json(), "files_by_partition": dict(one.files)}
+def _result(
+    table: HudiTable, options: SavepointOptions, one: Savepoint, size: int, archived: Collection[str] = ()
+) -> JobResult:
+    """:param archived: commits that go to the archive with the savepoint."""
+    told: dict[str, Any] = {"mode": options.mode.value, **one.to_json()}
+    if archived:
+        told["archived"] = list(archived)
+    plan = {**told, "files_by_partition": dict(one.files)}
     return JobResult(
         action=ACTION,
         state=JobState.DRY_RUN if options.dry_run else JobState.COMPLETED,
@@ -158,5 +170,5 @@ def _result(table: HudiTable, options: SavepointOptions, one: Savepoint, size: i
         files_in=one.file_count,
         bytes_in=size,
         plan=plan if options.dry_run else None,
-        extra={"mode": options.mode.value, **one.to_json()},
+        extra=told,
     )

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import open_savepoint, request
 from spark_jobs.core.timeline.archive_writer import archive
@@ -63,6 +63,12 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     local.write(tmp_path / "t", FIRST, "first")
     local.write(tmp_path / "t", local.batch(0, 10, "two", 2), "second")
     return tmp_path / "t"
+
+
+def deleted_by_hudi(path: Path, instant: str) -> None:
+    """It leaves the commit where it is (SavepointHelpers.deleteSavepoint)."""
+    for name in (f"{instant}.savepoint", f"{instant}.savepoint.inflight"):
+        (path / ".hoodie" / name).unlink()
 
 
 def commits(path: Path) -> list[str]:
@@ -157,6 +163,8 @@ def test_one_that_broke_off_is_ended_or_deleted(path: Path) -> None:
         ("all are saved", "false"),
         ("the savepoint is deleted", "true"),
         ("the savepoint is deleted", "false"),
+        ("Hudi deletes the savepoint", "true"),
+        ("Hudi deletes the savepoint", "false"),
         ("the newest went too", "false"),  # as Hudi archives where enough older ones are saved
     ],
 )
@@ -185,9 +193,17 @@ def test_what_was_archived_behind_a_savepoint_counts_when_no_unsaved_write_is_ol
     if how == "all are saved":
         savepoint(path, instant=times[3])
     elif how == "the savepoint is deleted":
-        savepoint(path, "delete", times[0])
+        assert savepoint(path, "delete", times[0], dry_run=True).extra["archived"] == times[:1]
+        assert commits(path) == [times[0], times[3]]
+        assert savepoint(path, "delete", times[0]).extra["archived"] == times[:1]
+        assert commits(path) == times[3:]
+    elif how == "Hudi deletes the savepoint":
+        deleted_by_hudi(path, times[0])
         with pytest.raises(ConfigError, match=r"2 write\(s\) after .* are archived"):
             run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), QUIET)
+    else:
+        with pytest.raises(WriteConflictError, match=f"but {times[0]} is the newest that is not archived"):
+            savepoint(path, "delete", times[0])
     assert local.rows_of(path) == before
     assert [str(one) for one in validate(str(path), deep=True)] == []
     local.write(path, local.batch(4, 2, "new", 3), "new")
@@ -223,8 +239,50 @@ def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attemp
     archive(table.timeline, table.base_path, table.timeline.completed_commits()[1:-1])
     before = local.rows_of(path)
     assert before == local.expected_rows(*halves.values())
-    savepoint(path, "delete", table.timeline.completed_commits()[0].timestamp)
+    deleted_by_hudi(path, table.timeline.completed_commits()[0].timestamp)
     assert local.rows_of(path) == before
+
+
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_a_damaged_log_of_a_write_that_was_archived_behind_it_is_found_when_it_is_gone(
+    tmp_path: Path, enabled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the row of an older log would count."""
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", enabled)
+    path = tmp_path / "t"
+    local.create(path, "MERGE_ON_READ")
+    times = [local.write(path, local.batch(0, 4, f"v{number}", number), str(number)) for number in range(4)]
+    only_a = local.batch(0, 4, "last", 4)
+    times.append(local.write(path, only_a.filter(pc.equal(only_a["p"], "a")), "last"))
+    savepoint(path, instant=times[0])
+    table = HudiTable.open(str(path))
+    maintain_metadata_table(table.transaction_settings(AT_ONCE), AT_ONCE, pytest.fail)
+    archive(table.timeline, table.base_path, table.timeline.completed_commits()[1:4])
+    rows = local.rows_of(path)
+    assert savepoint(path, "delete", times[0]).extra["archived"] == times[:1]
+    assert local.rows_of(path) == rows
+    (log,) = (path / "b").glob(".*.log.3_*")
+    whole = log.read_bytes()
+    for left in (None, b"", whole[:-3]):
+        log.unlink(missing_ok=True)
+        if left is not None:
+            log.write_bytes(left)
+        with pytest.raises((CorruptTableError, StorageError), match=log.name):
+            local.rows_of(path)
+
+
+def test_what_archival_keeps_for_others_keeps_the_savepoint_too(path: Path) -> None:
+    times = commits(path)
+    savepoint(path, instant=times[0])
+    times += [local.write(path, local.batch(0, 4, "more", number), str(number)) for number in (3, 4)]
+    table = HudiTable.open(str(path))
+    assert "files" in table.config.metadata_partitions
+    archive(table.timeline, table.base_path, table.timeline.completed_commits()[1:3])
+    with pytest.raises(WriteConflictError, match=f"the metadata table, .* keeps {times[0]} on the timeline"):
+        savepoint(path, "delete", times[0])
+    maintain_metadata_table(table.transaction_settings(AT_ONCE), AT_ONCE, pytest.fail)
+    savepoint(path, "delete", times[0])
+    assert commits(path) == times[3:]
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
