@@ -1,7 +1,8 @@
 """Write the tables of options and keys in docs/ from the declarations in the code; ``--check`` only compares.
 
 A table stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; NAME is a class of ``spark_jobs.options`` or
-``keys:MODULE`` for the ``hoodie.*`` keys of a module of ``spark_jobs.core.config``.
+``keys:MODULE`` for the ``hoodie.*`` keys of a module of ``spark_jobs.core.config``; ``refused`` and ``without-effect``
+are Hudi's keys that nothing reads.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from spark_jobs import options
 from spark_jobs.core.config.key import Key
 from spark_jobs.core.config.known import KEY_MODULES
+from spark_jobs.core.config.unserved import REFUSED, WITHOUT_EFFECT
 from spark_jobs.options.flags import flags_of
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -27,6 +29,8 @@ def table(name: str) -> str:
 
     :raises AttributeError: there is no such class of options.
     """
+    if name in _UNSERVED:
+        return _UNSERVED[name]()
     return _keys_table(name) if name in _KEYS else _options_table(name)
 
 
@@ -49,6 +53,25 @@ def _keys_table(name: str) -> str:
         if isinstance(key, Key):
             rows.append(f"| `{key.name}` | {_default(key.default)} | {key.doc} |")
     return "\n".join(rows) + "\n"
+
+
+def _refused_table() -> str:
+    rows = ["| Key | Taken with | Otherwise refused, because |", "|---|---|---|"]
+    for one in REFUSED:
+        keys, values = (", ".join(f"`{text}`" for text in texts) for texts in (one.names, one.harmless))
+        rows.append(f"| {keys} | {values or 'no value'} | {one.because}: {one.todo} |")
+    return "\n".join(rows) + "\n"
+
+
+def _without_effect_table() -> str:
+    rows = ["| Keys | No meaning here, because |", "|---|---|"]
+    for one in WITHOUT_EFFECT:
+        shown = (f"`{name}*`" if name.endswith(".") else f"`{name}`" for name in one.names)
+        rows.append(f"| {', '.join(shown)} | {one.because} |")
+    return "\n".join(rows) + "\n"
+
+
+_UNSERVED = {"refused": _refused_table, "without-effect": _without_effect_table}
 
 
 def _default(value: object) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus, unquote
 
 HIDDEN = "***"
+SENSITIVE_KEYS = "hoodie.sensitive.config.keys"
+"""Hudi's key for parts of names whose values are hidden, too."""
 _LEAST = 4
 """Characters of a value that is hidden wherever it stands: shorter ones are parts of too many words."""
 _WORDS_OF_A_LOG = frozenset({"true", "false", "none", "null"})
@@ -87,9 +89,12 @@ def secrets_within(text: str) -> Iterator[str]:
 def secret_values(pairs: Iterable[tuple[str, str]]) -> set[str]:
     """All that is to be hidden of named values: the whole of what has a secret's name, parts of the others."""
     found: set[str] = set()
-    for name, value in pairs:
+    given = tuple(pairs)
+    listed = ",".join(value.lower() for name, value in given if name == SENSITIVE_KEYS)
+    parts = [part.strip() for part in listed.split(",") if part.strip()]
+    for name, value in given:
         found.update(secrets_within(value))
-        if is_secret_name(name):
+        if is_secret_name(name) or any(part in name.lower() and name != SENSITIVE_KEYS for part in parts):
             found.add(value)
     return found
 

@@ -48,6 +48,8 @@ def _wanted(
 ) -> list[tuple[str, ServiceMode, Callable[[], JobResult]]]:
     conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet."))}
     found: list[tuple[str, ServiceMode, Callable[[], JobResult]]] = []
+    if not keys.TABLE_SERVICES.of(properties):
+        return found
     if table.config.is_merge_on_read:
         mode = _mode(runs=keys.COMPACT_INLINE.of(properties), plans=keys.COMPACT_SCHEDULE_INLINE.of(properties))
         if mode is not None:

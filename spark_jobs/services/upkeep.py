@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from spark_jobs.core.config import history_keys as keys
+from spark_jobs.core.config.service_keys import TABLE_SERVICES
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -24,6 +25,8 @@ def maintain_table(settings: TransactionSettings, properties: Mapping[str, str],
 
     The commit before it stands already: what fails here is told, and left to the next one.
     """
+    if not TABLE_SERVICES.of(properties):
+        return
     if keys.CLEAN_AUTOMATIC.of(properties) and not keys.CLEAN_ASYNC.of(properties):
         _try("clean", settings, lambda locked, table, quiet: clean_table(locked, table, properties, quiet), tell)
     if keys.ARCHIVE_AUTOMATIC.of(properties):

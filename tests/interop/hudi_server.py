@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.interop.hudi_config import declared_keys
 from tests.interop.hudi_keys import key_answers
 from tests.interop.hudi_validation import differences, each_of
 from tests.interop.lines import serve
@@ -214,6 +215,10 @@ class HudiServer:
     def keys(self, *, source: str, cases: list[dict[str, str]]) -> Answer:
         """Keys and partition paths of the rows of the Parquet file ``source``, by the options of each case."""
         return key_answers(self._jvm, self._spark.read.parquet(source), cases)
+
+    def declared_keys(self) -> list[str]:
+        """All keys that Hudi's configuration has, their other names among them."""
+        return declared_keys(self._jvm)
 
     def files(self, *, path: str, metadata: bool = True) -> dict[str, dict[str, int]]:
         """Bytes by name of all data files by partition, by the metadata table or by listing storage.

@@ -24,6 +24,7 @@ from spark_jobs.core.config import (
     write_keys,
 )
 from spark_jobs.core.config.key import Key
+from spark_jobs.core.config.unserved import REFUSED, why_without_effect
 
 KEY_MODULES = (
     table_keys,
@@ -58,11 +59,17 @@ def declared() -> tuple[Key[object], ...]:
 
 
 def unknown_key_warnings(keys: Iterable[str]) -> list[str]:
-    """One line for each ``hoodie.*`` key that nothing reads, with the nearest one that something does."""
-    known = {name for key in declared() for name in key.names}
+    """One line for each ``hoodie.*`` key that nothing reads: why, where it is one of Hudi's, or else the nearest one
+    that something reads.
+    """
+    known = {name for key in declared() for name in key.names} | {name for one in REFUSED for name in one.names}
     lines = []
     for name in sorted(keys):
         if not name.startswith("hoodie.") or name in known or name.startswith(OTHERS_PREFIXES):
+            continue
+        because = why_without_effect(name)
+        if because:
+            lines.append(f"{name} has no effect: {because}")
             continue
         nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
         hint = f"; did you mean {nearest[0]}?" if nearest else ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.config.lock_keys import CONCURRENCY_MODE, LOCK_PROVIDER, ConcurrencyMode
+from spark_jobs.core.config.unserved import refuse_unserved
 from spark_jobs.core.errors import ConfigError
 
 _INSIDE_A_PROCESS = frozenset({"InProcessLockProvider", "NoopLockProvider"})
@@ -46,6 +47,7 @@ def lock_notes(properties: Mapping[str, str]) -> list[str]:
 def writer_warnings(properties: Mapping[str, str]) -> list[str]:
     """What a job that writes has to say of its configuration, a line each.
 
-    :raises ConfigError: as :func:`lock_notes`.
+    :raises ConfigError: as :func:`lock_notes` and :func:`refuse_unserved`.
     """
+    refuse_unserved(properties)
     return [*lock_notes(properties), *unknown_key_warnings(properties)]

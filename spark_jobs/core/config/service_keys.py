@@ -59,6 +59,12 @@ def _pattern(value: str) -> str:
     return value
 
 
+TABLE_SERVICES = Key(
+    name="hoodie.table.services.enabled",
+    parse=boolean,
+    default=True,
+    doc="False: a write runs and plans no service afterwards, whatever the other keys say.",
+)
 COMPACT_INLINE = Key(
     name="hoodie.compact.inline",
     parse=boolean,
@@ -124,6 +130,7 @@ CLUSTER_INLINE = Key(
     parse=boolean,
     default=False,
     doc="A write clusters the table afterwards, when that is due.",
+    aliases=("hoodie.datasource.clustering.inline.enable",),
 )
 CLUSTER_SCHEDULE_INLINE = Key(
     name="hoodie.clustering.schedule.inline",

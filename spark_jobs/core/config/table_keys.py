@@ -27,7 +27,13 @@ OVERWRITE_WITH_LATEST = "org.apache.hudi.common.model.OverwriteWithLatestAvroPay
 DEFAULT_PAYLOAD = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
 DEFAULT_MERGER_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 
-NAME = Key(name="hoodie.table.name", parse=text, default="", doc="Name of the table.")
+NAME = Key(
+    name="hoodie.table.name",
+    parse=text,
+    default="",
+    doc="Name of the table.",
+    aliases=("hoodie.datasource.write.table.name",),
+)
 DATABASE = Key(name="hoodie.database.name", parse=text, default="", doc="Database of the table; part of the checksum.")
 TYPE = Key(
     name="hoodie.table.type",

@@ -66,7 +66,17 @@ PRECOMBINE_FIELD = Key(
 )
 OPERATION = Key(name="hoodie.datasource.write.operation", parse=text, default="", doc="What a write does.")
 WRITE_TABLE_TYPE = Key(
-    name="hoodie.datasource.write.table.type", parse=text, default="", doc="COPY_ON_WRITE or MERGE_ON_READ."
+    name="hoodie.datasource.write.table.type",
+    parse=text,
+    default="",
+    doc="COPY_ON_WRITE or MERGE_ON_READ.",
+    aliases=("hoodie.datasource.write.storage.type",),
+)
+SENSITIVE_KEYS = Key(
+    name="hoodie.sensitive.config.keys",
+    parse=names,
+    default=NO_NAMES,
+    doc="Parts of names of further keys whose values are hidden in logs and results, as those of passwords always are.",
 )
 UPSERT_PARALLELISM = Key(
     name="hoodie.upsert.shuffle.parallelism", parse=integer(), default=0, doc="Tasks of an upsert; 0: by the input."

@@ -10,7 +10,7 @@ import pytest
 
 from spark_jobs.options import HiveSyncOptions, IngestOptions, OptionsError
 from spark_jobs.options.private_values import DELIVERED, VARIABLE, write_options_file
-from spark_jobs.options.secrets import HIDDEN, Hiding, is_secret_name, secrets_within
+from spark_jobs.options.secrets import HIDDEN, Hiding, is_secret_name, secret_values, secrets_within
 
 pytestmark = pytest.mark.unit
 
@@ -155,3 +155,12 @@ def test_what_is_no_list_of_options_is_refused_without_a_word_of_it(text: str, t
         HiveSyncOptions.from_args(["--base-path=/t", f"--options-file={file}"])
     assert "a-secret" not in str(caught.value)
     assert str(file) in str(caught.value)
+
+
+def test_who_names_further_keys_has_their_values_hidden() -> None:
+    pairs = (
+        ("hoodie.sensitive.config.keys", "Vault,shelf"),
+        ("my.vault.place", "in-the-vault"),
+        ("my.place", "elsewhere"),
+    )
+    assert secret_values(pairs) == {"in-the-vault"}

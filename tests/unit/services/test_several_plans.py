@@ -21,6 +21,7 @@ from spark_jobs.services.archival.job import archive_table
 from spark_jobs.services.completion import FOLDER
 from spark_jobs.services.health.measure import measure
 from spark_jobs.services.inline import run_inline_services
+from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.services.validation.run import validate
 from tests.unit.core.support import contents, new_table
 from tests.unit.services.test_planned_runs import RUNS, Run, StopsAfter, actions, cluster, compact, update
@@ -272,3 +273,16 @@ def test_a_write_that_only_plans_makes_no_second_plan(table: HudiTable) -> None:
     (one,) = pending(table)
     assert f"no compaction after the commit: compaction {one} is planned already" in told.getvalue()
     assert [action for action, state in actions(table) if state is not State.COMPLETED] == [Action.COMPACTION]
+
+
+def test_no_service_runs_where_all_are_turned_off(table: HudiTable) -> None:
+    off = {**AT_ONCE, "hoodie.table.services.enabled": "false"}
+    inline = {"hoodie.compact.inline": "true", "hoodie.clean.automatic": "true", "hoodie.archive.automatic": "true"}
+    before = actions(table)
+    run_inline_services(LocalEngine(SYSTEM_CLOCK), table, {**off, **inline}, Progress("write", stream=io.StringIO()))
+    maintain_table(table.transaction_settings({}), {**off, **inline}, print)
+    assert actions(table) == before
+    run_inline_services(
+        LocalEngine(SYSTEM_CLOCK), table, {**AT_ONCE, **inline}, Progress("write", stream=io.StringIO())
+    )
+    assert actions(table) != before

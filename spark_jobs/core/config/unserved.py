@@ -1,0 +1,352 @@
+"""Hudi's keys that nothing here reads: why each has no meaning, and which values can't be passed over.
+
+Names are those of Hudi 0.15.0 (every ConfigProperty of its Spark bundle); tests/interop compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spark_jobs.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithoutEffect:
+    """Keys that change nothing about a table. A name that ends with a dot stands for all that begin with it."""
+
+    because: str
+    names: tuple[str, ...]
+
+    def covers(self, key: str) -> bool:
+        return any(key == name or (name.endswith(".") and key.startswith(name)) for name in self.names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A key by which Hudi does what nobody does here, so that rows, files or a promise would be missing; ``harmless``
+    are the values by which it does not, as lower-case text, the empty one always among them.
+    """
+
+    names: tuple[str, ...]
+    because: str
+    todo: str
+    harmless: tuple[str, ...] = ("false",)
+
+    def refuses(self, value: str) -> bool:
+        return value.strip().lower() not in ("", *self.harmless)
+
+
+_WITH_HUDI = "do it with Hudi, or leave the key out"
+
+REFUSED = (
+    Refused(
+        names=("hoodie.allow.operation.metadata.field",),
+        because="the column _hoodie_operation is not written, and its deletes would count as rows",
+        todo="leave it out; write deletes by the operation delete, or by _hoodie_is_deleted",
+    ),
+    Refused(
+        names=("hoodie.assume.date.partitioning",),
+        because="partitions are found by their metafiles, those without one would not be read",
+        todo="let Hudi write to each partition once without the key",
+    ),
+    Refused(
+        names=("hoodie.auto.commit",),
+        because="a job completes the instant that it began",
+        todo="leave it out: nothing stays behind for a later commit",
+        harmless=("true",),
+    ),
+    Refused(
+        names=("hoodie.bulkinsert.overwrite.operation.type",),
+        because="a bulk_insert replaces nothing, and the rows that were to go would stay",
+        todo="give the operation insert_overwrite or insert_overwrite_table",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.client.init.callback.classes",),
+        because="it is code of the JVM that may change the writer's settings",
+        todo="make those settings by hoodie_conf",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.metaserver.enabled",),
+        because="its timeline is kept by a server, and not in .hoodie",
+        todo=_WITH_HUDI,
+    ),
+    Refused(
+        names=("hoodie.datasource.write.commitmeta.key.prefix",),
+        because="options are not copied into the metadata of a commit",
+        todo="leave it out",
+        harmless=("_",),
+    ),
+    Refused(
+        names=("hoodie.metadata.dir.filter.regex",),
+        because="the metadata table has all partitions, those that Hudi would leave out too",
+        todo="leave it out, or turn hoodie.metadata.enable off",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.precommit.validators",),
+        because="they are code of the JVM, and a commit that they would stop would be completed",
+        todo="check the rows by a transformer before, or by validate.py after",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.table.log.file.format", "hoodie.table.rt.file.format"),
+        because="log files have the format HOODIE_LOG",
+        todo=_WITH_HUDI,
+        harmless=("hoodie_log",),
+    ),
+    Refused(
+        names=("hoodie.write.lock.conflict.resolution.strategy",),
+        because="which of two writers yields is decided by file groups alone",
+        todo="leave it out",
+        harmless=(
+            "org.apache.hudi.client.transaction.simpleconcurrentfilewritesconflictresolutionstrategy",
+            "org.apache.hudi.client.transaction.bucketindexconcurrentfilewritesconflictresolutionstrategy",
+            "org.apache.hudi.client.transaction.preferwriterconflictresolutionstrategy",
+        ),
+    ),
+    Refused(
+        names=("hoodie.write.schema",),
+        because="rows are written with the columns that they and the table have",
+        todo="select and cast the columns in the source, or by a transformer",
+        harmless=(),
+    ),
+)
+"""In the order of their names."""
+
+WITHOUT_EFFECT = (
+    WithoutEffect(
+        because="no timeline server is started: every process reads the timeline itself",
+        names=(
+            "hoodie.embed.timeline.server.",
+            "hoodie.filesystem.view.",
+            "hoodie.filesystem.remote.backup.view.enable",
+        ),
+    ),
+    WithoutEffect(
+        because="the work is cut by files and bytes, and Spark or the engine decides how much runs at once",
+        names=(
+            *("hoodie.archive.delete.parallelism", "hoodie.cleaner.parallelism", "hoodie.clustering.max.parallelism"),
+            *("hoodie.file.listing.parallelism", "hoodie.finalize.write.parallelism"),
+            "hoodie.markers.delete.parallelism",
+            *("hoodie.metadata.index.bloom.filter.parallelism", "hoodie.metadata.index.column.stats.parallelism"),
+            *("hoodie.metadata.max.init.parallelism", "hoodie.rollback.parallelism"),
+            *("hoodie.errortable.insert.shuffle.parallelism", "hoodie.errortable.upsert.shuffle.parallelism"),
+        ),
+    ),
+    WithoutEffect(
+        because="rows are merged by Arrow, a file group at a time, without maps that spill to a disk",
+        names=(
+            *("hoodie.common.diskmap.compression.enabled", "hoodie.common.spillable.diskmap.type"),
+            *("hoodie.memory.", "hoodie.metadata.max.reader.", "hoodie.metadata.spillable.map.path"),
+            *("hoodie.compaction.lazy.block.read", "hoodie.compaction.reverse.log.read"),
+            *("hoodie.metadata.optimized.log.blocks.scan.enable", "_hoodie.hfile.use.native.reader"),
+            *("hoodie.write.buffer.", "hoodie.write.executor.", "hoodie.write.status.storage.level"),
+            *("hoodie.write.tagged.record.storage.level", "hoodie.release.resource.on.completion.enable"),
+            "hoodie.datasource.write.row.writer.enable",
+        ),
+    ),
+    WithoutEffect(
+        because="classes of the JVM are not loaded",
+        names=(
+            *(
+                "hoodie.avro.write.support.class",
+                "hoodie.parquet.spark.row.write.support.class",
+                "hoodie.writestatus.class",
+            ),
+            *("hoodie.errortable.write.class", "hoodie.fileid.prefix.provider.class", "hoodie.io.factory.class"),
+            *("hoodie.storage.class", "hoodie.storage.layout.", "hoodie.bulkinsert.user.defined.partitioner.class"),
+        ),
+    ),
+    WithoutEffect(
+        because="there are no base files of this format",
+        names=("hoodie.orc.", "hoodie.hfile.block.size", "hoodie.hfile.max.file.size"),
+    ),
+    WithoutEffect(
+        because="Hudi sets it for itself",
+        names=(
+            *("hoodie.internal.", "hoodie.avro.schema", "hoodie.base.path", "hoodie.bulkinsert.schema.ddl"),
+            *("_.hoodie.allow.multi.write.on.same.instant", "_hoodie.metadata.ignore.spurious.deletes"),
+            *("hoodie.schema.cache.enable", "hoodie.meta_sync."),
+        ),
+    ),
+    WithoutEffect(
+        because="the index HBASE is refused where it is chosen",
+        names=("hoodie.index.hbase.", "hoodie.hbase."),
+    ),
+    WithoutEffect(
+        because="the storages that are served are consistent",
+        names=(
+            *("hoodie.consistency.", "hoodie.optimistic.consistency.", "_hoodie.optimistic.consistency.guard.enable"),
+            "hoodie.fs.atomic_creation.support",
+        ),
+    ),
+    WithoutEffect(
+        because="a storage repeats its own calls",
+        names=("hoodie.filesystem.operation.",),
+    ),
+    WithoutEffect(
+        because="it belongs to a lock that is not taken, or a job that lost a lock begins anew",
+        names=(
+            *("hoodie.write.lock.client.", "hoodie.write.lock.hivemetastore.", "hoodie.write.lock.zookeeper."),
+            *("hoodie.write.lock.heartbeat_interval_ms", "hoodie.write.lock.num_retries"),
+            *("hoodie.write.lock.wait_time_ms_between_retry", "hoodie.write.lock.max_wait_time_ms_between_retry"),
+            "hoodie.auto.adjust.lock.configs",
+        ),
+    ),
+    WithoutEffect(
+        because="conflicts are found at the end of a write; it exits with 3, and whoever schedules it runs it again",
+        names=(
+            *("hoodie.write.concurrency.async.", "hoodie.write.concurrency.early."),
+            "hoodie.write.num.retries.on.conflict.failures",
+        ),
+    ),
+    WithoutEffect(
+        because="services are jobs of their own, whose result says what they did and whether they failed",
+        names=(
+            *("hoodie.table.service.manager.", "hoodie.archive.async", "hoodie.clustering.async.enabled"),
+            *("hoodie.datasource.compaction.async.enable", "hoodie.fail.on.timeline.archiving"),
+            *("hoodie.fail.writes.on.inline.table.service.exception", "hoodie.clean.allow.multiple"),
+            *("hoodie.datasource.clustering.async.enable", "hoodie.rollback.instant.backup."),
+        ),
+    ),
+    WithoutEffect(
+        because="a job tells its numbers by its result, and nothing else is called",
+        names=(
+            "hoodie.metrics.",
+            "hoodie.metricscompaction.",
+            "hoodie.metadata.metrics.enable",
+            "hoodie.write.commit.callback.",
+        ),
+    ),
+    WithoutEffect(
+        because="it is of Hudi's SQL",
+        names=("hoodie.spark.sql.", "hoodie.sql."),
+    ),
+    WithoutEffect(
+        because="it is of Hudi's readers; the options of a source, and of HudiTable.scan, say what is read",
+        names=(
+            *(
+                "hoodie.datasource.query.",
+                "hoodie.datasource.view.type",
+                "hoodie.datasource.read.",
+                "hoodie.datasource.merge.type",
+            ),
+            *("hoodie.datasource.streaming.startOffset", "hoodie.enable.data.skipping", "hoodie.file.index.enable"),
+            *("hoodie.read.timeline.holes.resolution.policy", "hoodie.bootstrap.data.queries.only"),
+            "as.of.instant",
+            "hoodie.metadata.index.column.stats.inMemory.projection.threshold",
+            "hoodie.metadata.index.column.stats.processing.mode.override",
+        ),
+    ),
+    WithoutEffect(
+        because="the index CONSISTENT_HASHING is refused where it is chosen",
+        names=(
+            *("hoodie.bucket.index.max.num.buckets", "hoodie.bucket.index.min.num.buckets"),
+            *("hoodie.bucket.index.merge.threshold", "hoodie.bucket.index.split.threshold"),
+        ),
+    ),
+    WithoutEffect(
+        because="a stream is retried by whoever schedules it, and its checkpoint stands in the commit",
+        names=("hoodie.datasource.write.streaming.",),
+    ),
+    WithoutEffect(
+        because="Spark's own settings, and the rows' types, say what a Parquet file is like",
+        names=(
+            *(
+                "hoodie.parquet.field_id.write.enabled",
+                "hoodie.parquet.outputtimestamptype",
+                "hoodie.parquet.page.size",
+            ),
+            "hoodie.parquet.writelegacyformat.enabled",
+        ),
+    ),
+    WithoutEffect(
+        because="sizes are estimated from the files that are there",
+        names=("hoodie.parquet.compression.ratio", "hoodie.logfile.to.parquet.compression.ratio"),
+    ),
+    WithoutEffect(
+        because="curves go by the values' ranks",
+        names=(
+            *("hoodie.layout.optimize.build.curve.sample.size", "hoodie.layout.optimize.curve.build.method"),
+            *("hoodie.layout.optimize.data.skipping.enable", "hoodie.layout.optimize.enable"),
+        ),
+    ),
+    WithoutEffect(
+        because="there is no server of this kind to ask",
+        names=("hoodie.metaserver.connect.", "hoodie.metaserver.uris"),
+    ),
+    WithoutEffect(
+        because="older files are always read, and written anew, by the table's schema",
+        names=("hoodie.avro.schema.external.transformation", "hoodie.avro.schema.externalTransformation"),
+    ),
+    WithoutEffect(
+        because="rows that can't be written go to the error table where there is one, and the write fails with that",
+        names=("hoodie.errortable.validate.", "hoodie.errortable.write.failure.strategy"),
+    ),
+    WithoutEffect(
+        because="validate.py compares the rows of file groups with their counts",
+        names=("hoodie.merge.data.validation.enabled",),
+    ),
+    WithoutEffect(
+        because="a write of no rows is a commit, which keeps its idempotency key and its checkpoint",
+        names=("hoodie.allow.empty.commit",),
+    ),
+    WithoutEffect(
+        because="the first write with hoodie.metadata.enable makes the metadata table, and each commit a log of it",
+        names=(
+            *("hoodie.metadata.auto.initialize", "hoodie.metadata.index.check.timeout.seconds"),
+            *("hoodie.metadata.log.compaction.", "hoodie.metadata.max.deltacommits.when_pending"),
+            "hoodie.metadata.max.logfile.size",
+        ),
+    ),
+    WithoutEffect(
+        because="bloom filters are those of the record key",
+        names=("hoodie.metadata.index.bloom.filter.column.list",),
+    ),
+    WithoutEffect(
+        because="tables with change data are read only, and no query of Hudi 0.15 goes by a secondary index",
+        names=("hoodie.table.cdc.supplemental.logging.mode", "hoodie.table.secondary.indexes.metadata"),
+    ),
+    WithoutEffect(
+        because="tables of earlier versions are not upgraded",
+        names=("hoodie.skip.default.partition.validation",),
+    ),
+    WithoutEffect(
+        because="no event times are collected",
+        names=("hoodie.payload.event.time.field",),
+    ),
+    WithoutEffect(
+        because="the options of the source say how messages are read",
+        names=(
+            "hoodie.streamer.source.kafka.value.deserializer.class",
+            "hoodie.deltastreamer.source.kafka.value.deserializer.class",
+        ),
+    ),
+    WithoutEffect(
+        because="a sync changes what differs, and nothing else",
+        names=("hoodie.datasource.meta_sync.condition.sync",),
+    ),
+    WithoutEffect(
+        because="validators are refused where they are chosen",
+        names=("hoodie.precommit.validators.",),
+    ),
+)
+
+
+def refuse_unserved(properties: Mapping[str, str]) -> None:
+    """
+    :raises ConfigError: a key asks for what nobody does here, and whose absence would harm the table or its users.
+    """
+    for one in REFUSED:
+        for name in one.names:
+            value = properties.get(name, "")
+            if one.refuses(value):
+                raise ConfigError(f"{name}={value} is not served: {one.because}", todo=one.todo, key=name, value=value)
+
+
+def why_without_effect(key: str) -> str | None:
+    """None for keys that are refused, that something reads, or that are not Hudi's."""
+    return next((one.because for one in WITHOUT_EFFECT if one.covers(key)), None)
