@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.config import lock_keys, strategy_keys, write_keys
-from spark_jobs.core.config.lock_choice import lock_notes
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, InstantGoneError
+from spark_jobs.core.locks.choose import choose_lock
 from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
@@ -33,7 +33,6 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Instant, query_instant
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
-from spark_jobs.core.transaction.lock import LockSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.collector import collector_paused
 from spark_jobs.core.view.file_slice import FileSlice
@@ -418,19 +417,14 @@ class HudiTable:
 
         :raises ConfigError: they name a lock that is not taken here.
         """
-        lock_notes(properties)
-        lock_folder = lock_keys.LOCK_PATH.of(properties) or f"{self.base_path}/.hoodie"
+        lock_folder = lock_keys.LOCK_PATH.of(properties)
+        storage = beside(self.storage, lock_folder) if lock_folder else self.storage
         return TransactionSettings(
-            storage=beside(self.storage, lock_folder),
+            storage=storage,
             base_path=self.base_path,
             config=self.config,
             clock=self.clock,
-            lock=LockSettings(
-                path=f"{lock_folder}/lock",
-                wait_ms=lock_keys.LOCK_WAIT.of(properties),
-                expire_ms=lock_keys.LOCK_EXPIRE.of(properties) * 60_000,
-                lease_ms=lock_keys.LOCK_LEASE.of(properties),
-            ),
+            lock=choose_lock(properties, storage, f"{self.base_path}/.hoodie"),
             heartbeat=HeartbeatSettings(
                 interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties),
                 misses=write_keys.HEARTBEAT_MISSES.of(properties),

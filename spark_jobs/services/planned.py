@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode

@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.core.config.index_keys import IndexType
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.operation_keys import PARTITIONS_TO_DELETE
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.transaction.transaction import Transaction, begin
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine, tuned_for_arrow
 from spark_jobs.hive.job import sync_after_write, sync_asked_for

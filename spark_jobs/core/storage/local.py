@@ -33,7 +33,7 @@ class LocalStorage:
     What tells the state of a table always outlives a loss of power; ``durable`` says whether data files do.
     """
 
-    capabilities = Capabilities(conditional_put=True, atomic_rename=True, append=False)
+    capabilities = Capabilities(shared=True)
     durable = True
 
     def relaxed(self) -> LocalStorage:

@@ -31,11 +31,12 @@ class FileStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a storage can do; code asks here and never compares schemes."""
+    """What a storage is like; code asks here and never compares schemes.
 
-    conditional_put: bool
-    atomic_rename: bool
-    append: bool
+    ``shared``: other processes see it.
+    """
+
+    shared: bool
 
 
 class Storage(Protocol):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
+from spark_jobs.core.locks.owner import Owner, parse_owner, this_process
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import age_ms
-from spark_jobs.core.transaction.owner import Owner, parse_owner, this_process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from spark_jobs.core.errors import (
 )
 from spark_jobs.core.files.markers import delete_markers, delete_unnamed, reconcile_markers
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile, refuse_partitions_around
+from spark_jobs.core.locks.choose import LockChoice
 from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import refuse_clock_ahead
@@ -31,7 +32,6 @@ from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candida
 from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
 from spark_jobs.core.transaction.late_files import delete_orphans
-from spark_jobs.core.transaction.lock import LockSettings, TableLock
 from spark_jobs.core.transaction.log_bases import refuse_logs_of_no_slice
 from spark_jobs.core.view.pending import compaction_groups, replaced_by_plan
 
@@ -44,7 +44,7 @@ class TransactionSettings:
     base_path: str
     config: TableConfig
     clock: Clock
-    lock: LockSettings
+    lock: LockChoice
     heartbeat: HeartbeatSettings
     metadata_writer: MetadataWriter
     yields_to_clusterings: bool = True
@@ -95,7 +95,7 @@ class TransactionSettings:
 
     @contextmanager
     def _locked(self) -> Iterator[TransactionSettings]:
-        with TableLock(self.storage, self.lock, self.clock) as lock:
+        with self.lock.new(self.storage, self.clock) as lock:
             yield replace(self, storage=lock.storage)
 
 

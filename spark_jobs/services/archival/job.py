@@ -8,10 +8,10 @@ from typing import Any
 
 from spark_jobs.core.config import history_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.result import JobResult

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import AlreadyExistsError, TableNotFoundError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine

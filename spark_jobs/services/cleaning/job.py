@@ -11,12 +11,12 @@ from datetime import timedelta
 from spark_jobs.core.config import bootstrap_keys, history_keys
 from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, format_instant, parse_instant_time
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.pending import read_by_plan
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress

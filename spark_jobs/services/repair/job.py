@@ -10,7 +10,6 @@ from typing import Any
 
 from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -18,6 +17,7 @@ from spark_jobs.core.metadata_table.writer import take_off
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Repair

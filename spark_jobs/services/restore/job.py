@@ -11,7 +11,6 @@ from functools import cache, partial
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.config.write_keys import METADATA_ENABLED
 from spark_jobs.core.errors import CorruptTableError
@@ -23,6 +22,7 @@ from spark_jobs.core.timeline.avro_codec import encode_payload, note_of
 from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress

@@ -13,13 +13,13 @@ from typing import Any
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.history_keys import ROLLBACK_BY_MARKERS
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine

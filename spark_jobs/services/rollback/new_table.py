@@ -9,11 +9,11 @@ from collections.abc import Set as AbstractSet
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
+from spark_jobs.core.locks.owner import this_process
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant
-from spark_jobs.core.transaction.owner import this_process
 from spark_jobs.core.transaction.transaction import TransactionSettings
 
 _SETTINGS = frozenset({PROPERTIES, BACKUP})
@@ -37,8 +37,8 @@ def take_back_table(
             _remove_partitions(locked)
             _remove_meta_files(locked)
         storage, meta = settings.storage, f"{settings.base_path}/{META_FOLDER}"
-        with storage.while_alone(settings.lock.path, str(this_process())):
-            storage.delete(f"{settings.lock.path}{GUARD_SUFFIX}")
+        with storage.while_alone(settings.lock.file.path, str(this_process())):
+            storage.delete(f"{settings.lock.file.path}{GUARD_SUFFIX}")
         if storage.remove_empty_directory(meta):  # else somebody waits for the lock in it
             storage.remove_empty_directory(settings.base_path)
     except HudiError as error:
@@ -62,7 +62,7 @@ def files_of_table(settings: TransactionSettings, gone: Collection[str]) -> dict
 
 
 def _is_lock(settings: TransactionSettings, one: FileStatus) -> bool:
-    return one.path in (settings.lock.path, f"{settings.lock.path}{GUARD_SUFFIX}")
+    return one.path in (settings.lock.file.path, f"{settings.lock.file.path}{GUARD_SUFFIX}")
 
 
 def _empty_partitions(

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
@@ -19,6 +18,7 @@ from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions

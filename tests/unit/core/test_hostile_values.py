@@ -17,12 +17,12 @@ from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.config.table_keys import TimelineZone
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.bloom import BloomFilter
+from spark_jobs.core.locks.owner import parse_owner
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.internal import InternalSchema
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import next_instant_time
-from spark_jobs.core.transaction.owner import parse_owner
 
 pytestmark = pytest.mark.unit
 

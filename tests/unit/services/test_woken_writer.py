@@ -44,7 +44,7 @@ def test_a_writer_whose_rollback_began_does_not_publish_whatever_its_heartbeat_s
     try:
         roll_back_failed_writes(another)
     except Died:
-        Path(another.lock.path).unlink(missing_ok=True)  # its process is gone, and this one is not
+        Path(another.lock.file.path).unlink(missing_ok=True)  # its process is gone, and this one is not
     beat = Path(heartbeat_path(failed.table.base_path, transaction.time))
     if beat.exists():
         os.utime(beat)  # a beat that was on its way when the machine slept

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.config.known import declared, unknown_key_warnings
-from spark_jobs.core.config.lock_choice import writer_warnings
 from spark_jobs.core.config.unserved import REFUSED, WITHOUT_EFFECT
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
 
 pytestmark = pytest.mark.unit
 

@@ -35,6 +35,8 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.markers import marker_folder, read_markers
 from spark_jobs.core.files.names import BaseFileName, parse_base_file_name, parse_log_file_name, parse_marker
 from spark_jobs.core.files.partition_metafile import list_partitions
+from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
+from spark_jobs.core.locks.owner import parse_owner, this_process
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, StoredBloomFilter, read_footer_filter
 from spark_jobs.core.metadata_table.changes import changes_of
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped
@@ -56,8 +58,6 @@ from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Action, Instant, State, parse_instant, parse_instant_time
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings, read_pulse
-from spark_jobs.core.transaction.lock import LockSettings, TableLock
-from spark_jobs.core.transaction.owner import parse_owner, this_process
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
 from spark_jobs.core.view.file_slice import BaseFile
 from spark_jobs.core.view.pending import read_pending_services
@@ -181,7 +181,7 @@ def records_by_schema(data: bytes) -> None:
 
 
 def lock(folder: Path) -> None:
-    TableLock(STORAGE, LockSettings(path=str(folder / "lock"), wait_ms=0, expire_ms=0), SYSTEM_CLOCK).acquire()
+    FileLock(STORAGE, FileLockSettings(path=str(folder / "lock"), wait_ms=0, expire_ms=0), SYSTEM_CLOCK).acquire()
 
 
 def as_json(data: bytes) -> Any:

@@ -15,9 +15,9 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import StorageError
+from spark_jobs.core.locks.owner import Owner, this_process
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings, heartbeat_path, read_pulse
-from spark_jobs.core.transaction.owner import Owner, this_process
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -76,7 +76,7 @@ def test_a_clock_that_is_off_takes_nobody_for_dead(tmp_path: Path, seconds: floa
 
 
 def test_a_dead_process_has_no_pulse_however_young_its_file_is(tmp_path: Path) -> None:
-    code = "from spark_jobs.core.transaction.owner import this_process; print(*this_process().to_json().values())"
+    code = "from spark_jobs.core.locks.owner import this_process; print(*this_process().to_json().values())"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     host, pid, started = printed.rsplit(maxsplit=2)
     write(tmp_path, Owner(host=host, pid=int(pid), started=int(started)))

@@ -65,7 +65,7 @@ def test_a_write_from_begin_to_publish(settings: TransactionSettings) -> None:
     assert settings.load_timeline().instants == (done,)
     assert not Path(heartbeat_path(settings.base_path, one.time)).exists()
     assert not Path(marker_folder(settings.base_path, one.time)).exists()
-    assert not Path(settings.lock.path).exists()
+    assert not Path(settings.lock.file.path).exists()
 
 
 def test_instants_increase_though_the_clock_stands_still(settings: TransactionSettings) -> None:
@@ -80,7 +80,7 @@ def test_instants_increase_though_the_clock_stands_still(settings: TransactionSe
 def test_begin_asks_under_the_lock_and_writes_nothing_when_told_no(settings: TransactionSettings) -> None:
     seen = []
     found = begin(
-        settings, Action.COMMIT, allowed=lambda line: seen.append(Path(settings.lock.path).exists()) is not None
+        settings, Action.COMMIT, allowed=lambda line: seen.append(Path(settings.lock.file.path).exists()) is not None
     )
     assert (found, seen) == (None, [True])
     assert settings.load_timeline().instants == ()
@@ -111,16 +111,16 @@ def test_what_ends_while_begin_waits_for_the_lock_is_seen(settings: TransactionS
 def test_a_plan_is_made_while_the_lock_is_held_or_not_at_all(settings: TransactionSettings) -> None:
     with settings.new_lock() as locked:
         line = locked.load_timeline()
-        Path(settings.lock.path).write_bytes(b"")  # Hudi took the lock over
+        Path(settings.lock.file.path).write_bytes(b"")  # Hudi took the lock over
         with pytest.raises(WriteConflictError, match="lock was lost"):
             schedule(locked, Action.COMPACTION, line, planned_compaction(settings))
     assert settings.load_timeline().instants == ()
-    assert Path(settings.lock.path).exists()
+    assert Path(settings.lock.file.path).exists()
 
 
 def test_a_write_begins_while_the_lock_is_held_or_not_at_all(settings: TransactionSettings) -> None:
     def lose_it(_: object) -> bool:
-        Path(settings.lock.path).unlink()
+        Path(settings.lock.file.path).unlink()
         return True
 
     with pytest.raises(WriteConflictError, match="lock was lost: its file was removed"):
@@ -163,7 +163,7 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
         """Stands for another writer that takes the lock over in the middle of the publish."""
 
         def before_publish(self, publication: object) -> None:
-            Path(settings.lock.path).write_bytes(b"{}")
+            Path(settings.lock.file.path).write_bytes(b"{}")
 
     robbed = replace(settings, metadata_writer=Robber())
     one = started(robbed)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.transaction import owner
-from spark_jobs.core.transaction.owner import Owner, this_process
+from spark_jobs.core.locks import owner
+from spark_jobs.core.locks.owner import Owner, this_process
 
 pytestmark = pytest.mark.unit
 

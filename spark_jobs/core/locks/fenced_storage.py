@@ -8,30 +8,30 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from spark_jobs.core.locks.protocol import Lease
 from spark_jobs.core.storage import Capabilities, FileStatus, Storage
 
 
 @dataclass(frozen=True, slots=True)
 class FencedStorage:
-    """Makes every change through :meth:`Storage.only_while` of the lock's token; reads go straight on.
+    """Makes every change while the lease holds (:meth:`Lease.held`); reads go straight on.
 
     It stays what it is when the lock is lost or released: then all changes raise. It pickles, for workers that delete
     for whoever holds the lock.
     """
 
     unfenced: Storage
-    lock: str
-    token: str
+    lease: Lease
 
     @property
     def capabilities(self) -> Capabilities:
         return self.unfenced.capabilities
 
     def relaxed(self) -> Storage:
-        return FencedStorage(self.unfenced.relaxed(), self.lock, self.token)
+        return FencedStorage(self.unfenced.relaxed(), self.lease)
 
     def _held(self) -> AbstractContextManager[None]:
-        return self.unfenced.only_while(self.lock, self.token)
+        return self.lease.held(self.unfenced)
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         with self._held():

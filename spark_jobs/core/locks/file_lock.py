@@ -6,10 +6,8 @@ Hudi: FileSystemBasedLockProvider, whose file is empty and never renewed.
 from __future__ import annotations
 
 import json
-import threading
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from spark_jobs.core.clock import Clock
@@ -19,16 +17,16 @@ from spark_jobs.core.errors import (
     EtagMismatchError,
     LockNotAcquiredError,
     StorageError,
-    WriteConflictError,
 )
+from spark_jobs.core.locks.fenced_storage import FencedStorage
+from spark_jobs.core.locks.owner import parse_owner, this_process
+from spark_jobs.core.locks.renewal import Renewal
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.storage.times import age_ms
-from spark_jobs.core.transaction.fenced_storage import FencedStorage
-from spark_jobs.core.transaction.owner import parse_owner, this_process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LockSettings:
+class FileLockSettings:
     """``wait_ms`` until the writer gives up; ``expire_ms`` after which a lock that is not renewed is taken over whoever
     holds it, and ``lease_ms`` that this writer's own lasts without a renewal (0: never, of both).
     """
@@ -47,7 +45,18 @@ _HELD: set[str] = set()
 over from a call whose answer was lost, and nobody's."""
 
 
-class TableLock:
+@dataclass(frozen=True, slots=True)
+class FileLease:
+    """Holds while the lock file has its token."""
+
+    path: str
+    token: str
+
+    def held(self, storage: Storage) -> AbstractContextManager[None]:
+        return storage.only_while(self.path, self.token)
+
+
+class FileLock:
     """A context manager; not reentrant. Hudi's own writers exclude it and are excluded by it.
 
     A lock whose owner is a dead process of this machine is taken over at once; one that its owner renews when it missed
@@ -56,25 +65,23 @@ class TableLock:
     of several waiters, Hudi's too, one wins.
     """
 
-    def __init__(self, storage: Storage, settings: LockSettings, clock: Clock) -> None:
+    def __init__(self, storage: Storage, settings: FileLockSettings, clock: Clock) -> None:
         self._storage = storage
         self._settings = settings
         self._clock = clock
         self._token = ""
-        self._renewal: _Renewal | None = None
+        self._renewal: Renewal | None = None
 
     @property
     def storage(self) -> FencedStorage:
         """The storage by which the table may be changed while this lock is held."""
-        return FencedStorage(self._storage, self._settings.path, self._token)
+        return FencedStorage(self._storage, FileLease(self._settings.path, self._token))
 
-    def __enter__(self) -> TableLock:
+    def __enter__(self) -> FileLock:
         self.acquire()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
 
     def acquire(self) -> None:
@@ -102,7 +109,9 @@ class TableLock:
             raise
         self._token = token
         if self._settings.lease_ms:
-            self._renewal = _Renewal(self.storage, self._content(token), self._settings.lease_ms / _RENEWALS)
+            self._renewal = Renewal(
+                self.storage, self._settings.path, self._content(token), self._settings.lease_ms / _RENEWALS
+            )
 
     def is_held(self) -> bool:
         """Whether the file on storage is still this lock's."""
@@ -188,33 +197,3 @@ def _lease_of(raw: dict[str, Any], otherwise: int) -> int:
     """Milliseconds that a lock lasts without a renewal, by its own word; a release before this one gave none."""
     lease = raw.get("leaseMs")
     return lease if type(lease) is int and lease >= 0 else otherwise
-
-
-class _Renewal:
-    """Writes a held lock file again, from a thread, so that it never looks old.
-
-    The file's time is what others judge by. A lock that was taken over is not renewed; a storage that fails once may
-    serve the next time.
-    """
-
-    def __init__(self, storage: FencedStorage, content: bytes, interval_ms: float) -> None:
-        self._storage = storage
-        self._content = content
-        self._interval = interval_ms / 1000
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._renew, name="lock-renewal", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _renew(self) -> None:
-        while not self._stop.wait(self._interval):
-            try:
-                # one that a loss of power takes away is that of a process which died by it
-                self._storage.replace(self._storage.lock, self._content, durable=False)
-            except WriteConflictError:
-                return
-            except (StorageError, LockNotAcquiredError):
-                continue

@@ -12,10 +12,10 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
+from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
-from spark_jobs.core.transaction.lock import LockSettings, TableLock
-from tests.unit.core.transaction.test_lock import elsewhere, make_older
+from tests.unit.core.locks.test_file_lock import elsewhere, make_older
 
 pytestmark = pytest.mark.unit
 
@@ -44,9 +44,9 @@ def etag(path: str) -> str:
     return status.etag
 
 
-def new_lock(folder: Path, wait_ms: int = 0) -> TableLock:
-    settings = LockSettings(path=str(folder / ".hoodie" / "lock"), wait_ms=wait_ms, expire_ms=0)
-    return TableLock(LOCAL, settings, SYSTEM_CLOCK)
+def new_lock(folder: Path, wait_ms: int = 0) -> FileLock:
+    settings = FileLockSettings(path=str(folder / ".hoodie" / "lock"), wait_ms=wait_ms, expire_ms=0)
+    return FileLock(LOCAL, settings, SYSTEM_CLOCK)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_no_change_is_made_once_the_lock_is_lost(folder: Path, change: str, lost
     before = contents(folder)
     held = new_lock(folder)
     held.acquire()
-    path, storage = Path(held.storage.lock), held.storage
+    path, storage = Path(held.storage.lease.path), held.storage
     if lost == "released":
         held.release()
     elif lost == "removed":
@@ -98,8 +98,8 @@ def test_a_lock_is_not_taken_over_in_the_middle_of_a_change(folder: Path) -> Non
     """A process that is suspended in it stays in it, however old its lock becomes, and even where that is removed."""
     first, second = new_lock(folder), new_lock(folder)
     first.acquire()
-    path = Path(first.storage.lock)
-    with first.storage.only_while(first.storage.lock, first.storage.token):
+    path = Path(first.storage.lease.path)
+    with first.storage.lease.held(first.storage.unfenced):
         make_older(path, 7200)
         with pytest.raises(LockNotAcquiredError, match="the process that holds the table lock in the middle of a ch"):
             second.acquire()
@@ -124,7 +124,7 @@ def test_who_is_alone_with_the_lock_file_is_named_to_those_who_wait(folder: Path
 def test_a_process_that_was_forked_inside_keeps_nobody_out(folder: Path) -> None:
     reader, writer = os.pipe()
     with new_lock(folder) as held:
-        with held.storage.only_while(held.storage.lock, held.storage.token):
+        with held.storage.lease.held(held.storage.unfenced):
             child = os.fork()
             if child == 0:
                 os.close(writer)

@@ -16,9 +16,9 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import LockNotAcquiredError
+from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
+from spark_jobs.core.locks.owner import Owner, parse_owner, this_process
 from spark_jobs.core.storage import LocalStorage, Storage
-from spark_jobs.core.transaction.lock import LockSettings, TableLock
-from spark_jobs.core.transaction.owner import Owner, parse_owner, this_process
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -27,8 +27,8 @@ HOLD = """
 import sys
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.transaction.lock import LockSettings, TableLock
-lock = TableLock(LocalStorage(), LockSettings(path=sys.argv[1], wait_ms=5000, expire_ms=0), SYSTEM_CLOCK)
+from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
+lock = FileLock(LocalStorage(), FileLockSettings(path=sys.argv[1], wait_ms=5000, expire_ms=0), SYSTEM_CLOCK)
 lock.acquire()
 print("held", flush=True)
 sys.stdin.read()
@@ -38,10 +38,10 @@ import sys
 from pathlib import Path
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.transaction.lock import LockSettings, TableLock
+from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 counter = Path(sys.argv[2])
 for _ in range(25):
-    with TableLock(LocalStorage(), LockSettings(path=sys.argv[1], wait_ms=30000, expire_ms=0), SYSTEM_CLOCK):
+    with FileLock(LocalStorage(), FileLockSettings(path=sys.argv[1], wait_ms=30000, expire_ms=0), SYSTEM_CLOCK):
         value = int(counter.read_text())
         SYSTEM_CLOCK.sleep(0.001)
         counter.write_text(str(value + 1))
@@ -58,9 +58,9 @@ def lock_at(
     clock: HandClock | None = None,
     storage: Storage = LOCAL,
     lease_ms: int = 120_000,
-) -> TableLock:
-    settings = LockSettings(path=str(path), wait_ms=wait_ms, expire_ms=expire_ms, lease_ms=lease_ms)
-    return TableLock(storage, settings, clock or SYSTEM_CLOCK)
+) -> FileLock:
+    settings = FileLockSettings(path=str(path), wait_ms=wait_ms, expire_ms=expire_ms, lease_ms=lease_ms)
+    return FileLock(storage, settings, clock or SYSTEM_CLOCK)
 
 
 def make_older(path: Path, seconds: float) -> None:

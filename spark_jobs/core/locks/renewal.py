@@ -1,0 +1,39 @@
+"""Renewing a lease while its holder works."""
+
+from __future__ import annotations
+
+import threading
+
+from spark_jobs.core.errors import LockNotAcquiredError, StorageError, WriteConflictError
+from spark_jobs.core.locks.fenced_storage import FencedStorage
+
+
+class Renewal:
+    """Writes a held lock file again, from a thread, so that it never looks old, until it is stopped.
+
+    The file's time is what others judge by. A lock that was taken over is not renewed; a storage that fails once may
+    serve the next time.
+    """
+
+    def __init__(self, storage: FencedStorage, path: str, content: bytes, interval_ms: float) -> None:
+        self._storage = storage
+        self._path = path
+        self._content = content
+        self._interval = interval_ms / 1000
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="lock-renewal", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _renew(self) -> None:
+        while not self._stop.wait(self._interval):
+            try:
+                # one that a loss of power takes away is that of a process which died by it
+                self._storage.replace(self._path, self._content, durable=False)
+            except WriteConflictError:
+                return
+            except (StorageError, LockNotAcquiredError):
+                continue

@@ -1,0 +1,120 @@
+"""Which lock is taken; which of other writers are refused, before anything is written, and accepted with a note."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import ConfigError, LockNotAcquiredError
+from spark_jobs.core.locks.choose import choose_lock, lock_notes
+from spark_jobs.core.locks.file_lock import FileLock
+from spark_jobs.core.locks.in_process import InProcessLock
+from spark_jobs.core.storage import Capabilities, LocalStorage, Storage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.transaction.transaction import begin
+from spark_jobs.core.transaction.writer_warnings import writer_warnings
+from tests.unit.core.support import new_table
+
+pytestmark = pytest.mark.unit
+
+PACKAGE = "org.apache.hudi.client.transaction.lock"
+ZOOKEEPER, HIVE = (
+    f"{PACKAGE}.ZookeeperBasedLockProvider",
+    "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
+)
+DYNAMO = "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider"
+OPTIMISTIC = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
+SINGLE = {"hoodie.write.concurrency.mode": "single_writer"}
+
+
+def provider(name: str) -> dict[str, str]:
+    return {"hoodie.write.lock.provider": name}
+
+
+@pytest.mark.parametrize("mode", [{}, OPTIMISTIC, SINGLE])
+@pytest.mark.parametrize("lock", [{}, provider(f"{PACKAGE}.FileSystemBasedLockProvider")])
+def test_the_file_lock_is_taken_without_a_word(mode: dict[str, str], lock: dict[str, str]) -> None:
+    assert writer_warnings({**mode, **lock}) == []
+
+
+@pytest.mark.parametrize("mode", [{}, OPTIMISTIC, {"hoodie.write.concurrency.mode": ""}])
+@pytest.mark.parametrize("name", [ZOOKEEPER, HIVE, DYNAMO, "com.example.MyLock"])
+def test_another_lock_is_refused(mode: dict[str, str], name: str) -> None:
+    with pytest.raises(
+        ConfigError, match=rf"{name} is .*not take it: .*FileSystemBasedLockProvider; or, .*single_writer"
+    ) as caught:
+        lock_notes({**mode, **provider(name)})
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("name", [ZOOKEEPER, HIVE])
+def test_a_single_writer_is_told_that_its_lock_is_not_taken(name: str) -> None:
+    (line,) = lock_notes({**SINGLE, **provider(name)})
+    assert "is not taken" in line
+
+
+@pytest.mark.parametrize("mode", [{}, OPTIMISTIC, SINGLE])
+def test_a_lock_inside_of_a_process_is_accepted_with_a_note(mode: dict[str, str]) -> None:
+    (line,) = lock_notes({**mode, **provider(f"{PACKAGE}.InProcessLockProvider")})
+    assert "excludes nobody outside of its process" in line
+
+
+def test_a_mode_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="give one of single_writer, optimistic_concurrency_control"):
+        lock_notes({"hoodie.write.concurrency.mode": "NBCC", **provider(ZOOKEEPER)})
+
+
+def test_nothing_is_written_under_a_lock_that_is_not_taken(tmp_path: Path) -> None:
+    table = new_table(str(tmp_path / "t"))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ConfigError, match="is a lock in ZooKeeper, and this release does not take it"):
+        begin(table.transaction_settings({**OPTIMISTIC, **provider(ZOOKEEPER)}), Action.COMMIT)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert HudiTable.open(str(tmp_path / "t")).timeline.instants == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_"),
+    [
+        (f"{PACKAGE}.ZookeeperBasedImplicitBasePathLockProvider", "is a lock in ZooKeeper"),
+        ("org.apache.hudi.hive.HiveMetastoreBasedLockProvider", "is a lock in the Hive metastore"),
+        ("org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider", "is a lock in DynamoDB"),
+        (f"{PACKAGE}.StorageBasedLockProvider", "is a lock in a file of another form"),
+        ("ZookeeperBasedLockProvider", "is no lock provider of Hudi's"),
+        ("com.example.FileSystemBasedLockProvider", "is no lock provider of Hudi's"),
+    ],
+)
+def test_a_refusal_says_what_the_lock_is(name: str, is_: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} {is_}"):
+        lock_notes(provider(name))
+
+
+def test_a_noop_lock_is_no_lock_of_others() -> None:
+    (line,) = lock_notes(provider(f"{PACKAGE}.NoopLockProvider"))
+    assert "the file lock is taken" in line
+
+
+class OfThisProcess(LocalStorage):
+    """A storage that no other process sees."""
+
+    capabilities = Capabilities(shared=False)
+
+
+@pytest.mark.parametrize(("storage", "kind"), [(LocalStorage(), FileLock), (OfThisProcess(), InProcessLock)])
+def test_a_storage_that_one_process_sees_needs_no_file(storage: Storage, kind: type, tmp_path: Path) -> None:
+    choice = choose_lock({"hoodie.write.lock.wait_time_ms": "0"}, storage, str(tmp_path))
+    with pickle.loads(pickle.dumps(choice)).new(storage, SYSTEM_CLOCK) as lock:
+        assert isinstance(lock, kind)
+        assert (tmp_path / "lock").exists() is (kind is FileLock)
+        with pytest.raises(LockNotAcquiredError):
+            choice.new(storage, SYSTEM_CLOCK).acquire()
+        lock.storage.create(str(tmp_path / "file"), b"1")
+
+
+def test_the_file_is_where_the_configuration_says(tmp_path: Path) -> None:
+    choice = choose_lock({"hoodie.write.lock.filesystem.path": "/locks/t"}, LocalStorage(), str(tmp_path))
+    assert choice.file.path == "/locks/t/lock"
