@@ -16,7 +16,8 @@ from pathlib import Path
 from spark_jobs import options
 from spark_jobs.core.config.key import Key
 from spark_jobs.core.config.known import KEY_MODULES
-from spark_jobs.core.config.unserved import REFUSED, WITHOUT_EFFECT
+from spark_jobs.core.config.refused import REFUSED
+from spark_jobs.core.config.without_effect import WITHOUT_EFFECT
 from spark_jobs.options.flags import flags_of
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -59,7 +60,8 @@ def _refused_table() -> str:
     rows = ["| Key | Taken with | Otherwise refused, because |", "|---|---|---|"]
     for one in REFUSED:
         keys, values = (", ".join(f"`{text}`" for text in texts) for texts in (one.names, one.harmless))
-        rows.append(f"| {keys} | {values or 'no value'} | {one.because}: {one.todo} |")
+        equal = f"the value of `{one.same_as[0]}`" if one.same_as else "no value"
+        rows.append(f"| {keys} | {values or equal} | {one.because}: {one.todo} |")
     return "\n".join(rows) + "\n"
 
 

@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from spark_jobs.core.config.hive_sync_keys import ENABLE, HIVE_SYNC_TOOL, META_SYNC_ENABLE, META_SYNC_TOOLS
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.errors import HudiError
+from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.hive.client import ThriftMetastore
-from spark_jobs.hive.config import ENABLE, SyncConfig, unknown_sync_key_warnings
+from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.facts import facts_of
 from spark_jobs.hive.sync import all_synced_until, sync
 from spark_jobs.options import HiveSyncOptions, JobResult, JobState
@@ -39,8 +40,6 @@ def sync_table(
 
     With ``hoodie.datasource.hive_sync.ignore_exceptions`` a failure is a note in the log and the result's reason.
     """
-    for warning in unknown_sync_key_warnings(properties):
-        progress.note(f"warning: {warning}")
     config = SyncConfig.of(properties)
     try:
         return _sync_table(table, config, progress, dry_run)
@@ -56,10 +55,20 @@ def sync_table(
 def sync_asked_for(properties: Mapping[str, str]) -> bool:
     """Whether a write is to be followed by a sync.
 
-    :raises ConfigError: it is, by values that are not valid.
+    Hudi: HoodieSparkSqlWriter, where a sync with Hive is one by the tools that are named, too.
+
+    :raises ConfigError: it is, by values that are not valid, or by a tool that is not served.
     """
-    if not ENABLE.of(properties):
+    if not ENABLE.of(properties) and not META_SYNC_ENABLE.of(properties):
         return False
+    others = [tool for tool in META_SYNC_TOOLS.of(properties) if tool != HIVE_SYNC_TOOL]
+    if others:
+        raise ConfigError(
+            f"{META_SYNC_TOOLS.name}={others[0]} is not served: its catalog would not know what is written",
+            todo=f"give {HIVE_SYNC_TOOL}, or leave the key out, and run that tool of Hudi's after the write",
+            key=META_SYNC_TOOLS.name,
+            value=others[0],
+        )
     SyncConfig.of(properties)
     return True
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from spark_jobs.core.config.hive_sync_keys import TableStrategy
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.hive.config import SyncConfig, TableStrategy
+from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.extractors import extractor_named, infer_extractor, unescape
 from spark_jobs.hive.facts import SyncedUntil, TableFacts
 from spark_jobs.hive.formats import HUDI_INPUT_FORMATS, formats_of

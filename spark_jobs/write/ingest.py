@@ -50,7 +50,14 @@ from spark_jobs.write.preview import preview
 from spark_jobs.write.publish import Written, publish
 from spark_jobs.write.ready_rows import ReadyRows, ready_rows, told_in_full
 from spark_jobs.write.schema_fit import SchemaFit
-from spark_jobs.write.source import files_for_tasks, keyed_source, lenient_settings, read_source, source_size
+from spark_jobs.write.source import (
+    files_for_tasks,
+    keyed_source,
+    lenient_settings,
+    read_source,
+    source_size,
+    with_files_by_keys,
+)
 from spark_jobs.write.source_errors import unreadable_file
 from spark_jobs.write.sources.run import is_checkpointed, run_checkpointed
 from spark_jobs.write.upsert import UpsertJob
@@ -68,6 +75,7 @@ def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | Non
         return write_frame(spark, None, options, shown)
     if is_checkpointed(resolved):
         return run_checkpointed(spark, resolved, shown, write_frame)
+    resolved = with_files_by_keys(resolved)
     for line in lenient_settings(spark, resolved):
         shown.note(f"warning: with {line} files that Spark can't read are left out")
     source = read_source(spark, resolved)

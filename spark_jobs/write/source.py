@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from spark_jobs.core.config.schema_keys import SANITIZE_NAMES
+from spark_jobs.core.config.source_keys import FILES_ROOT, PARQUET_MERGE_SCHEMA
 from spark_jobs.core.errors import ConfigError, HudiError, StorageError
 from spark_jobs.core.storage import locate
 from spark_jobs.options.choices import SourceReader
@@ -37,6 +39,23 @@ _LENIENT_OPTIONS = ("ignoreCorruptFiles", "ignoreMissingFiles")
 _LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
 
 
+def with_files_by_keys(options: IngestOptions) -> IngestOptions:
+    """The options of an ingest from files, with what only Hudi Streamer's keys say of them.
+
+    :param options: effective ones.
+    :raises ConfigError: a key's value is not valid.
+    """
+    source_format = options.source_format or "parquet"
+    if source_format not in FILE_FORMATS:
+        return options
+    properties, added = options.hoodie_properties(), dict(options.source_options)
+    has_choice = any(name.lower() == "mergeschema" for name in added)
+    if source_format == "parquet" and not has_choice and PARQUET_MERGE_SCHEMA.of(properties):
+        added["mergeSchema"] = "true"
+    root = FILES_ROOT.of(properties)
+    return replace(options, source=options.source or ((root,) if root else ()), source_options=added)
+
+
 def read_source(spark: SparkSession, options: IngestOptions) -> DataFrame | CheckedRows:
     """The rows of a source; of text formats those too that can't be read, each marked.
 
@@ -50,7 +69,7 @@ def read_source(spark: SparkSession, options: IngestOptions) -> DataFrame | Chec
     source_format, paths = options.source_format or "parquet", options.source
     given = {name.lower(): value for name, value in dict(options.source_options).items()}
     if not paths and source_format in FILE_FORMATS:
-        raise ConfigError("no source is given", todo="give --source")
+        raise ConfigError("no source is given", todo=f"give --source, or {FILES_ROOT.name}")
     if paths and source_format == "jdbc":
         raise ConfigError(
             f"--source {paths[0]} is not for jdbc",

@@ -1,5 +1,5 @@
-"""Of each key that Hudi declares something is said: it is read, refused where it must be, or told to have no effect;
-and each of its lock providers is known by its name.
+"""The list of documented keys, which the unit tests hold complete, has each key that Hudi's Spark bundle declares; and
+each of its lock providers is known by its name.
 """
 
 from __future__ import annotations
@@ -9,30 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.config.known import OTHERS_PREFIXES, declared
-from spark_jobs.core.config.unserved import REFUSED, WITHOUT_EFFECT, why_without_effect
 from spark_jobs.core.locks.providers import PROVIDERS
 from tests.interop.real_hudi import RealHudi, prepare_environment
 
 pytestmark = pytest.mark.interop
+DOCUMENTED = Path(__file__).parents[1] / "unit/core/config/documented_keys.txt"
 
 
-def test_each_key_of_hudi_is_accounted_for(real_hudi: RealHudi) -> None:
+def test_each_key_of_hudi_is_in_the_list(real_hudi: RealHudi) -> None:
     theirs = real_hudi.ask("declared_keys")
     assert len(theirs) > 500
-    known = {name for key in declared() for name in key.names} | {name for one in REFUSED for name in one.names}
-    assert [
-        name
-        for name in theirs
-        if name not in known and not name.startswith(OTHERS_PREFIXES) and why_without_effect(name) is None
-    ] == []
-    covering = [name for one in WITHOUT_EFFECT for name in one.names]
-    assert [
-        name
-        for name in covering
-        if not any(key == name or (name.endswith(".") and key.startswith(name)) for key in theirs)
-    ] == []
-    assert [name for one in REFUSED for name in one.names if name not in theirs] == []
+    assert sorted(set(theirs) - set(DOCUMENTED.read_text(encoding="utf-8").splitlines())) == []
 
 
 def test_each_lock_provider_of_hudi_is_known() -> None:

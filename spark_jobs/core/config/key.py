@@ -48,6 +48,11 @@ class Key(Generic[T]):
         return self.default
 
 
+def of_streamer(*names: str) -> tuple[str, ...]:
+    """Keys of Hudi Streamer by what follows its prefix, each by its present name and then by the older one."""
+    return tuple(prefix + name for prefix in ("hoodie.streamer.", "hoodie.deltastreamer.") for name in names)
+
+
 NO_NAMES: tuple[str, ...] = ()
 """The default of keys that hold names."""
 

@@ -9,6 +9,7 @@ from spark_jobs.core.config import (
     bootstrap_keys,
     file_keys,
     history_keys,
+    hive_sync_keys,
     index_keys,
     keygen_keys,
     lock_keys,
@@ -24,7 +25,8 @@ from spark_jobs.core.config import (
     write_keys,
 )
 from spark_jobs.core.config.key import Key
-from spark_jobs.core.config.unserved import REFUSED, why_without_effect
+from spark_jobs.core.config.refused import REFUSED
+from spark_jobs.core.config.without_effect import why_without_effect
 
 KEY_MODULES = (
     table_keys,
@@ -43,14 +45,9 @@ KEY_MODULES = (
     bootstrap_keys,
     source_keys,
     transform_keys,
+    hive_sync_keys,
 )
 """The modules that declare keys, those of the table first."""
-OTHERS_PREFIXES = (
-    "hoodie.datasource.hive_sync.",
-    "hoodie.meta.sync.",
-    "hoodie.datasource.meta.sync.",
-)
-"""Keys below these prefixes are read elsewhere (Hive sync)."""
 
 
 def declared() -> tuple[Key[object], ...]:
@@ -65,7 +62,7 @@ def unknown_key_warnings(keys: Iterable[str]) -> list[str]:
     known = {name for key in declared() for name in key.names} | {name for one in REFUSED for name in one.names}
     lines = []
     for name in sorted(keys):
-        if not name.startswith("hoodie.") or name in known or name.startswith(OTHERS_PREFIXES):
+        if not name.startswith("hoodie.") or name in known:
             continue
         because = why_without_effect(name)
         if because:

@@ -1,5 +1,5 @@
-"""Keys of sources that a table's checkpoint goes with: Kafka, and other Hudi tables (Hudi: KafkaSourceConfig,
-HoodieIncrSourceConfig).
+"""Keys of sources: files, and those that a table's checkpoint goes with, Kafka and other Hudi tables (Hudi:
+DFSPathSelectorConfig, ParquetDFSSourceConfig, KafkaSourceConfig, HoodieIncrSourceConfig).
 """
 
 from __future__ import annotations
@@ -24,6 +24,21 @@ class MissingCheckpoint(StrEnum):
     READ_LATEST = "READ_LATEST"
 
 
+FILES_ROOT = Key(
+    name="hoodie.streamer.source.dfs.root",
+    aliases=("hoodie.deltastreamer.source.dfs.root",),
+    parse=text,
+    default="",
+    doc="Path or URL of the source's files, where `--source` names none.",
+)
+PARQUET_MERGE_SCHEMA = Key(
+    name="hoodie.streamer.source.parquet.dfs.merge_schema.enable",
+    aliases=("hoodie.deltastreamer.source.parquet.dfs.merge_schema.enable",),
+    parse=boolean,
+    default=False,
+    doc="The columns of all Parquet files of the source are read, not those of one file alone; "
+    "`--source-option mergeSchema` wins.",
+)
 KAFKA_TOPIC = Key(
     name="hoodie.streamer.source.kafka.topic",
     aliases=("hoodie.deltastreamer.source.kafka.topic",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.config.unserved import refuse_unserved
+from spark_jobs.core.config.refused import refuse_unserved
 from spark_jobs.core.locks.choose import lock_notes
 
 

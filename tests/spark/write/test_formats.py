@@ -46,6 +46,17 @@ def test_files(spark: SparkSession, tmp_path: Path, name: str, options: dict[str
     assert set(plan["columns"]) == {"id", "p", "v", "ts"}
 
 
+def test_parquet_files_of_different_columns_by_the_keys_of_hudi_streamer(spark: SparkSession, tmp_path: Path) -> None:
+    jobs, folder = Jobs(spark=spark, path=tmp_path / "t"), str(tmp_path / "in")
+    for number, more in enumerate(("one", "two")):
+        rows = spark.createDataFrame([(number, "a", more, 1)], f"id bigint, p string, {more} string, ts bigint")
+        rows.coalesce(1).write.mode("append").parquet(folder)
+    streamer = "hoodie.streamer.source."
+    by_keys = {f"{streamer}dfs.root": folder, f"{streamer}parquet.dfs.merge_schema.enable": "true"}
+    jobs.write("bulk_insert", [], source=(), hoodie_conf=by_keys)
+    assert [(one["id"], one["one"], one["two"]) for one in jobs.rows()] == [(0, "one", None), (1, None, "two")]
+
+
 def test_a_csv_column_without_a_name(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "unnamed.csv").write_text(",id,p,v,ts\n0,6,a,unnamed,1\n")
     jobs, path = Jobs(spark=spark, path=tmp_path / "t"), str(tmp_path / "unnamed.csv")

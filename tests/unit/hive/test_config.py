@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.core.config.hive_sync_keys import TableStrategy
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.hive.config import SyncConfig, TableStrategy, unknown_sync_key_warnings
+from spark_jobs.hive.config import SyncConfig
 
 pytestmark = pytest.mark.unit
 HIVE = "hoodie.datasource.hive_sync."
@@ -66,10 +67,3 @@ def test_with_the_mode_the_address_of_another_way_says_nothing() -> None:
 def test_bad_values_are_named(key: str, value: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         SyncConfig.of({HIVE + key: value})
-
-
-def test_unknown_keys_get_a_word() -> None:
-    keys = [HIVE + "databse", HIVE + "use_jdbc", HIVE + "database", "hoodie.other", "hoodie.meta.sync.incremental"]
-    assert unknown_sync_key_warnings(keys) == [
-        f"{HIVE}databse is not known to this release and has no effect; did you mean {HIVE}database?"
-    ]

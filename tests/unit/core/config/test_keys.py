@@ -83,8 +83,11 @@ def test_an_unknown_key_is_named_with_the_nearest() -> None:
         "hoodie.table.name": "t",
         "spark.x": "1",
         "hoodie.datasource.hive_sync.database": "d",
+        "hoodie.datasource.hive_sync.databse": "d",
     }
     assert unknown_key_warnings(given) == [
+        "hoodie.datasource.hive_sync.databse is not known to this release and has no effect; "
+        "did you mean hoodie.datasource.hive_sync.database?",
         "hoodie.parquet.max.file.sise is not known to this release and has no effect; "
         "did you mean hoodie.parquet.max.file.size?",
         "hoodie.qqqqqqqqqq is not known to this release and has no effect",

@@ -1,14 +1,10 @@
-"""Hudi's keys that nothing here reads: why each has no meaning, and which values can't be passed over.
-
-Names are those of Hudi 0.15.0 (every ConfigProperty of its Spark bundle); tests/interop compares.
-"""
+"""Hudi's keys that change nothing here, each with the reason; tests/interop compares with what Hudi declares."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.config.key import of_streamer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,100 +17,6 @@ class WithoutEffect:
     def covers(self, key: str) -> bool:
         return any(key == name or (name.endswith(".") and key.startswith(name)) for name in self.names)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A key by which Hudi does what nobody does here, so that rows, files or a promise would be missing; ``harmless``
-    are the values by which it does not, as lower-case text, the empty one always among them.
-    """
-
-    names: tuple[str, ...]
-    because: str
-    todo: str
-    harmless: tuple[str, ...] = ("false",)
-
-    def refuses(self, value: str) -> bool:
-        return value.strip().lower() not in ("", *self.harmless)
-
-
-_WITH_HUDI = "do it with Hudi, or leave the key out"
-
-REFUSED = (
-    Refused(
-        names=("hoodie.allow.operation.metadata.field",),
-        because="the column _hoodie_operation is not written, and its deletes would count as rows",
-        todo="leave it out; write deletes by the operation delete, or by _hoodie_is_deleted",
-    ),
-    Refused(
-        names=("hoodie.assume.date.partitioning",),
-        because="partitions are found by their metafiles, those without one would not be read",
-        todo="let Hudi write to each partition once without the key",
-    ),
-    Refused(
-        names=("hoodie.auto.commit",),
-        because="a job completes the instant that it began",
-        todo="leave it out: nothing stays behind for a later commit",
-        harmless=("true",),
-    ),
-    Refused(
-        names=("hoodie.bulkinsert.overwrite.operation.type",),
-        because="a bulk_insert replaces nothing, and the rows that were to go would stay",
-        todo="give the operation insert_overwrite or insert_overwrite_table",
-        harmless=(),
-    ),
-    Refused(
-        names=("hoodie.client.init.callback.classes",),
-        because="it is code of the JVM that may change the writer's settings",
-        todo="make those settings by hoodie_conf",
-        harmless=(),
-    ),
-    Refused(
-        names=("hoodie.metaserver.enabled",),
-        because="its timeline is kept by a server, and not in .hoodie",
-        todo=_WITH_HUDI,
-    ),
-    Refused(
-        names=("hoodie.datasource.write.commitmeta.key.prefix",),
-        because="options are not copied into the metadata of a commit",
-        todo="leave it out",
-        harmless=("_",),
-    ),
-    Refused(
-        names=("hoodie.metadata.dir.filter.regex",),
-        because="the metadata table has all partitions, those that Hudi would leave out too",
-        todo="leave it out, or turn hoodie.metadata.enable off",
-        harmless=(),
-    ),
-    Refused(
-        names=("hoodie.precommit.validators",),
-        because="they are code of the JVM, and a commit that they would stop would be completed",
-        todo="check the rows by a transformer before, or by validate.py after",
-        harmless=(),
-    ),
-    Refused(
-        names=("hoodie.table.log.file.format", "hoodie.table.rt.file.format"),
-        because="log files have the format HOODIE_LOG",
-        todo=_WITH_HUDI,
-        harmless=("hoodie_log",),
-    ),
-    Refused(
-        names=("hoodie.write.lock.conflict.resolution.strategy",),
-        because="which of two writers yields is decided by file groups alone",
-        todo="leave it out",
-        harmless=(
-            "org.apache.hudi.client.transaction.simpleconcurrentfilewritesconflictresolutionstrategy",
-            "org.apache.hudi.client.transaction.bucketindexconcurrentfilewritesconflictresolutionstrategy",
-            "org.apache.hudi.client.transaction.preferwriterconflictresolutionstrategy",
-        ),
-    ),
-    Refused(
-        names=("hoodie.write.schema",),
-        because="rows are written with the columns that they and the table have",
-        todo="select and cast the columns in the source, or by a transformer",
-        harmless=(),
-    ),
-)
-"""In the order of their names."""
 
 WITHOUT_EFFECT = (
     WithoutEffect(
@@ -169,7 +71,8 @@ WITHOUT_EFFECT = (
         names=(
             *("hoodie.internal.", "hoodie.avro.schema", "hoodie.base.path", "hoodie.bulkinsert.schema.ddl"),
             *("_.hoodie.allow.multi.write.on.same.instant", "_hoodie.metadata.ignore.spurious.deletes"),
-            *("hoodie.schema.cache.enable", "hoodie.meta_sync."),
+            *("hoodie.schema.cache.enable", "hoodie.meta_sync.global.replicate.timestamp"),
+            "hoodie.datasource.meta.sync.base.path",
         ),
     ),
     WithoutEffect(
@@ -191,6 +94,7 @@ WITHOUT_EFFECT = (
         because="it belongs to a lock that is not taken, or a job that lost a lock begins anew",
         names=(
             *("hoodie.write.lock.client.", "hoodie.write.lock.hivemetastore.", "hoodie.write.lock.zookeeper."),
+            "hoodie.write.lock.dynamodb.",
             *("hoodie.write.lock.heartbeat_interval_ms", "hoodie.write.lock.num_retries"),
             *("hoodie.write.lock.wait_time_ms_between_retry", "hoodie.write.lock.max_wait_time_ms_between_retry"),
             "hoodie.auto.adjust.lock.configs",
@@ -265,7 +169,10 @@ WITHOUT_EFFECT = (
     ),
     WithoutEffect(
         because="sizes are estimated from the files that are there",
-        names=("hoodie.parquet.compression.ratio", "hoodie.logfile.to.parquet.compression.ratio"),
+        names=(
+            *("hoodie.parquet.compression.ratio", "hoodie.logfile.to.parquet.compression.ratio"),
+            *of_streamer("sample.writes."),
+        ),
     ),
     WithoutEffect(
         because="curves go by the values' ranks",
@@ -320,31 +227,88 @@ WITHOUT_EFFECT = (
     ),
     WithoutEffect(
         because="the options of the source say how messages are read",
-        names=(
-            "hoodie.streamer.source.kafka.value.deserializer.class",
-            "hoodie.deltastreamer.source.kafka.value.deserializer.class",
+        names=of_streamer(
+            "source.kafka.value.deserializer.",
+            "source.kafka.proto.value.deserializer.class",
+            "source.kafka.fetch_partition.time.out",
         ),
     ),
     WithoutEffect(
-        because="a sync changes what differs, and nothing else",
-        names=("hoodie.datasource.meta_sync.condition.sync",),
+        because="how far a topic is read stands in the table's commits alone",
+        names=of_streamer("source.kafka.enable.commit.offset"),
+    ),
+    WithoutEffect(
+        because="Hudi Streamer's source of this kind is not served; --source-format takes those of Spark",
+        names=of_streamer(
+            *("jdbc.", "s3.source.", "source.cloud.", "source.gcs.", "source.incrpull.root", "source.pulsar."),
+            *("source.s3incr.", "source.sql.", "source.hoodieincr.file.format"),
+        ),
+    ),
+    WithoutEffect(
+        because="of a source table all columns are read, but for Hudi's own",
+        names=of_streamer("source.hoodieincr.drop.all.meta.fields.from.source", "source.hoodieincr.partition."),
+    ),
+    WithoutEffect(
+        because="a source's schema is given by --source-schema or a file",
+        names=of_streamer(
+            *("schemaprovider.proto.", "schemaprovider.registry.baseUrl", "schemaprovider.registry.schemaconverter"),
+            *("schemaprovider.registry.sourceUrlSuffix", "schemaprovider.registry.targetUrlSuffix"),
+            *("schemaprovider.registry.url", "schemaprovider.registry.urlSuffix"),
+            *("schemaprovider.source.schema.hive.", "schemaprovider.source.schema.jdbc."),
+            *("schemaprovider.spark_avro_post_processor.enable", "schemaprovider.target.schema.hive.database"),
+        ),
+    ),
+    WithoutEffect(
+        because="it is for a class of the JVM that is refused where it is chosen",
+        names=of_streamer(
+            *("schemaprovider.schema_post_processor.", "source.dfs.datepartitioned."),
+            "source.json.kafka.post.processor.",
+        ),
+    ),
+    WithoutEffect(
+        because="a job writes one table, from where its commits or --checkpoint say",
+        names=of_streamer("checkpoint.provider.path", "ingestion."),
+    ),
+    WithoutEffect(
+        because="an error names the row that can't be read in any case",
+        names=of_streamer("row.throw.explicit.exceptions"),
+    ),
+    WithoutEffect(
+        because="a tool that syncs with this catalog is refused where it is chosen",
+        names=("hoodie.datasource.meta.sync.glue.", "hoodie.gcp.bigquery.sync.", "hoodie.meta.sync.datahub."),
+    ),
+    WithoutEffect(
+        because="no service of this cloud is called but for its storage, which has settings of its own",
+        names=("hoodie.aws.",),
+    ),
+    WithoutEffect(
+        because="a sync goes by the metastore's Thrift address",
+        names=("hoodie.datasource.hive_sync.password", "hoodie.datasource.hive_sync.username"),
+    ),
+    WithoutEffect(
+        because="a sync lists partitions by their metafiles or the metadata table, and the metastore's all at once",
+        names=(
+            *("hoodie.datasource.hive_sync.assume_date_partitioning", "hoodie.meta.sync.metadata_file_listing"),
+            "hoodie.datasource.hive_sync.filter_pushdown_enabled",
+            "hoodie.datasource.hive_sync.filter_pushdown_max_size",
+        ),
+    ),
+    WithoutEffect(
+        because="Hudi does nothing with it either where a sync goes by hms",
+        names=("hoodie.datasource.hive_sync.bucket_sync", "hoodie.datasource.hive_sync.bucket_sync_spec"),
+    ),
+    WithoutEffect(
+        because="it is of Hudi's sink for Kafka Connect",
+        names=(
+            *("hoodie.kafka.", "hoodie.meta.sync.classes", "hoodie.meta.sync.enable"),
+            "hoodie.schemaprovider.class",
+        ),
     ),
     WithoutEffect(
         because="validators are refused where they are chosen",
         names=("hoodie.precommit.validators.",),
     ),
 )
-
-
-def refuse_unserved(properties: Mapping[str, str]) -> None:
-    """
-    :raises ConfigError: a key asks for what nobody does here, and whose absence would harm the table or its users.
-    """
-    for one in REFUSED:
-        for name in one.names:
-            value = properties.get(name, "")
-            if one.refuses(value):
-                raise ConfigError(f"{name}={value} is not served: {one.because}", todo=one.todo, key=name, value=value)
 
 
 def why_without_effect(key: str) -> str | None:

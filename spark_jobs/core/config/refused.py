@@ -1,0 +1,179 @@
+"""Hudi's keys that are refused: nobody does here what they ask for, and rows, files or a promise would be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spark_jobs.core.config.key import of_streamer
+from spark_jobs.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A key by which Hudi does what nobody does here, so that rows, files or a promise would be missing; ``harmless``
+    are the values by which it does not, as lower-case text, the empty one always among them, and so are the values
+    that the keys ``same_as`` have beside it.
+    """
+
+    names: tuple[str, ...]
+    because: str
+    todo: str
+    harmless: tuple[str, ...] = ("false",)
+    same_as: tuple[str, ...] = ()
+
+    def refuses(self, value: str, properties: Mapping[str, str]) -> bool:
+        beside = (properties.get(name) for name in self.same_as)
+        return value.strip().lower() not in ("", *self.harmless) and value not in beside
+
+
+_WITH_HUDI = "do it with Hudi, or leave the key out"
+_AS_THEY_ARE = "rows are written with the columns that they and the table have"
+_CAST = "select and cast the columns in the source, or by a transformer"
+_PROVIDER = "schemaprovider."
+
+REFUSED = (
+    Refused(
+        names=("hoodie.allow.operation.metadata.field",),
+        because="the column _hoodie_operation is not written, and its deletes would count as rows",
+        todo="leave it out; write deletes by the operation delete, or by _hoodie_is_deleted",
+    ),
+    Refused(
+        names=("hoodie.assume.date.partitioning",),
+        because="partitions are found by their metafiles, those without one would not be read",
+        todo="let Hudi write to each partition once without the key",
+    ),
+    Refused(
+        names=("hoodie.auto.commit",),
+        because="a job completes the instant that it began",
+        todo="leave it out: nothing stays behind for a later commit",
+        harmless=("true",),
+    ),
+    Refused(
+        names=("hoodie.bulkinsert.overwrite.operation.type",),
+        because="a bulk_insert replaces nothing, and the rows that were to go would stay",
+        todo="give the operation insert_overwrite or insert_overwrite_table",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.client.init.callback.classes",),
+        because="it is code of the JVM that may change the writer's settings",
+        todo="make those settings by hoodie_conf",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.metaserver.enabled",),
+        because="its timeline is kept by a server, and not in .hoodie",
+        todo=_WITH_HUDI,
+    ),
+    Refused(
+        names=("hoodie.datasource.write.commitmeta.key.prefix",),
+        because="options are not copied into the metadata of a commit",
+        todo="leave it out",
+        harmless=("_",),
+    ),
+    Refused(
+        names=("hoodie.metadata.dir.filter.regex",),
+        because="the metadata table has all partitions, those that Hudi would leave out too",
+        todo="leave it out, or turn hoodie.metadata.enable off",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.precommit.validators",),
+        because="they are code of the JVM, and a commit that they would stop would be completed",
+        todo="check the rows by a transformer before, or by validate.py after",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.table.log.file.format", "hoodie.table.rt.file.format"),
+        because="log files have the format HOODIE_LOG",
+        todo=_WITH_HUDI,
+        harmless=("hoodie_log",),
+    ),
+    Refused(
+        names=("hoodie.write.lock.conflict.resolution.strategy",),
+        because="which of two writers yields is decided by file groups alone",
+        todo="leave it out",
+        harmless=(
+            "org.apache.hudi.client.transaction.simpleconcurrentfilewritesconflictresolutionstrategy",
+            "org.apache.hudi.client.transaction.bucketindexconcurrentfilewritesconflictresolutionstrategy",
+            "org.apache.hudi.client.transaction.preferwriterconflictresolutionstrategy",
+        ),
+    ),
+    Refused(
+        names=("hoodie.write.schema",),
+        because=_AS_THEY_ARE,
+        todo=_CAST,
+        harmless=(),
+    ),
+    Refused(
+        names=of_streamer("checkpoint.force.skip"),
+        because="a batch notes in its commit how far the source is read, and the next one goes on from there",
+        todo="leave it out, and tell the next run by --checkpoint where to go on",
+    ),
+    *(
+        Refused(
+            names=of_streamer(f"{_PROVIDER}{target}"),
+            because=_AS_THEY_ARE,
+            todo=_CAST,
+            harmless=(),
+            same_as=of_streamer(f"{_PROVIDER}{source}"),
+        )
+        for target, source in (
+            ("registry.targetUrl", "registry.url"),
+            ("target.schema.file", "source.schema.file"),
+            ("target.schema.hive.table", "source.schema.hive.table"),
+        )
+    ),
+    Refused(
+        names=of_streamer(f"{_PROVIDER}schema_post_processor"),
+        because="it is code of the JVM, and columns that it takes off would be written",
+        todo=_CAST,
+        harmless=(),
+    ),
+    Refused(
+        names=of_streamer("source.hoodieincr.data.datasource.options"),
+        because="it may name rows that Hudi's reader would leave out",
+        todo="leave it out, and choose rows by a transformer",
+        harmless=(),
+    ),
+    Refused(
+        names=of_streamer("source.input.selector"),
+        because="it is code of the JVM that chooses the files to read",
+        todo="name files or folders by --source",
+        harmless=("org.apache.hudi.utilities.sources.helpers.dfspathselector",),
+    ),
+    Refused(
+        names=of_streamer("source.json.kafka.processor.class"),
+        because="it is code of the JVM, and messages that it changes or leaves out would be written as they are",
+        todo="change and choose rows by a transformer",
+        harmless=(),
+    ),
+    Refused(
+        names=of_streamer("source.kafka.checkpoint.type"),
+        because="a checkpoint holds the offset of each partition",
+        todo="give --checkpoint TOPIC,PARTITION:OFFSET,...",
+        harmless=("string",),
+    ),
+    Refused(
+        names=of_streamer("transformer.class"),
+        because="it is code of the JVM, and rows would be written as they are",
+        todo="give --transformer-sql, --transformer-sql-file, or --transformer with a function of Python",
+        harmless=(
+            "org.apache.hudi.utilities.transform.sqlquerybasedtransformer",
+            "org.apache.hudi.utilities.transform.sqlfilebasedtransformer",
+        ),
+    ),
+)
+"""In the order of their names, those of Hudi Streamer last."""
+
+
+def refuse_unserved(properties: Mapping[str, str]) -> None:
+    """
+    :raises ConfigError: a key asks for what nobody does here, and whose absence would harm the table or its users.
+    """
+    for one in REFUSED:
+        for name in one.names:
+            value = properties.get(name, "")
+            if one.refuses(value, properties):
+                raise ConfigError(f"{name}={value} is not served: {one.because}", todo=one.todo, key=name, value=value)

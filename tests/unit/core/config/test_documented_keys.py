@@ -1,0 +1,68 @@
+"""Of each key that Hudi 0.15 documents something is said: it is read, refused, or without effect for a reason.
+
+documented_keys.txt has their names, older ones too: what Hudi's Spark bundle declares, and what its page of
+configurations has beyond, of Hudi Streamer, the cloud's catalogs and locks, and Kafka Connect. Flink's own keys have
+other prefixes, and are no keys of this project's jobs; those of Kafka and Hadoop are theirs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.config.known import declared, unknown_key_warnings
+from spark_jobs.core.config.refused import REFUSED
+from spark_jobs.core.config.without_effect import WITHOUT_EFFECT, why_without_effect
+
+pytestmark = pytest.mark.unit
+DOCUMENTED = (Path(__file__).parent / "documented_keys.txt").read_text(encoding="utf-8").splitlines()
+READ = {name for key in declared() for name in key.names}
+REFUSED_NAMES = [name for one in REFUSED for name in one.names]
+
+
+def test_the_list_is_in_order_and_long() -> None:
+    assert sorted(set(DOCUMENTED)) == DOCUMENTED
+    assert len(DOCUMENTED) > 800
+
+
+def test_each_is_accounted_for() -> None:
+    known = READ | set(REFUSED_NAMES)
+    assert [name for name in DOCUMENTED if name not in known and why_without_effect(name) is None] == []
+
+
+def test_none_is_taken_for_a_misspelling() -> None:
+    assert [line for line in unknown_key_warnings(DOCUMENTED) if " has no effect: " not in line] == []
+
+
+def test_nothing_is_said_of_keys_that_hudi_does_not_have() -> None:
+    assert [name for name in REFUSED_NAMES if name not in DOCUMENTED and _present(name) not in DOCUMENTED] == []
+    plain = [name for one in WITHOUT_EFFECT for name in one.names]
+    assert [name for name in plain if not _covers_any(name) and not _covers_any(_present(name))] == []
+
+
+def test_each_key_has_one_meaning() -> None:
+    plain = [name for one in WITHOUT_EFFECT for name in one.names]
+    assert len({*REFUSED_NAMES, *plain}) == len(REFUSED_NAMES) + len(plain)
+    assert [name for name in (*READ, *REFUSED_NAMES) if any(one.covers(name) for one in WITHOUT_EFFECT)] == []
+    assert READ.isdisjoint(REFUSED_NAMES)
+
+
+def test_a_key_without_effect_is_named_with_its_reason() -> None:
+    given = {"hoodie.embed.timeline.server.port": "1", "hoodie.metrics.on": "true", "hoodie.aws.role.arn": "arn:x"}
+    assert unknown_key_warnings(given) == [
+        "hoodie.aws.role.arn has no effect: no service of this cloud is called but for its storage, which has settings "
+        "of its own",
+        "hoodie.embed.timeline.server.port has no effect: no timeline server is started: every process reads the "
+        "timeline itself",
+        "hoodie.metrics.on has no effect: a job tells its numbers by its result, and nothing else is called",
+    ]
+
+
+def _present(name: str) -> str:
+    """The present name of a key of Hudi Streamer; younger ones have no older name."""
+    return name.replace("hoodie.deltastreamer.", "hoodie.streamer.")
+
+
+def _covers_any(name: str) -> bool:
+    return any(key == name or (name.endswith(".") and key.startswith(name)) for key in DOCUMENTED)
