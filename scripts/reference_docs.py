@@ -1,7 +1,7 @@
 """Write the tables of options and keys in docs/ from the declarations in the code; ``--check`` only compares.
 
 A table stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; NAME is a class of ``spark_jobs.options`` or
-``keys:MODULE`` for the ``hoodie.*`` keys of a module of ``spark_jobs.core.config``; ``refused`` and ``without-effect``
+``keys:MODULE`` for the keys of a module of ``spark_jobs.core.config.keys``; ``refused`` and ``without-effect``
 are Hudi's keys that nothing reads.
 """
 

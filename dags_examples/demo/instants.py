@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.config.table_keys import TimelineZone
+from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, parse_instant, parse_instant_time
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.keys import archive as archive_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.known import declared
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.keygen.new_tables import refuse_unusable_keys
@@ -41,25 +44,25 @@ def new_table_properties(
         raise ConfigError("a new table needs a name", todo="give --table-name or hoodie.table.name")
     if not record_key_fields:
         raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
-    kind = keys.TYPE.of({keys.TYPE.name: table_type})
+    kind = table_keys.TYPE.of({table_keys.TYPE.name: table_type})
     values = {
-        keys.NAME.name: name,
-        keys.DATABASE.name: database,
-        keys.TYPE.name: kind.value,
-        keys.VERSION.name: "6",
-        keys.LAYOUT_VERSION.name: "1",
-        keys.RECORD_KEY_FIELDS.name: ",".join(record_key_fields),
-        keys.PARTITION_FIELDS.name: ",".join(partition_fields),
-        keys.BASE_FILE_FORMAT.name: "PARQUET",
-        keys.ARCHIVE_FOLDER.name: "archived",
-        keys.POPULATE_META_FIELDS.name: "true",
-        keys.KEY_GENERATOR_CLASS.name: key_generator_class or infer_class(record_key_fields, partition_fields),
-        keys.TIMEZONE.name: "LOCAL",
-        keys.METAFILE_BASE_FORMAT.name: "false",
-        keys.DROP_PARTITION_COLUMNS.name: "false",
-        keys.HIVE_STYLE.name: str(hive_style).lower(),
-        keys.URL_ENCODE.name: str(url_encode).lower(),
-        keys.CDC_ENABLED.name: "false",
+        table_keys.NAME.name: name,
+        table_keys.DATABASE.name: database,
+        table_keys.TYPE.name: kind.value,
+        table_keys.VERSION.name: "6",
+        table_keys.LAYOUT_VERSION.name: "1",
+        table_keys.RECORD_KEY_FIELDS.name: ",".join(record_key_fields),
+        table_keys.PARTITION_FIELDS.name: ",".join(partition_fields),
+        table_keys.BASE_FILE_FORMAT.name: "PARQUET",
+        archive_keys.ARCHIVE_FOLDER.name: "archived",
+        table_keys.POPULATE_META_FIELDS.name: "true",
+        table_keys.KEY_GENERATOR_CLASS.name: key_generator_class or infer_class(record_key_fields, partition_fields),
+        table_keys.TIMEZONE.name: "LOCAL",
+        table_keys.METAFILE_BASE_FORMAT.name: "false",
+        datasource_keys.DROP_PARTITION_COLUMNS.name: "false",
+        datasource_keys.HIVE_STYLE.name: str(hive_style).lower(),
+        datasource_keys.URL_ENCODE.name: str(url_encode).lower(),
+        table_keys.CDC_ENABLED.name: "false",
     }
     if "." in precombine_field:
         raise ConfigError(
@@ -68,12 +71,12 @@ def new_table_properties(
             column=precombine_field,
         )
     if precombine_field:
-        values[keys.PRECOMBINE_FIELD.name] = precombine_field
-    if kind is keys.TableType.MERGE_ON_READ:
-        values[keys.PAYLOAD_CLASS.name] = payload_class or keys.OVERWRITE_WITH_LATEST
-        values[keys.MERGER_STRATEGY.name] = keys.DEFAULT_MERGER_STRATEGY
+        values[table_keys.PRECOMBINE_FIELD.name] = precombine_field
+    if kind is table_keys.TableType.MERGE_ON_READ:
+        values[compact_keys.PAYLOAD_CLASS.name] = payload_class or compact_keys.OVERWRITE_WITH_LATEST
+        values[compact_keys.MERGER_STRATEGY.name] = compact_keys.DEFAULT_MERGER_STRATEGY
     elif payload_class:
-        values[keys.PAYLOAD_CLASS.name] = payload_class
+        values[compact_keys.PAYLOAD_CLASS.name] = payload_class
     if schema is not None:
         for option, fields in (
             ("record key", record_key_fields),
@@ -82,16 +85,16 @@ def new_table_properties(
         ):
             _require_columns(schema, fields, option)
         _require_storable(pa.struct(list(schema)), "the schema")
-        values[keys.CREATE_SCHEMA.name] = json.dumps(avro_schema_of(schema, name), separators=(",", ":"))
+        values[table_keys.CREATE_SCHEMA.name] = json.dumps(avro_schema_of(schema, name), separators=(",", ":"))
     values.update(properties or {})
     for key in declared():
         key.of(values)
     refuse_unusable_keys(
-        keys.KEY_GENERATOR_CLASS.of(values),
-        keys.RECORD_KEY_FIELDS.of(values),
-        keys.PARTITION_FIELDS.of(values),
-        populate_meta_fields=keys.POPULATE_META_FIELDS.of(values),
-        merge_on_read=keys.TYPE.of(values) is keys.TableType.MERGE_ON_READ,
+        table_keys.KEY_GENERATOR_CLASS.of(values),
+        table_keys.RECORD_KEY_FIELDS.of(values),
+        table_keys.PARTITION_FIELDS.of(values),
+        populate_meta_fields=table_keys.POPULATE_META_FIELDS.of(values),
+        merge_on_read=table_keys.TYPE.of(values) is table_keys.TableType.MERGE_ON_READ,
     )
     return values
 
@@ -101,20 +104,21 @@ def asked_of_new_table(given: Mapping[str, str]) -> dict[str, str]:
 
     :raises ConfigError: one that this release could not write to the table with.
     """
-    if keys.DROP_PARTITION_COLUMNS.of(given):
+    if datasource_keys.DROP_PARTITION_COLUMNS.of(given):
         raise ConfigError(
-            f"{keys.DROP_PARTITION_COLUMNS.name}=true makes a table that this release does not write to",
+            f"{datasource_keys.DROP_PARTITION_COLUMNS.name}=true makes a table that this release does not write to",
             todo="leave it out: partition columns are kept in the files",
-            key=keys.DROP_PARTITION_COLUMNS.name,
+            key=datasource_keys.DROP_PARTITION_COLUMNS.name,
         )
-    folder = keys.ARCHIVE_FOLDER.of(given).rstrip("/")
+    folder = archive_keys.ARCHIVE_FOLDER.of(given).rstrip("/")
     try:
-        RelativePath(folder, keys.ARCHIVE_FOLDER.name)
+        RelativePath(folder, archive_keys.ARCHIVE_FOLDER.name)
     except HudiError as error:
         raise ConfigError(
-            f"{keys.ARCHIVE_FOLDER.name}={folder} is no folder below .hoodie", todo="give a name such as archived"
+            f"{archive_keys.ARCHIVE_FOLDER.name}={folder} is no folder below .hoodie",
+            todo="give a name such as archived",
         ) from error
-    kept = (keys.DATABASE, keys.ARCHIVE_FOLDER)
+    kept = (table_keys.DATABASE, archive_keys.ARCHIVE_FOLDER)
     return {key.name: key.of(given) for key in kept if given.get(key.name)}
 
 

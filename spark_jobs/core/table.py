@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.config import lock_keys, strategy_keys, write_keys
+from spark_jobs.core.config.keys import clustering as clustering_keys
+from spark_jobs.core.config.keys import lock as lock_keys
+from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, InstantGoneError
@@ -430,7 +432,8 @@ class HudiTable:
                 misses=write_keys.HEARTBEAT_MISSES.of(properties),
             ),
             metadata_writer=metadata_writer or self._metadata_writer(properties),
-            yields_to_clusterings=strategy_keys.UPDATES_STRATEGY.of(properties) is strategy_keys.UpdatesStrategy.REJECT,
+            yields_to_clusterings=clustering_keys.UPDATES_STRATEGY.of(properties)
+            is clustering_keys.UpdatesStrategy.REJECT,
         )
 
     def _metadata_writer(self, properties: Mapping[str, str]) -> MetadataWriter:

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTableError
@@ -48,7 +49,7 @@ def run_create_table(options: CreateTableOptions, progress: Progress) -> JobResu
     with progress.phase("plan"):
         ddl = _statement(options)
         plan = _by_options(resolved, properties) if ddl is None else _by_statement(options, ddl, progress)
-    name = keys.NAME.of(plan.properties)
+    name = table_keys.NAME.of(plan.properties)
     if plan.existing is not None:
         return JobResult(
             action=ACTION,
@@ -85,7 +86,7 @@ def _by_statement(options: CreateTableOptions, ddl: str, progress: Progress) -> 
         if_not_exists=options.if_not_exists,
         note=progress.note,
     )
-    if not keys.RECORD_KEY_FIELDS.of(plan.properties):
+    if not table_keys.RECORD_KEY_FIELDS.of(plan.properties):
         progress.note("warning: the statement has no primaryKey; Hudi will make keys, ingest.py will not write to it")
     return plan
 
@@ -94,22 +95,22 @@ def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> P
     if not options.base_path:
         raise ConfigError("there is neither a statement nor a base path", todo="give --ddl, --ddl-file or --base-path")
     schema = _avro_file(options.schema_file) if options.schema_file is not None else None
-    named = keys.KEY_GENERATOR_CLASS.of(properties) or asked_class(properties)
+    named = table_keys.KEY_GENERATOR_CLASS.of(properties) or asked_class(properties)
     if named:
         known_generator(named)
     refuse_unknown_zones(properties)
     spec = KeySpec.of(
         options.record_key_fields,
         options.partition_path_fields,
-        hive_style=keys.HIVE_STYLE.of(properties),
-        url_encode=keys.URL_ENCODE.of(properties),
+        hive_style=datasource_keys.HIVE_STYLE.of(properties),
+        url_encode=datasource_keys.URL_ENCODE.of(properties),
         class_name=named,
         properties=properties,
     )
     values = new_table_properties(
         name=options.table_name or "",
         database=options.database or "",
-        table_type=str(options.table_type or keys.TYPE.default),
+        table_type=str(options.table_type or table_keys.TYPE.default),
         record_key_fields=options.record_key_fields,
         partition_fields=spec.partition_fields,
         precombine_field=options.precombine_field or "",
@@ -146,9 +147,11 @@ def _read_text(path: str, option: str) -> str:
 
 def _told(properties: Mapping[str, str]) -> dict[str, Any]:
     """Properties and columns, for the reader of the result."""
-    schema = properties.get(keys.CREATE_SCHEMA.name)
+    schema = properties.get(table_keys.CREATE_SCHEMA.name)
     columns = [] if schema is None else list(arrow_schema_of(json.loads(schema)))
     return {
-        "properties": {name: text for name, text in sorted(properties.items()) if name != keys.CREATE_SCHEMA.name},
+        "properties": {
+            name: text for name, text in sorted(properties.items()) if name != table_keys.CREATE_SCHEMA.name
+        },
         "schema": [{"name": one.name, "type": str(one.type), "nullable": one.nullable} for one in columns],
     }

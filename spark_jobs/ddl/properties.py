@@ -12,9 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.key import Key
-from spark_jobs.core.config.keygen_keys import PERSISTED
+from spark_jobs.core.config.keys import archive as archive_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import table as table_keys
+from spark_jobs.core.config.keys.keygen import PERSISTED
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.keygen.new_tables import refuse_unknown_zones, refuse_unusable_keys
 from spark_jobs.core.keygen.spec import infer_class
@@ -25,14 +28,14 @@ DEFAULT_DATABASE = "default"
 """The database that Spark takes where a statement names none."""
 
 _SHORT_NAMES: Mapping[str, tuple[Key[Any], str]] = {
-    "primaryKey": (keys.RECORD_KEY_FIELDS, "hoodie.datasource.write.recordkey.field"),
-    "type": (keys.TYPE, "hoodie.datasource.write.table.type"),
-    "preCombineField": (keys.PRECOMBINE_FIELD, "hoodie.datasource.write.precombine.field"),
-    "payloadClass": (keys.PAYLOAD_CLASS, "hoodie.datasource.write.payload.class"),
-    "recordMergerStrategy": (keys.MERGER_STRATEGY, "hoodie.datasource.write.record.merger.strategy"),
+    "primaryKey": (table_keys.RECORD_KEY_FIELDS, "hoodie.datasource.write.recordkey.field"),
+    "type": (table_keys.TYPE, "hoodie.datasource.write.table.type"),
+    "preCombineField": (table_keys.PRECOMBINE_FIELD, "hoodie.datasource.write.precombine.field"),
+    "payloadClass": (compact_keys.PAYLOAD_CLASS, "hoodie.datasource.write.payload.class"),
+    "recordMergerStrategy": (compact_keys.MERGER_STRATEGY, "hoodie.datasource.write.record.merger.strategy"),
 }
 """SQL's name of an option: the key of the table, and the writer's key that may stand for it."""
-_SHORT_TYPES = {"cow": keys.TableType.COPY_ON_WRITE.value, "mor": keys.TableType.MERGE_ON_READ.value}
+_SHORT_TYPES = {"cow": table_keys.TableType.COPY_ON_WRITE.value, "mor": table_keys.TableType.MERGE_ON_READ.value}
 
 
 def table_properties(statement: CreateTable, defaults: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -44,41 +47,41 @@ def table_properties(statement: CreateTable, defaults: Mapping[str, str] | None 
     """
     given = {**stored_keys(defaults or {}), **stored_keys(statement.options)}
     refuse_unknown_zones(given)
-    table_type = keys.TYPE.of(given)
-    record_key = keys.RECORD_KEY_FIELDS.of(given)
-    precombine = keys.PRECOMBINE_FIELD.of(given)
+    table_type = table_keys.TYPE.of(given)
+    record_key = table_keys.RECORD_KEY_FIELDS.of(given)
+    precombine = table_keys.PRECOMBINE_FIELD.of(given)
     if record_key:
         named = [_column_of(statement.schema, field, "primaryKey") for field in record_key]
-        given[keys.RECORD_KEY_FIELDS.name] = ",".join(named)
+        given[table_keys.RECORD_KEY_FIELDS.name] = ",".join(named)
     if precombine:
-        given[keys.PRECOMBINE_FIELD.name] = _column_of(statement.schema, precombine.strip(), "preCombineField")
+        given[table_keys.PRECOMBINE_FIELD.name] = _column_of(statement.schema, precombine.strip(), "preCombineField")
     properties = {
-        keys.HIVE_STYLE.name: "true",
-        keys.URL_ENCODE.name: "false",
-        keys.DROP_PARTITION_COLUMNS.name: "false",
-        keys.ARCHIVE_FOLDER.name: keys.ARCHIVE_FOLDER.default,
-        keys.KEY_GENERATOR_CLASS.name: _key_generator(record_key, statement.partition_fields),
+        datasource_keys.HIVE_STYLE.name: "true",
+        datasource_keys.URL_ENCODE.name: "false",
+        datasource_keys.DROP_PARTITION_COLUMNS.name: "false",
+        archive_keys.ARCHIVE_FOLDER.name: archive_keys.ARCHIVE_FOLDER.default,
+        table_keys.KEY_GENERATOR_CLASS.name: _key_generator(record_key, statement.partition_fields),
         **given,
-        keys.NAME.name: statement.name,
-        keys.DATABASE.name: statement.database or DEFAULT_DATABASE,
-        keys.TYPE.name: table_type.value,
-        keys.VERSION.name: "6",
-        keys.LAYOUT_VERSION.name: "1",
-        keys.CREATE_SCHEMA.name: create_schema(statement.schema, statement.name),
+        table_keys.NAME.name: statement.name,
+        table_keys.DATABASE.name: statement.database or DEFAULT_DATABASE,
+        table_keys.TYPE.name: table_type.value,
+        table_keys.VERSION.name: "6",
+        table_keys.LAYOUT_VERSION.name: "1",
+        table_keys.CREATE_SCHEMA.name: create_schema(statement.schema, statement.name),
     }
     if statement.partition_fields:
-        properties[keys.PARTITION_FIELDS.name] = ",".join(statement.partition_fields)
-    for key in (keys.PAYLOAD_CLASS, keys.MERGER_STRATEGY):
-        if table_type is keys.TableType.MERGE_ON_READ:
+        properties[table_keys.PARTITION_FIELDS.name] = ",".join(statement.partition_fields)
+    for key in (compact_keys.PAYLOAD_CLASS, compact_keys.MERGER_STRATEGY):
+        if table_type is table_keys.TableType.MERGE_ON_READ:
             properties.setdefault(key.name, key.default)
         else:
             properties.pop(key.name, None)
     refuse_unusable_keys(
-        keys.KEY_GENERATOR_CLASS.of(properties),
+        table_keys.KEY_GENERATOR_CLASS.of(properties),
         record_key,
         statement.partition_fields,
-        populate_meta_fields=keys.POPULATE_META_FIELDS.of(properties),
-        merge_on_read=table_type is keys.TableType.MERGE_ON_READ,
+        populate_meta_fields=table_keys.POPULATE_META_FIELDS.of(properties),
+        merge_on_read=table_type is table_keys.TableType.MERGE_ON_READ,
     )
     return properties
 
@@ -96,20 +99,20 @@ def create_schema(schema: pa.Schema, table: str) -> str:
 
 
 _STORED: tuple[Key[Any], ...] = (
-    keys.TYPE,
-    keys.RECORD_KEY_FIELDS,
-    keys.PRECOMBINE_FIELD,
-    keys.PAYLOAD_CLASS,
-    keys.MERGER_STRATEGY,
-    keys.ARCHIVE_FOLDER,
-    keys.BASE_FILE_FORMAT,
-    keys.CDC_ENABLED,
-    keys.POPULATE_META_FIELDS,
-    keys.KEY_GENERATOR_CLASS,
-    keys.HIVE_STYLE,
-    keys.URL_ENCODE,
-    keys.METAFILE_BASE_FORMAT,
-    keys.DROP_PARTITION_COLUMNS,
+    table_keys.TYPE,
+    table_keys.RECORD_KEY_FIELDS,
+    table_keys.PRECOMBINE_FIELD,
+    compact_keys.PAYLOAD_CLASS,
+    compact_keys.MERGER_STRATEGY,
+    archive_keys.ARCHIVE_FOLDER,
+    table_keys.BASE_FILE_FORMAT,
+    table_keys.CDC_ENABLED,
+    table_keys.POPULATE_META_FIELDS,
+    table_keys.KEY_GENERATOR_CLASS,
+    datasource_keys.HIVE_STYLE,
+    datasource_keys.URL_ENCODE,
+    table_keys.METAFILE_BASE_FORMAT,
+    datasource_keys.DROP_PARTITION_COLUMNS,
     *PERSISTED,
 )
 
@@ -121,7 +124,7 @@ def stored_keys(options: Mapping[str, str]) -> dict[str, str]:
     for short, (key, writer_key) in _SHORT_NAMES.items():
         value = options.get(short) or options.get(key.name) or options.get(writer_key)
         if value:
-            named[key.name] = _SHORT_TYPES.get(value.lower(), value) if key is keys.TYPE else value
+            named[key.name] = _SHORT_TYPES.get(value.lower(), value) if key is table_keys.TYPE else value
     found: dict[str, str] = {}
     for key in _STORED:
         for name in (key.name, *key.aliases):

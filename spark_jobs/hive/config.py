@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from spark_jobs.core.config import hive_sync_keys as keys
-from spark_jobs.core.config.hive_sync_keys import SyncMode, TableStrategy
 from spark_jobs.core.config.key import Key
+from spark_jobs.core.config.keys import hive_sync as keys
+from spark_jobs.core.config.keys import meta_sync as meta_sync_keys
+from spark_jobs.core.config.keys.hive_sync import SyncMode, TableStrategy
 from spark_jobs.core.errors import ConfigError
 
 
@@ -85,11 +86,11 @@ class SyncConfig:
             sync_comment=keys.SYNC_COMMENT.of(properties),
             strategy=keys.STRATEGY.of(properties),
             pre_apache_input_format=keys.PRE_APACHE.of(properties),
-            decode_partition=keys.DECODE_PARTITION.of(properties),
-            snapshot_with_table_name=keys.SNAPSHOT_WITH_TABLE_NAME.of(properties),
-            incremental=keys.INCREMENTAL.of(properties),
-            conditional=keys.CONDITIONAL.of(properties),
-            spark_version=keys.SPARK_VERSION.of(properties),
+            decode_partition=meta_sync_keys.DECODE_PARTITION.of(properties),
+            snapshot_with_table_name=meta_sync_keys.SNAPSHOT_WITH_TABLE_NAME.of(properties),
+            incremental=meta_sync_keys.INCREMENTAL.of(properties),
+            conditional=meta_sync_keys.CONDITIONAL.of(properties),
+            spark_version=meta_sync_keys.SPARK_VERSION.of(properties),
         )
 
 

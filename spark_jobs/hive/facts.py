@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, TimelineZone
+from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT, TimelineZone
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, format_instant
 

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from spark_jobs.core.config.hive_sync_keys import ENABLE, HIVE_SYNC_TOOL, META_SYNC_ENABLE, META_SYNC_TOOLS
+from spark_jobs.core.config.keys.hive_sync import ENABLE
+from spark_jobs.core.config.keys.meta_sync import HIVE_SYNC_TOOL, META_SYNC_ENABLE, META_SYNC_TOOLS
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.config.hive_sync_keys import TableStrategy
+from spark_jobs.core.config.keys.hive_sync import TableStrategy
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.extractors import extractor_named, infer_extractor, unescape

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from spark_jobs.core.config import write_keys
+from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.read.scan import Scan
 from spark_jobs.core.storage import resolve
@@ -34,7 +34,7 @@ def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
     query = options.get(QUERY_TYPE, "snapshot")
     if query not in ("snapshot", "read_optimized"):
         raise ConfigError(f"{QUERY_TYPE}={query} is not valid here", todo="give snapshot or read_optimized")
-    table = HudiTable.open(path, lists_storage=not write_keys.METADATA_ENABLED.of(options))
+    table = HudiTable.open(path, lists_storage=not metadata_keys.METADATA_ENABLED.of(options))
     scan = table.scan(query=query, as_of=options.get(AS_OF))
     schema = from_arrow_schema(scan.schema, prefer_timestamp_ntz=True)
     slices = scan.slices()

@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from spark_jobs.core.config import service_keys as keys
+from spark_jobs.core.config.keys import clustering as clustering_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.engine.failure import failure_of
@@ -48,17 +50,21 @@ def _wanted(
 ) -> list[tuple[str, ServiceMode, Callable[[], JobResult]]]:
     conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet."))}
     found: list[tuple[str, ServiceMode, Callable[[], JobResult]]] = []
-    if not keys.TABLE_SERVICES.of(properties):
+    if not table_keys.TABLE_SERVICES.of(properties):
         return found
     if table.config.is_merge_on_read:
-        mode = _mode(runs=keys.COMPACT_INLINE.of(properties), plans=keys.COMPACT_SCHEDULE_INLINE.of(properties))
+        mode = _mode(
+            runs=compact_keys.COMPACT_INLINE.of(properties), plans=compact_keys.COMPACT_SCHEDULE_INLINE.of(properties)
+        )
         if mode is not None:
             compaction = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, mode=mode)
             found.append((_COMPACTION, mode, partial(run_compaction, engine, compaction, progress)))
-        if keys.LOG_COMPACT_INLINE.of(properties):
+        if compact_keys.LOG_COMPACT_INLINE.of(properties):
             logs = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, log_compaction=True)
             found.append(("log compaction", logs.mode, partial(run_compaction, engine, logs, progress)))
-    mode = _mode(runs=keys.CLUSTER_INLINE.of(properties), plans=keys.CLUSTER_SCHEDULE_INLINE.of(properties))
+    mode = _mode(
+        runs=clustering_keys.CLUSTER_INLINE.of(properties), plans=clustering_keys.CLUSTER_SCHEDULE_INLINE.of(properties)
+    )
     if mode is not None:
         clustering = ClusteringOptions(base_path=table.base_path, hoodie_conf=conf, mode=mode)
         found.append(("clustering", mode, partial(run_clustering, engine, clustering, progress)))

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.keys import clean as clean_keys
+from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.hfile.cells import Cells
@@ -55,7 +56,7 @@ def maintain_metadata_table(
 
     The commit before it stands already: what fails here is told, and left to the next one.
     """
-    if not keys.METADATA_ENABLED.of(properties):
+    if not metadata_keys.METADATA_ENABLED.of(properties):
         return
     try:
         if not _is_due(settings, properties):
@@ -88,7 +89,7 @@ def _latest_due(table: MetadataTable, properties: Mapping[str, str]) -> str | No
     It may not while something is pending on the data table that is older: its delta commit could still be taken back.
     """
     waiting = delta_commits_since_compaction(table.timeline)
-    if len(waiting) < keys.METADATA_COMPACT_AFTER.of(properties):
+    if len(waiting) < metadata_keys.METADATA_COMPACT_AFTER.of(properties):
         return None
     latest = waiting[-1].timestamp
     pending = any(not one.is_completed and one.timestamp <= latest for one in table.data_timeline.instants)
@@ -171,8 +172,8 @@ def _merged_cells(table: MetadataTable, partition: MetadataPartition, one: FileS
 def _clean(table: MetadataTable, properties: Mapping[str, str]) -> None:
     """Remove slices that compactions left behind, as the table's own cleaning would, but no fewer than 20 commits."""
     own = HudiTable(table.storage, table.folder, table.config, table.clock, lists_storage=True)
-    retained = max(_MIN_RETAINED, int(keys.CLEAN_COMMITS_RETAINED.of(properties) * 1.2))
-    limits = {keys.CLEAN_COMMITS_RETAINED.name: str(retained), keys.METADATA_ENABLED.name: "false"}
+    retained = max(_MIN_RETAINED, int(clean_keys.CLEAN_COMMITS_RETAINED.of(properties) * 1.2))
+    limits = {clean_keys.CLEAN_COMMITS_RETAINED.name: str(retained), metadata_keys.METADATA_ENABLED.name: "false"}
     settings = own.transaction_settings(limits)
     for pending in own.timeline.pending({Action.CLEAN}):
         carry_out_clean(settings, own, pending, Progress("metadata"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from spark_jobs.core.config.file_keys import OPTIMIZED_LOG_SCAN
+from spark_jobs.core.config.keys.logfile import OPTIMIZED_LOG_SCAN
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.write_format import base_file_format, data_storage
 from spark_jobs.core.handles.context import WriteContext

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from spark_jobs.core.config import history_keys as keys
-from spark_jobs.core.config.service_keys import TABLE_SERVICES
+from spark_jobs.core.config.keys import archive as archive_keys
+from spark_jobs.core.config.keys import clean as clean_keys
+from spark_jobs.core.config.keys.table import TABLE_SERVICES
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -27,9 +28,9 @@ def maintain_table(settings: TransactionSettings, properties: Mapping[str, str],
     """
     if not TABLE_SERVICES.of(properties):
         return
-    if keys.CLEAN_AUTOMATIC.of(properties) and not keys.CLEAN_ASYNC.of(properties):
+    if clean_keys.CLEAN_AUTOMATIC.of(properties) and not clean_keys.CLEAN_ASYNC.of(properties):
         _try("clean", settings, lambda locked, table, quiet: clean_table(locked, table, properties, quiet), tell)
-    if keys.ARCHIVE_AUTOMATIC.of(properties):
+    if archive_keys.ARCHIVE_AUTOMATIC.of(properties):
         _try("archive", settings, lambda _, table, quiet: archive_table(table, properties, quiet), tell)
 
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.core.config import operation_keys, write_keys
-from spark_jobs.core.config.operation_keys import SortMode
+from spark_jobs.core.config.keys import bulkinsert as bulkinsert_keys
+from spark_jobs.core.config.keys.bulkinsert import SortMode
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
@@ -38,7 +38,7 @@ def bulk_insert(
     """
     config, rules = rows.config, RecordRules(combine=False, all_deleted=False)
     if direct is not None and takes_any_order(config):
-        asked = write_keys.BULK_INSERT_PARALLELISM.of(config.properties)
+        asked = bulkinsert_keys.BULK_INSERT_PARALLELISM.of(config.properties)
         scans = scan_tasks(spark, [file.size for file in direct.source.files])
         tasks = min(asked, scans) if asked else scans
         return bulk_insert_rows(SparkEngine(spark), direct, tasks, context, seed, rules)
@@ -57,8 +57,8 @@ def laid_out(keyed: DataFrame, config: WriteConfig) -> DataFrame:
 
     :raises ConfigError: a sort column that the table does not have.
     """
-    mode, columns = operation_keys.SORT_MODE.of(config.properties), _sort_columns(keyed, config)
-    tasks = write_keys.BULK_INSERT_PARALLELISM.of(config.properties)
+    mode, columns = bulkinsert_keys.SORT_MODE.of(config.properties), _sort_columns(keyed, config)
+    tasks = bulkinsert_keys.BULK_INSERT_PARALLELISM.of(config.properties)
     rows = keyed
     if config.combine:
         rows = one_for_each_key(keyed, config.precombine_field, in_whole_table=config.index_type.is_global)
@@ -91,11 +91,11 @@ def one_for_each_key(keyed: DataFrame, ordering: str, *, in_whole_table: bool = 
 
 
 def _sort_columns(keyed: DataFrame, config: WriteConfig) -> list[str]:
-    asked = operation_keys.SORT_COLUMNS.of(config.properties)
+    asked = bulkinsert_keys.SORT_COLUMNS.of(config.properties)
     unknown = [name for name in asked if name not in keyed.columns]
     if unknown:
         raise ConfigError(
-            f"{operation_keys.SORT_COLUMNS.name} names {unknown[0]}, which the source does not have",
+            f"{bulkinsert_keys.SORT_COLUMNS.name} names {unknown[0]}, which the source does not have",
             todo="its columns are " + ", ".join(keyed.columns[2:]),
             column=unknown[0],
         )
@@ -104,8 +104,8 @@ def _sort_columns(keyed: DataFrame, config: WriteConfig) -> list[str]:
 
 def _comes_by_partition(config: WriteConfig) -> bool:
     """Whether a task gets all records of one partition path before those of the next."""
-    mode = operation_keys.SORT_MODE.of(config.properties)
-    return bool(operation_keys.SORT_COLUMNS.of(config.properties)) or mode in (
+    mode = bulkinsert_keys.SORT_MODE.of(config.properties)
+    return bool(bulkinsert_keys.SORT_COLUMNS.of(config.properties)) or mode in (
         SortMode.GLOBAL_SORT,
         SortMode.PARTITION_SORT,
         SortMode.PARTITION_PATH_REPARTITION_AND_SORT,
@@ -114,7 +114,7 @@ def _comes_by_partition(config: WriteConfig) -> bool:
 
 def takes_any_order(config: WriteConfig) -> bool:
     """Whether each task writes its records as they come, so that nothing is sorted, shuffled or combined."""
-    mode, columns = operation_keys.SORT_MODE.of(config.properties), operation_keys.SORT_COLUMNS.of(config.properties)
+    mode, columns = bulkinsert_keys.SORT_MODE.of(config.properties), bulkinsert_keys.SORT_COLUMNS.of(config.properties)
     is_plain = mode is SortMode.NONE or (mode is SortMode.PARTITION_PATH_REPARTITION and not config.key_spec.parts)
     return is_plain and not columns and not config.combine
 

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spark_jobs.core.config import file_keys, keygen_keys, operation_keys
-from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.index_keys import INDEX_CLASS, INDEX_TYPE, IndexType
-from spark_jobs.core.config.operation_keys import DuplicatePolicy, OverwriteMode
-from spark_jobs.core.config.table_keys import HIVE_STYLE, URL_ENCODE
+from spark_jobs.core.config.keys import bulkinsert as bulkinsert_keys
+from spark_jobs.core.config.keys import copyonwrite as copyonwrite_keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import keygen as keygen_keys
+from spark_jobs.core.config.keys import parquet as parquet_keys
+from spark_jobs.core.config.keys import write as write_keys
+from spark_jobs.core.config.keys.datasource import HIVE_STYLE, URL_ENCODE, DuplicatePolicy, OverwriteMode
+from spark_jobs.core.config.keys.index import INDEX_CLASS, INDEX_TYPE, IndexType
 from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.log_format import log_format
@@ -82,9 +85,9 @@ class WriteConfig:
         """What happens to records whose keys the table has; only an insert has a choice."""
         if self.operation is not Operation.INSERT:
             return DuplicatePolicy.NONE
-        if operation_keys.DROP_DUPLICATES.of(self.properties):
+        if datasource_keys.DROP_DUPLICATES.of(self.properties):
             return DuplicatePolicy.DROP
-        return operation_keys.DUPLICATE_POLICY.of(self.properties)
+        return datasource_keys.DUPLICATE_POLICY.of(self.properties)
 
     @property
     def index_type(self) -> IndexType:
@@ -107,18 +110,18 @@ class WriteConfig:
         """Whether records go into a base file without a look at the keys in it."""
         if self.operation is Operation.BULK_INSERT:
             return True
-        return self.operation is Operation.INSERT and operation_keys.ALLOW_DUPLICATES_ON_INSERT.of(self.properties)
+        return self.operation is Operation.INSERT and write_keys.ALLOW_DUPLICATES_ON_INSERT.of(self.properties)
 
     @property
     def combine(self) -> bool:
         """Whether the input keeps one record for each key."""
         by_operation = {
-            Operation.UPSERT: keys.COMBINE_BEFORE_UPSERT,
-            Operation.DELETE: keys.COMBINE_BEFORE_DELETE,
+            Operation.UPSERT: write_keys.COMBINE_BEFORE_UPSERT,
+            Operation.DELETE: write_keys.COMBINE_BEFORE_DELETE,
         }
-        key = by_operation.get(self.operation, keys.COMBINE_BEFORE_INSERT)
-        if key is keys.COMBINE_BEFORE_INSERT and not self.properties.get(key.name):
-            return operation_keys.DROP_DUPLICATES.of(self.properties)
+        key = by_operation.get(self.operation, write_keys.COMBINE_BEFORE_INSERT)
+        if key is write_keys.COMBINE_BEFORE_INSERT and not self.properties.get(key.name):
+            return datasource_keys.DROP_DUPLICATES.of(self.properties)
         return key.of(self.properties)
 
 
@@ -174,14 +177,14 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         agree("--record-key-fields", ",".join(resolved.record_key_fields), ",".join(record_key), name)
         agree("--precombine-field", resolved.precombine_field, own.precombine_field, name)
         if own.is_merge_on_read:  # whose readers go by the class that the table has
-            agree(keys.PAYLOAD_CLASS.name, keys.PAYLOAD_CLASS.of(given), own.payload_class, name)
+            agree(datasource_keys.PAYLOAD_CLASS.name, datasource_keys.PAYLOAD_CLASS.of(given), own.payload_class, name)
         for style, stored in ((HIVE_STYLE, own.hive_style), (URL_ENCODE, own.url_encode)):
             agree(style.name, given.get(style.name, "").lower(), str(stored).lower(), name)
     is_mor = table_type is TableType.MERGE_ON_READ
     limit = key_limit(properties, operation, merge_on_read=is_mor)
     refuses = keygen_keys.REFUSE_AMBIGUOUS.of(properties) and operation is not Operation.DELETE
     key_spec = replace(resolve_keys(resolved, given, own), limit=limit, refuses_ambiguous=refuses)
-    payload_class = keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
+    payload_class = datasource_keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
     config = WriteConfig(
         options=resolved,
         properties=properties,
@@ -193,20 +196,20 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         precombine_field=(own.precombine_field if own else resolved.precombine_field) or "",
         payload_class=payload_class or "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
         sizes=SizeSettings(
-            max_file_size=file_keys.MAX_FILE_SIZE.of(properties),
-            small_file_limit=file_keys.SMALL_FILE_LIMIT.of(properties),
-            split_size=file_keys.INSERT_SPLIT_SIZE.of(properties),
-            auto_split=file_keys.INSERT_AUTO_SPLIT.of(properties),
-            record_size=file_keys.RECORD_SIZE_ESTIMATE.of(properties),
-            small_slices=file_keys.SMALL_FILE_CANDIDATES.of(properties),
+            max_file_size=parquet_keys.MAX_FILE_SIZE.of(properties),
+            small_file_limit=parquet_keys.SMALL_FILE_LIMIT.of(properties),
+            split_size=copyonwrite_keys.INSERT_SPLIT_SIZE.of(properties),
+            auto_split=copyonwrite_keys.INSERT_AUTO_SPLIT.of(properties),
+            record_size=copyonwrite_keys.RECORD_SIZE_ESTIMATE.of(properties),
+            small_slices=write_keys.SMALL_FILE_CANDIDATES.of(properties),
         ),
     )
     if own is not None and own.precombine_field and not config.combine and not _has_column(table, own.precombine_field):
         config = replace(config, precombine_field="")  # which names no column: nothing that is combined needs it
     config.payload  # noqa: B018  (refuses an unknown payload class before anything is written)
     config.index_type  # noqa: B018  (refuses an index that this release does not have)
-    operation_keys.SORT_MODE.of(properties)
-    operation_keys.DUPLICATE_POLICY.of(properties)
+    bulkinsert_keys.SORT_MODE.of(properties)
+    datasource_keys.DUPLICATE_POLICY.of(properties)
     log_format(properties)
     _refuse_wrong_file_settings(properties)
     return config
@@ -223,18 +226,18 @@ def _operation(asked: Operation, properties: Mapping[str, str]) -> Operation:
 
     :raises ConfigError: duplicates can't be dropped by a bulk insert, which looks nothing up.
     """
-    if operation_keys.DROP_DUPLICATES.of(properties):
+    if datasource_keys.DROP_DUPLICATES.of(properties):
         if asked is Operation.BULK_INSERT:
             raise ConfigError(
-                f"{operation_keys.DROP_DUPLICATES.name}=true can't be used with bulk_insert, which looks no keys up",
+                f"{datasource_keys.DROP_DUPLICATES.name}=true can't be used with bulk_insert, which looks no keys up",
                 todo="use insert",
-                key=operation_keys.DROP_DUPLICATES.name,
+                key=datasource_keys.DROP_DUPLICATES.name,
             )
         if asked is Operation.UPSERT:
             return Operation.INSERT
-    static = operation_keys.OVERWRITE_MODE.of(properties) is OverwriteMode.STATIC
+    static = datasource_keys.OVERWRITE_MODE.of(properties) is OverwriteMode.STATIC
     if asked is Operation.INSERT_OVERWRITE and static:
-        named = operation_keys.STATIC_OVERWRITE_PARTITIONS.of(properties)
+        named = write_keys.STATIC_OVERWRITE_PARTITIONS.of(properties)
         return asked if named else Operation.INSERT_OVERWRITE_TABLE
     return asked
 
@@ -243,6 +246,6 @@ def _refuse_wrong_file_settings(properties: Mapping[str, str]) -> None:
     """
     :raises ConfigError: a value by which no base file can be written; told before the table is made.
     """
-    for key in (file_keys.CODEC, file_keys.ZSTD_LEVEL, file_keys.DICTIONARY):
+    for key in (parquet_keys.CODEC, parquet_keys.ZSTD_LEVEL, parquet_keys.DICTIONARY):
         key.of(properties)
     bloom_settings(properties)

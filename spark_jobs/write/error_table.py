@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config import transform_keys as keys
-from spark_jobs.core.config.file_keys import SMALL_FILE_LIMIT
+from spark_jobs.core.config.keys import errortable as keys
+from spark_jobs.core.config.keys.parquet import SMALL_FILE_LIMIT
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.storage import locate
 from spark_jobs.engine.progress import Progress

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import ConfigError, CorruptTableError
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.index.advice import Advice, Facts, LookUp, advise, as_text

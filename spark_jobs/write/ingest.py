@@ -7,8 +7,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.core.config.index_keys import IndexType
-from spark_jobs.core.config.operation_keys import PARTITIONS_TO_DELETE
+from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
+from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove

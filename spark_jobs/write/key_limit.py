@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from spark_jobs.core.config.file_keys import LOG_BLOCK_FORMAT, LogBlockFormat
-from spark_jobs.core.config.index_keys import INDEX_TYPE, IndexType
-from spark_jobs.core.config.metadata_keys import RECORD_INDEX
-from spark_jobs.core.config.write_keys import METADATA_ENABLED
+from spark_jobs.core.config.keys.index import INDEX_TYPE, IndexType
+from spark_jobs.core.config.keys.logfile import LOG_BLOCK_FORMAT, LogBlockFormat
+from spark_jobs.core.config.keys.metadata import METADATA_ENABLED, RECORD_INDEX
 from spark_jobs.core.files.hfile.row_limits import LOG_BLOCK_LIMIT, RECORD_INDEX_LIMIT
 from spark_jobs.core.keygen.key_limit import KeyLimit
 from spark_jobs.options.choices import Operation

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from spark_jobs.core.config import file_keys, keygen_keys
-from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.keys import datasource as keys
+from spark_jobs.core.config.keys import keygen as keygen_keys
+from spark_jobs.core.config.keys import logfile as logfile_keys
+from spark_jobs.core.config.keys.datasource import HIVE_STYLE, URL_ENCODE
+from spark_jobs.core.config.keys.table import POPULATE_META_FIELDS
 from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.config.table_keys import HIVE_STYLE, POPULATE_META_FIELDS, URL_ENCODE
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.keygen.new_tables import (
     asked_class,
@@ -72,12 +74,12 @@ def resolve_meta_fields(
         refuse_virtual_keys(spec.class_name)
         if own is None and merge_on_read:
             refuse_virtual_keys_of_logs(spec.record_key_fields)
-    if not populate and file_keys.LOG_BLOCK_FORMAT.of(given) is file_keys.LogBlockFormat.HFILE:
+    if not populate and logfile_keys.LOG_BLOCK_FORMAT.of(given) is logfile_keys.LogBlockFormat.HFILE:
         raise ConfigError(
-            f"{file_keys.LOG_BLOCK_FORMAT.name}=hfile can't be used with {POPULATE_META_FIELDS.name}=false: its blocks "
-            "are ordered by the stored key",
+            f"{logfile_keys.LOG_BLOCK_FORMAT.name}=hfile can't be used with {POPULATE_META_FIELDS.name}=false: its "
+            "blocks are ordered by the stored key",
             todo="give avro or parquet",
-            key=file_keys.LOG_BLOCK_FORMAT.name,
+            key=logfile_keys.LOG_BLOCK_FORMAT.name,
         )
     return populate
 

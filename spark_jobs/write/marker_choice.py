@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
-from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.keys import write as keys
 from spark_jobs.core.files.marker_service import MarkerService
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.marker_server import MarkerServer, MarkerSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spark_jobs.core.config.table_keys import POPULATE_META_FIELDS
+from spark_jobs.core.config.keys.table import POPULATE_META_FIELDS
 from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.keygen.spec import persisted_settings

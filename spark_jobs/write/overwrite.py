@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import operation_keys as keys
+from spark_jobs.core.config.keys import write as keys
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.keygen.path_names import REFUSED_PARTS, RESERVED, RESERVED_PATH
 from spark_jobs.core.table import HudiTable

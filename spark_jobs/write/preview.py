@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.core.config import operation_keys
+from spark_jobs.core.config.keys import bulkinsert as bulkinsert_keys
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
@@ -50,7 +50,7 @@ def preview(
         counts = {row[0]: row[1] for row in rows.keyed.groupBy(PARTITION_PATH).count().collect()}
         plan["records_by_partition"] = dict(sorted(counts.items()))
     if config.operation is Operation.BULK_INSERT:
-        plan["sort_mode"] = operation_keys.SORT_MODE.of(config.properties).value
+        plan["sort_mode"] = bulkinsert_keys.SORT_MODE.of(config.properties).value
     elif table is None:
         plan["sizing"] = sizing(
             config.sizes,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.index.buckets import place_of_bucket
 from spark_jobs.core.read.slice_reader import SliceReader

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from spark_jobs.core.config.transform_keys import SHOW_VALUES
+from spark_jobs.core.config.keys.errortable import SHOW_VALUES
 from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.failure import failure_of

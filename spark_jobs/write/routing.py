@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from spark_jobs.core.config import file_keys, write_keys
+from spark_jobs.core.config.keys import bulkinsert as bulkinsert_keys
+from spark_jobs.core.config.keys import copyonwrite as copyonwrite_keys
+from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import Instant
@@ -60,7 +62,7 @@ def pack(write: OpenWrite, work: Workload) -> Mapping[str, list[InsertShare]]:
 def sizes(write: OpenWrite) -> SizeSettings:
     """With the record size that the commits tell."""
     record_size = average_record_size(
-        _commits(write), write.config.sizes, file_keys.SIZE_ESTIMATION_THRESHOLD.of(write.config.properties)
+        _commits(write), write.config.sizes, copyonwrite_keys.SIZE_ESTIMATION_THRESHOLD.of(write.config.properties)
     )
     return replace(write.config.sizes, record_size=record_size)
 
@@ -108,7 +110,7 @@ def _asked_tasks(write: OpenWrite) -> int:
         Operation.INSERT: write_keys.INSERT_PARALLELISM,
         Operation.INSERT_OVERWRITE: write_keys.INSERT_PARALLELISM,
         Operation.INSERT_OVERWRITE_TABLE: write_keys.INSERT_PARALLELISM,
-        Operation.BULK_INSERT: write_keys.BULK_INSERT_PARALLELISM,
+        Operation.BULK_INSERT: bulkinsert_keys.BULK_INSERT_PARALLELISM,
         Operation.DELETE: write_keys.DELETE_PARALLELISM,
     }
     return by_operation.get(write.config.operation, write_keys.UPSERT_PARALLELISM).of(write.config.properties)

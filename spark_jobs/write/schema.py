@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from spark_jobs.core.config import schema_keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import schema as schema_keys
+from spark_jobs.core.config.keys import streamer as streamer_keys
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import avro_schema_of, sanitize_name, with_meta_fields
 from spark_jobs.core.schema.evolution import schema_version
@@ -31,9 +33,9 @@ def with_valid_names(source: DataFrame, properties: Mapping[str, str]) -> DataFr
 
     Source: ``org.apache.hudi.utilities.sources.helpers.SanitizationUtils``.
     """
-    if not schema_keys.SANITIZE_NAMES.of(properties):
+    if not streamer_keys.SANITIZE_NAMES.of(properties):
         return source
-    mask = schema_keys.SANITIZE_MASK.of(properties)
+    mask = streamer_keys.SANITIZE_MASK.of(properties)
     columns = []
     for field in source.schema.fields:
         renamed = _renamed(field, mask)
@@ -89,6 +91,10 @@ def writer_schema(
 def schema_with_ids(schema: WriterSchema, properties: Mapping[str, str], time: str) -> InternalSchema | None:
     """What the write ``time`` adds to the schema history: nothing where there is none and the options start none."""
     internal = schema.internal
-    if internal is None and schema_keys.SCHEMA_ON_READ.of(properties) and schema_keys.RECONCILE_SCHEMA.of(properties):
+    if (
+        internal is None
+        and schema_keys.SCHEMA_ON_READ.of(properties)
+        and datasource_keys.RECONCILE_SCHEMA.of(properties)
+    ):
         internal = internal_of(with_meta_fields(schema.avro))
     return internal if internal is None or internal.version else internal.at(schema_version(time))

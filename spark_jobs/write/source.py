@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
-from spark_jobs.core.config.schema_keys import SANITIZE_NAMES
-from spark_jobs.core.config.source_keys import FILES_ROOT, PARQUET_MERGE_SCHEMA
+from spark_jobs.core.config.keys.streamer import FILES_ROOT, PARQUET_MERGE_SCHEMA, SANITIZE_NAMES
 from spark_jobs.core.errors import ConfigError, HudiError, StorageError
 from spark_jobs.core.storage import locate
 from spark_jobs.options.choices import SourceReader

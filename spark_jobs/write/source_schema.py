@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from spark_jobs.core.config.transform_keys import SOURCE_SCHEMA_FILE
+from spark_jobs.core.config.keys.streamer import SOURCE_SCHEMA_FILE
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.storage import locate

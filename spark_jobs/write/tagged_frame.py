@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.core.config.operation_keys import DuplicatePolicy
+from spark_jobs.core.config.keys.datasource import DuplicatePolicy
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.spark import parallelism, task_scope

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.core.config.operation_keys import DUPLICATE_POLICY, DuplicatePolicy
+from spark_jobs.core.config.keys.datasource import DUPLICATE_POLICY, DuplicatePolicy
 from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.table import HudiTable

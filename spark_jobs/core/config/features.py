@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import UnsupportedTableError
 
@@ -11,8 +12,8 @@ def _unreadable(config: TableConfig) -> dict[str, bool]:
     """Features whose rows are not all in the base and log files, or not as this release looks for them."""
     values = config.properties
     return {
-        f"{keys.BASE_FILE_FORMAT.name} other than PARQUET": keys.BASE_FILE_FORMAT.of(values)
-        is not keys.BaseFileFormat.PARQUET,
+        f"{table_keys.BASE_FILE_FORMAT.name} other than PARQUET": table_keys.BASE_FILE_FORMAT.of(values)
+        is not table_keys.BaseFileFormat.PARQUET,
     }
 
 
@@ -30,8 +31,10 @@ def refuse_unwritable(config: TableConfig) -> None:
     """
     refuse_old_version(config)
     only_read = {
-        f"{keys.DROP_PARTITION_COLUMNS.name}=true": keys.DROP_PARTITION_COLUMNS.of(config.properties),
-        f"{keys.CDC_ENABLED.name}=true": keys.CDC_ENABLED.of(config.properties),
+        f"{datasource_keys.DROP_PARTITION_COLUMNS.name}=true": datasource_keys.DROP_PARTITION_COLUMNS.of(
+            config.properties
+        ),
+        f"{table_keys.CDC_ENABLED.name}=true": table_keys.CDC_ENABLED.of(config.properties),
     }
     _refuse(config, {**_unreadable(config), **only_read}, "write")
 

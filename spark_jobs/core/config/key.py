@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -115,3 +116,28 @@ def choice(kind: type[E]) -> Callable[[str], E]:
         raise ValueError("give one of " + ", ".join(member.value for member in kind))
 
     return parse
+
+
+def class_of(kind: type[E], instead: Mapping[str, str] | None = None) -> Callable[[str], E]:
+    """A class of Hudi's by its name, with or without its package.
+
+    :param instead: what to give in the place of classes that Hudi has and this project has not.
+    """
+    inner = choice(kind)
+
+    def parse(value: str) -> E:
+        short = value.strip().rpartition(".")[2]
+        if instead and short in instead:
+            raise ValueError(instead[short])
+        return inner(short)
+
+    return parse
+
+
+def pattern(value: str) -> str:
+    """A regular expression, as text."""
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"give a regular expression ({error})") from None
+    return value

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import table_keys as keys
 from spark_jobs.core.config.format_capabilities import FormatCapabilities, capabilities_of
 from spark_jobs.core.config.java_properties import format_properties, parse_properties
+from spark_jobs.core.config.keys import archive as archive_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, TableNotFoundError
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.relative_path import is_inside
@@ -32,55 +35,55 @@ class TableConfig:
 
     @property
     def name(self) -> str:
-        return keys.NAME.of(self.properties)
+        return table_keys.NAME.of(self.properties)
 
     @property
-    def table_type(self) -> keys.TableType:
-        return keys.TYPE.of(self.properties)
+    def table_type(self) -> table_keys.TableType:
+        return table_keys.TYPE.of(self.properties)
 
     @property
     def is_merge_on_read(self) -> bool:
-        return self.table_type is keys.TableType.MERGE_ON_READ
+        return self.table_type is table_keys.TableType.MERGE_ON_READ
 
     @property
     def capabilities(self) -> FormatCapabilities:
-        return capabilities_of(keys.VERSION.of(self.properties), f"table {self.name}")
+        return capabilities_of(table_keys.VERSION.of(self.properties), f"table {self.name}")
 
     @property
     def precombine_field(self) -> str:
-        return keys.PRECOMBINE_FIELD.of(self.properties)
+        return table_keys.PRECOMBINE_FIELD.of(self.properties)
 
     @property
     def partition_fields(self) -> tuple[str, ...]:
-        return keys.PARTITION_FIELDS.of(self.properties)
+        return table_keys.PARTITION_FIELDS.of(self.properties)
 
     @property
     def record_key_fields(self) -> tuple[str, ...]:
-        return keys.RECORD_KEY_FIELDS.of(self.properties)
+        return table_keys.RECORD_KEY_FIELDS.of(self.properties)
 
     @property
     def key_generator_class(self) -> str:
-        return keys.KEY_GENERATOR_CLASS.of(self.properties)
+        return table_keys.KEY_GENERATOR_CLASS.of(self.properties)
 
     @property
     def payload_class(self) -> str:
-        return keys.PAYLOAD_CLASS.of(self.properties).replace("com.uber.hoodie", "org.apache.hudi")
+        return compact_keys.PAYLOAD_CLASS.of(self.properties).replace("com.uber.hoodie", "org.apache.hudi")
 
     @property
     def hive_style(self) -> bool:
-        return keys.HIVE_STYLE.of(self.properties)
+        return datasource_keys.HIVE_STYLE.of(self.properties)
 
     @property
     def url_encode(self) -> bool:
-        return keys.URL_ENCODE.of(self.properties)
+        return datasource_keys.URL_ENCODE.of(self.properties)
 
     @property
-    def timezone(self) -> keys.TimelineZone:
-        return keys.TIMEZONE.of(self.properties)
+    def timezone(self) -> table_keys.TimelineZone:
+        return table_keys.TIMEZONE.of(self.properties)
 
     @property
     def populate_meta_fields(self) -> bool:
-        return keys.POPULATE_META_FIELDS.of(self.properties)
+        return table_keys.POPULATE_META_FIELDS.of(self.properties)
 
     def archive_folder(self, base_path: str) -> str:
         """Whole path of the folder of the archived timeline.
@@ -88,16 +91,16 @@ class TableConfig:
         :raises OutsideTableError: ``hoodie.archivelog.folder`` leads out of ``.hoodie``.
         """
         folder = f"{base_path}/{META_FOLDER}"
-        name = keys.ARCHIVE_FOLDER.of(self.properties).rstrip("/")
-        return resolve(folder, RelativePath(name, f"{keys.ARCHIVE_FOLDER.name} in {folder}/{PROPERTIES}"))
+        name = archive_keys.ARCHIVE_FOLDER.of(self.properties).rstrip("/")
+        return resolve(folder, RelativePath(name, f"{archive_keys.ARCHIVE_FOLDER.name} in {folder}/{PROPERTIES}"))
 
     @property
     def create_schema(self) -> str:
-        return keys.CREATE_SCHEMA.of(self.properties)
+        return table_keys.CREATE_SCHEMA.of(self.properties)
 
     @property
     def metadata_partitions(self) -> tuple[str, ...]:
-        return keys.METADATA_PARTITIONS.of(self.properties)
+        return table_keys.METADATA_PARTITIONS.of(self.properties)
 
 
 _MOST_BYTES = 16 << 20
@@ -106,7 +109,7 @@ _MOST_BYTES = 16 << 20
 
 def table_checksum(properties: Mapping[str, str]) -> str:
     """CRC32 of ``<database>.<table>`` as decimal text (Hudi: HoodieTableConfig.generateChecksum)."""
-    identity = f"{keys.DATABASE.of(properties)}.{keys.NAME.of(properties)}"
+    identity = f"{table_keys.DATABASE.of(properties)}.{table_keys.NAME.of(properties)}"
     return str(zlib.crc32(identity.encode("utf-8")))
 
 
@@ -170,9 +173,9 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
 def _fault(properties: Mapping[str, str]) -> str:
     if unstorable := _unstorable(properties):
         return f"{unstorable} is no Unicode text"
-    stored = keys.CHECKSUM.of(properties)
-    if not keys.NAME.of(properties):
-        return f"no {keys.NAME.name}"
+    stored = table_keys.CHECKSUM.of(properties)
+    if not table_keys.NAME.of(properties):
+        return f"no {table_keys.NAME.name}"
     if stored and stored != table_checksum(properties):
         return f"checksum {stored} where {table_checksum(properties)} is right"
     return ""
@@ -210,10 +213,11 @@ def create_table_config(storage: Storage, base_path: str, properties: Mapping[st
         raise ConfigError(f"the property {unstorable} is no Unicode text", todo="spell whole characters")
     refuse_lost_properties(storage, base_path)
     meta = f"{base_path}/{META_FOLDER}"
-    archive = keys.ARCHIVE_FOLDER.of(properties).rstrip("/")
+    archive = archive_keys.ARCHIVE_FOLDER.of(properties).rstrip("/")
     if not is_inside(archive):
         raise ConfigError(
-            f"{keys.ARCHIVE_FOLDER.name}={archive} leads out of the table", todo="give the name of a folder in .hoodie"
+            f"{archive_keys.ARCHIVE_FOLDER.name}={archive} leads out of the table",
+            todo="give the name of a folder in .hoodie",
         )
     for folder in (
         "",
@@ -225,7 +229,7 @@ def create_table_config(storage: Storage, base_path: str, properties: Mapping[st
         "/.aux/.bootstrap/.fileids",
     ):
         storage.make_directory(meta + folder)
-    complete = {**properties, keys.CHECKSUM.name: table_checksum(properties)}
+    complete = {**properties, table_keys.CHECKSUM.name: table_checksum(properties)}
     storage.create(f"{meta}/{PROPERTIES}", _text(complete, "Properties saved on", clock))
     return TableConfig(complete)
 
@@ -243,7 +247,7 @@ def update_table_config(
         storage.replace(main, _text(current.properties, "Updated at", clock))
         storage.delete(backup)
     changed = {key: value for key, value in {**current.properties, **changes}.items() if key not in set(remove)}
-    changed[keys.CHECKSUM.name] = table_checksum(changed)
+    changed[table_keys.CHECKSUM.name] = table_checksum(changed)
     storage.create(backup, storage.read(main))
     storage.replace(main, _text(changed, "Updated at", clock))
     stored = parse_properties(storage.read(main))

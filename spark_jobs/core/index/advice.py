@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.config.keys.index import IndexType
 
 SHOWN_FILES = 100
 _MUCH = 16 << 20

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.config import index_keys as keys
+from spark_jobs.core.config.keys import index as keys
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, bucket_of

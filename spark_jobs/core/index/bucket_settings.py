@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from spark_jobs.core.config import index_keys as keys
+from spark_jobs.core.config.keys import index as keys
 from spark_jobs.core.errors import ConfigError
 
 

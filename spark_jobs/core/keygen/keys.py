@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.config.keygen_keys import REFUSE_AMBIGUOUS
+from spark_jobs.core.config.keys.keygen import REFUSE_AMBIGUOUS
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.keygen.java_text import java_text, utf8
 from spark_jobs.core.keygen.path_names import RESERVED, RESERVED_PATH, RESERVED_TODO, escape, why_refused

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from spark_jobs.core.config import keygen_keys, table_keys
-from spark_jobs.core.config.table_keys import POPULATE_META_FIELDS
-from spark_jobs.core.config.write_keys import KEY_GENERATOR_CLASS
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import keygen as keygen_keys
+from spark_jobs.core.config.keys import table as table_keys
+from spark_jobs.core.config.keys.datasource import KEY_GENERATOR_CLASS
+from spark_jobs.core.config.keys.table import POPULATE_META_FIELDS
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
 from spark_jobs.core.keygen.spec import (
     COMPLEX,
@@ -32,7 +34,7 @@ def asked_class(given: Mapping[str, str]) -> str:
 
     :raises ConfigError: a type that there is not.
     """
-    kind = keygen_keys.KEY_GENERATOR_TYPE.of(given)
+    kind = datasource_keys.KEY_GENERATOR_TYPE.of(given)
     by_type = class_of_type(kind) if kind else ""
     return KEY_GENERATOR_CLASS.of(given) or by_type or table_keys.KEY_GENERATOR_CLASS.of(given)
 

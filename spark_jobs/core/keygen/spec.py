@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spark_jobs.core.config import keygen_keys as keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import keygen as keygen_keys
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
 from spark_jobs.core.keygen.key_limit import KeyLimit
 from spark_jobs.core.keygen.timestamp_rule import TimestampRule
@@ -127,7 +128,7 @@ class KeySpec:
             url_encode=url_encode,
             class_name=name,
             composite_key=generator is Generator.GLOBAL_DELETE or len(record_key_fields) > 1,
-            consistent_timestamps=keys.CONSISTENT_TIMESTAMPS.of(given),
+            consistent_timestamps=datasource_keys.CONSISTENT_TIMESTAMPS.of(given),
             time_rule=TimestampRule.of(given) if any(part.is_time for part in parts) else None,
         )
 
@@ -169,9 +170,9 @@ def class_of_type(text: str) -> str:
     found = _CLASS_OF_TYPE.get(text.upper())
     if found is None:
         raise ConfigError(
-            f"{keys.KEY_GENERATOR_TYPE.name}={text} is not valid",
+            f"{datasource_keys.KEY_GENERATOR_TYPE.name}={text} is not valid",
             todo="give one of " + ", ".join(_CLASS_OF_TYPE),
-            key=keys.KEY_GENERATOR_TYPE.name,
+            key=datasource_keys.KEY_GENERATOR_TYPE.name,
             value=text,
         )
     return found
@@ -208,5 +209,5 @@ def persisted_settings(properties: Mapping[str, str], spec: KeySpec) -> dict[str
     """What a new table keeps of the settings of its key generator, by their present names; of Custom nothing."""
     if spec.generator is not Generator.TIMESTAMP:
         return {}
-    given = [key for key in keys.PERSISTED if any(properties.get(name) for name in key.names)]
+    given = [key for key in keygen_keys.PERSISTED if any(properties.get(name) for name in key.names)]
     return {key.name: str(key.of(properties)) for key in given}

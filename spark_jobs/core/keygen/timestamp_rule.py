@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.config import keygen_keys as keys
+from spark_jobs.core.config.keys import keygen as keys
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.keygen.java_text import cut, whole_millis
 from spark_jobs.core.keygen.joda_format import DateFormat

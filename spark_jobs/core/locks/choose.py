@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import lock_keys
-from spark_jobs.core.config.lock_keys import CONCURRENCY_MODE, LOCK_PROVIDER, ConcurrencyMode
+from spark_jobs.core.config.keys import lock as lock_keys
+from spark_jobs.core.config.keys.lock import CONCURRENCY_MODE, LOCK_PROVIDER, ConcurrencyMode
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.in_process import InProcessLock

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config.lock_keys import LOCK_EXPIRE
+from spark_jobs.core.config.keys.lock import LOCK_EXPIRE
 from spark_jobs.core.errors import (
     AlreadyExistsError,
     EtagMismatchError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from spark_jobs.core.config.lock_keys import LOCK_PROVIDER
+from spark_jobs.core.config.keys.lock import LOCK_PROVIDER
 
 
 class Served(Enum):

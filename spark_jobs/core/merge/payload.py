@@ -6,14 +6,15 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from spark_jobs.core.config import payload_keys as keys
-from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.config.table_keys import (
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import payload as payload_keys
+from spark_jobs.core.config.keys.compact import (
     DEFAULT_MERGER_STRATEGY,
     DEFAULT_PAYLOAD,
     MERGER_STRATEGY,
     OVERWRITE_WITH_LATEST,
 )
+from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
 from spark_jobs.core.merge.payloads.aws_dms import AwsDms
 from spark_jobs.core.merge.payloads.event_time import EventTime, EventTimeDeletesAlways
@@ -66,7 +67,7 @@ def payload_of(
     :raises UnsupportedTableError: this release does not have the payload class.
     :raises ConfigError: a delete field without its marker.
     """
-    ordering = keys.ORDERING_FIELD.of(properties) or None
+    ordering = payload_keys.ORDERING_FIELD.of(properties) or None
     if class_name in (OVERWRITE_WITH_LATEST, _BEFORE_IT_HAD_A_NAME):
         return OVERWRITE
     by_time = {
@@ -75,10 +76,11 @@ def payload_of(
         _MODEL + "FirstValueAvroPayload": FirstValue,
     }
     if class_name in by_time:
-        delete_field, marker = keys.DELETE_FIELD.of(properties), keys.DELETE_MARKER.of(properties)
+        delete_field, marker = payload_keys.DELETE_FIELD.of(properties), payload_keys.DELETE_MARKER.of(properties)
         if delete_field and not marker:
             raise ConfigError(
-                f"{keys.DELETE_FIELD.name}={delete_field} has no marker", todo=f"give {keys.DELETE_MARKER.name} too"
+                f"{payload_keys.DELETE_FIELD.name}={delete_field} has no marker",
+                todo=f"give {payload_keys.DELETE_MARKER.name} too",
             )
         return by_time[class_name](
             ordering_field=ordering, delete_field=delete_field or None, delete_marker=marker if delete_field else ""
@@ -108,7 +110,7 @@ def payload_of_table(
     A precombine field within a struct decides against base files alone: Hudi looks for it there by its path
     (HoodieAvroUtils.getNestedFieldVal), but not in logs (SpillableMapUtils.getPreCombineVal).
     """
-    nested = {keys.ORDERING_FIELD.name: config.precombine_field} if "." in config.precombine_field else {}
+    nested = {payload_keys.ORDERING_FIELD.name: config.precombine_field} if "." in config.precombine_field else {}
     return payload_of(config.payload_class, {**nested, **properties}, avro_schema)
 
 
@@ -120,7 +122,7 @@ def payload_for_write(
     :raises ConfigError: also a function for a MERGE_ON_READ table, whose readers would have to know it.
     """
     refuse_other_mergers(properties)
-    function = keys.PAYLOAD_FUNCTION.of(properties)
+    function = payload_keys.PAYLOAD_FUNCTION.of(properties)
     if not function:
         return payload_of(class_name, properties, avro_schema)
     if merge_on_read:
@@ -137,14 +139,14 @@ def refuse_other_mergers(properties: Mapping[str, str]) -> None:
     """
     :raises ConfigError: a record merger that does not leave it to the payload.
     """
-    for merger in keys.MERGER_IMPLS.of(properties):
+    for merger in datasource_keys.MERGER_IMPLS.of(properties):
         if merger != _AVRO_MERGER:
             raise ConfigError(
                 f"record merger {merger} is not supported by this release",
-                todo=f"leave {keys.MERGER_IMPLS.name} out, and choose a payload class "
+                todo=f"leave {datasource_keys.MERGER_IMPLS.name} out, and choose a payload class "
                 "(DefaultHoodieRecordPayload merges as HoodieSparkRecordMerger does)",
             )
-    for key in (keys.MERGER_STRATEGY, MERGER_STRATEGY):
+    for key in (datasource_keys.MERGER_STRATEGY, MERGER_STRATEGY):
         strategy = key.of(properties)
         if strategy and strategy != DEFAULT_MERGER_STRATEGY:
             raise ConfigError(

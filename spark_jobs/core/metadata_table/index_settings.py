@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.config import index_keys, metadata_keys, write_keys
-from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.keys import bootstrap as bootstrap_keys
+from spark_jobs.core.config.keys import index as index_keys
+from spark_jobs.core.config.keys import metadata as metadata_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -47,11 +49,11 @@ def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -
     if not metadata_keys.RECORD_INDEX.of(properties):
         return
     why = ""
-    if not keys.POPULATE_META_FIELDS.of(config.properties):
+    if not table_keys.POPULATE_META_FIELDS.of(config.properties):
         why = "has virtual keys, and a record index needs stored ones"
     elif config.is_merge_on_read and index_keys.INDEX_TYPE.of(properties) is index_keys.IndexType.BUCKET:
         why = "takes new records into logs by its bucket index, which a record index would miss"
-    elif keys.BOOTSTRAP_BASE_PATH.of(config.properties):
+    elif bootstrap_keys.BOOTSTRAP_BASE_PATH.of(config.properties):
         why = "was bootstrapped, by an instant that is no moment, and a record index keeps moments"
     if why:
         raise ConfigError(
@@ -61,8 +63,8 @@ def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -
 
 def index_settings_of(properties: Mapping[str, str]) -> IndexSettings:
     """The indexes that a job's ``hoodie.metadata.*`` keys ask for."""
-    stats = write_keys.METADATA_COLUMN_STATS.of(properties)
-    filters = write_keys.METADATA_BLOOM_FILTERS.of(properties)
+    stats = metadata_keys.METADATA_COLUMN_STATS.of(properties)
+    filters = metadata_keys.METADATA_BLOOM_FILTERS.of(properties)
     records = RecordIndexSettings(
         min_groups=metadata_keys.RECORD_INDEX_MIN_GROUPS.of(properties),
         max_groups=metadata_keys.RECORD_INDEX_MAX_GROUPS.of(properties),
@@ -70,9 +72,9 @@ def index_settings_of(properties: Mapping[str, str]) -> IndexSettings:
         group_bytes=metadata_keys.RECORD_INDEX_GROUP_BYTES.of(properties),
     )
     return IndexSettings(
-        column_stats_groups=write_keys.METADATA_COLUMN_STATS_GROUPS.of(properties) if stats else 0,
-        columns=write_keys.METADATA_COLUMN_STATS_COLUMNS.of(properties),
-        bloom_filter_groups=write_keys.METADATA_BLOOM_FILTER_GROUPS.of(properties) if filters else 0,
+        column_stats_groups=metadata_keys.METADATA_COLUMN_STATS_GROUPS.of(properties) if stats else 0,
+        columns=metadata_keys.METADATA_COLUMN_STATS_COLUMNS.of(properties),
+        bloom_filter_groups=metadata_keys.METADATA_BLOOM_FILTER_GROUPS.of(properties) if filters else 0,
         record_index=records if metadata_keys.RECORD_INDEX.of(properties) else None,
         made_by_jobs=metadata_keys.ASYNC_INDEX.of(properties),
     )

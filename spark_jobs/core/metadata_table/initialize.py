@@ -8,7 +8,10 @@ from functools import cache, partial
 from typing import TypeVar
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import table_keys as keys
+from spark_jobs.core.config.keys import archive as archive_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config, update_table_config
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_extents import damaged
@@ -110,10 +113,10 @@ def add_partition(
 def list_partitions(storage: Storage, base_path: str, clock: Clock, finished: AbstractSet[str]) -> None:
     """Name partitions in ``hoodie.properties`` as finished; from now on readers trust them."""
     config = read_table_config(storage, base_path, clock)
-    building = set(keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties)) - finished
+    building = set(table_keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties)) - finished
     changed = {
-        keys.METADATA_PARTITIONS.name: ",".join(sorted({*config.metadata_partitions, *finished})),
-        keys.METADATA_PARTITIONS_INFLIGHT.name: ",".join(sorted(building)),
+        table_keys.METADATA_PARTITIONS.name: ",".join(sorted({*config.metadata_partitions, *finished})),
+        table_keys.METADATA_PARTITIONS_INFLIGHT.name: ",".join(sorted(building)),
     }
     update_table_config(storage, base_path, changed, clock)
 
@@ -191,16 +194,16 @@ def committed_files(
 
 def _properties(config: TableConfig) -> Mapping[str, str]:
     return {
-        keys.NAME.name: f"{config.name}_metadata",
-        keys.TYPE.name: keys.TableType.MERGE_ON_READ.value,
-        keys.VERSION.name: "6",
-        keys.LAYOUT_VERSION.name: "1",
-        keys.RECORD_KEY_FIELDS.name: "key",
-        keys.BASE_FILE_FORMAT.name: keys.BaseFileFormat.HFILE.value,
-        keys.ARCHIVE_FOLDER.name: "archived",
-        keys.POPULATE_META_FIELDS.name: "false",
-        keys.KEY_GENERATOR_CLASS.name: "org.apache.hudi.metadata.HoodieTableMetadataKeyGenerator",
-        keys.PAYLOAD_CLASS.name: "org.apache.hudi.metadata.HoodieMetadataPayload",
-        keys.MERGER_STRATEGY.name: keys.DEFAULT_MERGER_STRATEGY,
-        keys.DROP_PARTITION_COLUMNS.name: "false",
+        table_keys.NAME.name: f"{config.name}_metadata",
+        table_keys.TYPE.name: table_keys.TableType.MERGE_ON_READ.value,
+        table_keys.VERSION.name: "6",
+        table_keys.LAYOUT_VERSION.name: "1",
+        table_keys.RECORD_KEY_FIELDS.name: "key",
+        table_keys.BASE_FILE_FORMAT.name: table_keys.BaseFileFormat.HFILE.value,
+        archive_keys.ARCHIVE_FOLDER.name: "archived",
+        table_keys.POPULATE_META_FIELDS.name: "false",
+        table_keys.KEY_GENERATOR_CLASS.name: "org.apache.hudi.metadata.HoodieTableMetadataKeyGenerator",
+        compact_keys.PAYLOAD_CLASS.name: "org.apache.hudi.metadata.HoodieMetadataPayload",
+        compact_keys.MERGER_STRATEGY.name: compact_keys.DEFAULT_MERGER_STRATEGY,
+        datasource_keys.DROP_PARTITION_COLUMNS.name: "false",
     }

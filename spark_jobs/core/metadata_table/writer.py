@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import table_keys as keys
-from spark_jobs.core.config import write_keys
+from spark_jobs.core.config.keys import metadata as metadata_keys
+from spark_jobs.core.config.keys import table as keys
 from spark_jobs.core.config.table_config import TableConfig, read_table_config, update_table_config
 from spark_jobs.core.errors import CorruptTableError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of, encode_changes
@@ -264,6 +264,6 @@ def metadata_writer_of(properties: Mapping[str, str], merged_keys: MergedKeys) -
 
     :param merged_keys: how the record index reads slices with logs.
     """
-    if not write_keys.METADATA_ENABLED.of(properties):
+    if not metadata_keys.METADATA_ENABLED.of(properties):
         return TakeOffMetadataWriter()
     return UpdatingMetadataWriter(index_settings_of(properties), merged_keys)

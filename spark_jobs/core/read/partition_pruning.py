@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow.fs import LocalFileSystem
 
+from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
+from spark_jobs.core.config.keys.datasource import DROP_PARTITION_COLUMNS
 from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH, DROP_PARTITION_COLUMNS
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.keygen.path_names import unescape
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, Generator, generator_of

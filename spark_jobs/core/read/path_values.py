@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from spark_jobs.core.config.keys.datasource import DROP_PARTITION_COLUMNS
 from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.config.table_keys import DROP_PARTITION_COLUMNS
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.keygen.path_names import unescape
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION

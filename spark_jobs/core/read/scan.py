@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from spark_jobs.core.config.features import refuse_unreadable
+from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
+from spark_jobs.core.config.keys.table import POPULATE_META_FIELDS
 from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH, POPULATE_META_FIELDS
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.keygen.virtual import virtual_keys_of

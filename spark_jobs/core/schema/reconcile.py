@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spark_jobs.core.config import schema_keys as keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import bytes_of_precision, full_name_of, without_meta_fields
 from spark_jobs.core.schema.changes import add_column, may_become, widen_column
@@ -49,10 +50,10 @@ class SchemaRules:
 
     @staticmethod
     def of(properties: Mapping[str, str]) -> SchemaRules:
-        reconcile = keys.RECONCILE_SCHEMA.of(properties)
+        reconcile = datasource_keys.RECONCILE_SCHEMA.of(properties)
         return SchemaRules(
-            keep_missing=reconcile or keys.SET_NULL_FOR_MISSING.of(properties),
-            drop_missing=keys.ALLOW_COLUMN_DROP.of(properties),
+            keep_missing=reconcile or write_keys.SET_NULL_FOR_MISSING.of(properties),
+            drop_missing=datasource_keys.ALLOW_COLUMN_DROP.of(properties),
             reconcile=reconcile,
         )
 
@@ -203,7 +204,7 @@ def _refuse_missing(given: InternalSchema, stored: InternalSchema, *, allowed: b
     if name is not None:
         raise ConfigError(
             f"the source has no column {name}, which the table has",
-            todo=f"add it, or set {keys.SET_NULL_FOR_MISSING.name}=true; the source's columns are "
+            todo=f"add it, or set {write_keys.SET_NULL_FOR_MISSING.name}=true; the source's columns are "
             + ", ".join(column.name for column in given.record.columns),
             column=name,
         )

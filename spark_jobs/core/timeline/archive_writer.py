@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from spark_jobs.core.config.table_keys import TimelineZone
+from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.errors import InstantStateError
 from spark_jobs.core.files.markers import delete_markers, marker_sizes
 from spark_jobs.core.storage import FileStatus, Storage

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from operator import itemgetter
 
-from spark_jobs.core.config.table_keys import TimelineZone
+from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.errors import ConfigError, CorruptTableError
 
 

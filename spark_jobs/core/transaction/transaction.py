@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.features import refuse_old_version
+from spark_jobs.core.config.keys import archive as archive_keys
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES, TableConfig
 from spark_jobs.core.errors import (
     CorruptTableError,
@@ -56,7 +56,7 @@ class TransactionSettings:
         return f"{self.base_path}/.hoodie" + (f"/{folder}" if folder else "")
 
     def load_timeline(self) -> ActiveTimeline:
-        lost_before = table_keys.ARCHIVE_LOST_BEFORE.of(self.config.properties)
+        lost_before = archive_keys.ARCHIVE_LOST_BEFORE.of(self.config.properties)
         archive = self.config.archive_folder(self.base_path)
         return ActiveTimeline.load(self.storage, self.timeline_folder, archive, lost_before)
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.config import table_keys as keys
-from spark_jobs.core.config.bootstrap_keys import INDEX_ENABLED
+from spark_jobs.core.config.keys import bootstrap as keys
+from spark_jobs.core.config.keys.bootstrap import INDEX_ENABLED
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.reader import HFileReader

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from spark_jobs.core.config.service_keys import COMPACT_TRIGGER, CompactionTrigger
-from spark_jobs.core.config.write_keys import COMPACT_MAX_DELTA_COMMITS
+from spark_jobs.core.config.keys.compact import COMPACT_MAX_DELTA_COMMITS, COMPACT_TRIGGER, CompactionTrigger
 from spark_jobs.core.errors import CorruptTableError, StorageError, TableNotFoundError
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable

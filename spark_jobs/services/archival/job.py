@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from spark_jobs.core.config import history_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import refuse_pending_restore

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.config import history_keys as keys
+from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.core.config import history_keys as keys
+from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_merge import (
     ArchiveMerge,

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from spark_jobs.core.config import bootstrap_keys, file_keys, table_keys
+from spark_jobs.core.config.keys import bootstrap as bootstrap_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.write_format import base_file_format, data_storage
@@ -99,7 +101,7 @@ class Bootstrap:
 
     def _context(self, time: str, file_format: BaseFileFormat) -> WriteContext:
         properties, config = self.settings.properties, self.table.config
-        payload_class = config.payload_class or table_keys.OVERWRITE_WITH_LATEST
+        payload_class = config.payload_class or compact_keys.OVERWRITE_WITH_LATEST
         action = Action.DELTA_COMMIT if config.is_merge_on_read else Action.COMMIT
         timeline = self.transaction.load_timeline()
         (instant,) = [one for one in timeline.find(time) if one.action is action]
@@ -110,7 +112,7 @@ class Bootstrap:
             file_format=file_format,
             payload=payload_for_write(payload_class, {}, None, merge_on_read=config.is_merge_on_read),
             ordering_field=config.precombine_field or None,
-            max_file_size=file_keys.MAX_FILE_SIZE.of(properties),
+            max_file_size=parquet_keys.MAX_FILE_SIZE.of(properties),
             completed_file=timeline.path(instant.at(State.COMPLETED)),
         )
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.config import bootstrap_keys as keys
-from spark_jobs.core.config.bootstrap_keys import BootstrapMode, ModeSelector
+from spark_jobs.core.config.keys import bootstrap as keys
+from spark_jobs.core.config.keys.bootstrap import BootstrapMode, ModeSelector
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
 from spark_jobs.services.bootstrap.source import SourceFile
 from spark_jobs.services.plan_hash import PlanFacts

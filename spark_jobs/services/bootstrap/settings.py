@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.config import bootstrap_keys, table_keys, write_keys
+from spark_jobs.core.config.keys import bootstrap as bootstrap_keys
+from spark_jobs.core.config.keys import datasource as datasource_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import ConfigError
@@ -66,8 +68,8 @@ class BootstrapSettings:
     def table_properties(self) -> dict[str, str]:
         """What the table has beside the properties of any new table."""
         return {
-            table_keys.BOOTSTRAP_BASE_PATH.name: self.source.path,
-            table_keys.BOOTSTRAP_INDEX_CLASS.name: table_keys.BOOTSTRAP_INDEX_CLASS.default,
+            bootstrap_keys.BOOTSTRAP_BASE_PATH.name: self.source.path,
+            bootstrap_keys.BOOTSTRAP_INDEX_CLASS.name: bootstrap_keys.BOOTSTRAP_INDEX_CLASS.default,
             **asked_of_new_table(self.properties),
             **persisted_settings(self.properties, self.key_spec),
         }
@@ -84,7 +86,7 @@ class BootstrapSettings:
             record_key_fields=spec.record_key_fields,
             partition_fields=spec.partition_fields,
             precombine_field=self.precombine_field,
-            payload_class=write_keys.PAYLOAD_CLASS.of(self.properties)
+            payload_class=datasource_keys.PAYLOAD_CLASS.of(self.properties)
             if self.table_type is table_keys.TableType.MERGE_ON_READ
             else "",
             hive_style=spec.hive_style,
@@ -99,15 +101,15 @@ class BootstrapSettings:
         """
         spec = self.key_spec
         pairs = {
-            table_keys.BOOTSTRAP_BASE_PATH.name: (
-                table_keys.BOOTSTRAP_BASE_PATH.of(config.properties),
+            bootstrap_keys.BOOTSTRAP_BASE_PATH.name: (
+                bootstrap_keys.BOOTSTRAP_BASE_PATH.of(config.properties),
                 self.source.path,
             ),
             table_keys.NAME.name: (config.name, self.name),
             table_keys.TYPE.name: (config.table_type.value, self.table_type.value),
             table_keys.RECORD_KEY_FIELDS.name: (",".join(config.record_key_fields), ",".join(spec.record_key_fields)),
             table_keys.PARTITION_FIELDS.name: (",".join(config.partition_fields), ",".join(spec.partition_fields)),
-            table_keys.HIVE_STYLE.name: (str(config.hive_style), str(spec.hive_style)),
+            datasource_keys.HIVE_STYLE.name: (str(config.hive_style), str(spec.hive_style)),
             table_keys.KEY_GENERATOR_CLASS.name: (config.key_generator_class, spec.class_name),
         }
         for key, (own, asked) in pairs.items():
@@ -137,14 +139,14 @@ def _key_spec(options: BootstrapOptions, properties: Mapping[str, str], source: 
     """The folders tell partition columns and hive style where the options don't."""
     named = hive_fields(source.partitions)
     class_name = asked_class(properties)
-    hive_style = table_keys.HIVE_STYLE.of(properties)
-    if not properties.get(table_keys.HIVE_STYLE.name):
+    hive_style = datasource_keys.HIVE_STYLE.of(properties)
+    if not properties.get(datasource_keys.HIVE_STYLE.name):
         hive_style = bool(named)
     return KeySpec.of(
         options.record_key_fields,
         options.partition_path_fields or (() if class_name else named),
         hive_style=hive_style,
-        url_encode=table_keys.URL_ENCODE.of(properties),
+        url_encode=datasource_keys.URL_ENCODE.of(properties),
         class_name=class_name,
         properties=properties,
     )
@@ -164,9 +166,12 @@ def _refuse_unsupported(properties: Mapping[str, str]) -> None:
             todo="leave it out",
             key=table_keys.POPULATE_META_FIELDS.name,
         )
-    if properties.get(table_keys.BOOTSTRAP_INDEX_CLASS.name, "").rpartition(".")[2] not in ("", "HFileBootstrapIndex"):
+    if properties.get(bootstrap_keys.BOOTSTRAP_INDEX_CLASS.name, "").rpartition(".")[2] not in (
+        "",
+        "HFileBootstrapIndex",
+    ):
         raise ConfigError(
-            f"{table_keys.BOOTSTRAP_INDEX_CLASS.name} is none that this release writes",
+            f"{bootstrap_keys.BOOTSTRAP_INDEX_CLASS.name} is none that this release writes",
             todo="leave it out",
-            key=table_keys.BOOTSTRAP_INDEX_CLASS.name,
+            key=bootstrap_keys.BOOTSTRAP_INDEX_CLASS.name,
         )

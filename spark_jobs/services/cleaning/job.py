@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from spark_jobs.core.config import bootstrap_keys, history_keys
-from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.keys import clean as clean_keys
+from spark_jobs.core.config.keys import clean as keys
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
@@ -56,7 +56,7 @@ def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | Non
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     budget = Budget.start(options.max_bytes, options.max_seconds, table.clock)
-    rolls_back = history_keys.FAILED_WRITES_POLICY.of(properties) is not history_keys.FailedWrites.NEVER
+    rolls_back = clean_keys.FAILED_WRITES_POLICY.of(properties) is not clean_keys.FailedWrites.NEVER
     refuse_pending_restore(table.timeline)
     clean_settings(table, properties)  # values that are none are refused before anything is rolled back
     if options.dry_run:
@@ -202,7 +202,7 @@ def plan_clean(table: HudiTable, properties: Mapping[str, str]) -> CleanPlan:
     pending = [one.timestamp for one in table.timeline.pending_writes()]
     settings = clean_settings(table, properties)
     partitions = None
-    if history_keys.CLEAN_INCREMENTAL.of(properties) and not settings.by_versions:
+    if clean_keys.CLEAN_INCREMENTAL.of(properties) and not settings.by_versions:
         partitions = partitions_to_clean(table, retained_by(settings, completed, pending), savepoints)
     groups = table.view(partitions).all_groups()
     return plan_cleaning(
@@ -220,14 +220,14 @@ def clean_settings(table: HudiTable, properties: Mapping[str, str], *, at_last_c
 
     :param at_last_commit: hours count back from the last commit, as archival counts them, not from now.
     """
-    history_keys.CLEAN_TRIGGER.of(properties)  # the one that there is; another word is refused
-    bootstrap_keys.CLEAN_SOURCE.of(properties)
+    clean_keys.CLEAN_TRIGGER.of(properties)  # the one that there is; another word is refused
+    clean_keys.CLEAN_SOURCE.of(properties)
     policy = keys.CLEAN_POLICY.of(properties)
     if policy is keys.CleaningPolicy.KEEP_LATEST_FILE_VERSIONS:
         return CleanSettings(policy=policy, retained=keys.CLEAN_FILE_VERSIONS_RETAINED.of(properties))
     if policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS:
         return CleanSettings(policy=policy, retained=keys.CLEAN_COMMITS_RETAINED.of(properties))
-    hours = history_keys.CLEAN_HOURS_RETAINED.of(properties)
+    hours = clean_keys.CLEAN_HOURS_RETAINED.of(properties)
     last, back = table.timeline.last_completed(), timedelta(hours=min(hours, _ALL_HOURS))
     if at_last_commit and last is not None:
         since = (parse_instant_time(last.timestamp) - back).strftime("%Y%m%d%H%M%S%f")[:17]

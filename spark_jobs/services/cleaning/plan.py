@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from spark_jobs.core.config.write_keys import CleaningPolicy
+from spark_jobs.core.config.keys.clean import CleaningPolicy
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean

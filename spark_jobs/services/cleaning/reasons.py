@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.keys import clean as keys
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 
 import pyarrow as pa
 
-from spark_jobs.core.config.service_keys import LayoutStrategy
+from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.read.slice_reader import SliceReader

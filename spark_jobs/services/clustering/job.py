@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from spark_jobs.core.config import file_keys, service_keys, strategy_keys
-from spark_jobs.core.config import write_keys as keys
+from spark_jobs.core.config.keys import clustering as clustering_keys
+from spark_jobs.core.config.keys import clustering as keys
+from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -67,7 +68,7 @@ class ClusteringService:
 
         :raises ConfigError: another way is asked for.
         """
-        strategy_keys.CLUSTER_EXECUTION_STRATEGY.of(self.properties)
+        clustering_keys.CLUSTER_EXECUTION_STRATEGY.of(self.properties)
 
     def pending(self, table: HudiTable) -> list[Instant]:
         """Pending replace commits that are clusterings; a pending overwrite has no plan."""
@@ -75,9 +76,9 @@ class ClusteringService:
         return [one for one in waiting if replaced_by_plan(table.timeline, one, table.clock)]
 
     def expires_after(self) -> int | None:
-        if not service_keys.CLUSTER_EXPIRES.of(self.properties):
+        if not clustering_keys.CLUSTER_EXPIRES.of(self.properties):
             return None
-        return service_keys.CLUSTER_EXPIRES_AFTER.of(self.properties)
+        return clustering_keys.CLUSTER_EXPIRES_AFTER.of(self.properties)
 
     def plan(self, table: HudiTable) -> ClusteringPlan | str:
         due = commits_since(table.timeline, self._last_clustering(table))
@@ -166,7 +167,7 @@ class ClusteringService:
             group_bytes=keys.CLUSTER_GROUP_BYTES.of(self.properties),
             max_groups=keys.CLUSTER_MAX_GROUPS.of(self.properties),
             single_groups=keys.CLUSTER_SINGLE_GROUP.of(self.properties),
-            max_file_size=file_keys.MAX_FILE_SIZE.of(self.properties),
+            max_file_size=parquet_keys.MAX_FILE_SIZE.of(self.properties),
         )
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.config.service_keys import LayoutStrategy
+from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.errors import ConfigError
 
 POSITION = "position on the curve"

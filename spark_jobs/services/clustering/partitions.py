@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.config import service_keys as keys
-from spark_jobs.core.config.service_keys import PartitionFilterMode
-from spark_jobs.core.config.strategy_keys import CLUSTER_PLAN_STRATEGY, ClusteringPlanStrategy
+from spark_jobs.core.config.keys import clustering as keys
+from spark_jobs.core.config.keys.clustering import CLUSTER_PLAN_STRATEGY, ClusteringPlanStrategy, PartitionFilterMode
 from spark_jobs.core.errors import ConfigError
 
 _MODE_OF = {

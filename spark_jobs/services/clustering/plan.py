@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from spark_jobs.core.config.service_keys import LAYOUT_STRATEGY, LayoutStrategy
-from spark_jobs.core.config.write_keys import CLUSTER_TARGET_FILE
+from spark_jobs.core.config.keys.clustering import CLUSTER_TARGET_FILE, LAYOUT_STRATEGY, LayoutStrategy
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile

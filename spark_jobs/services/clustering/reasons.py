@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from spark_jobs.core.config.write_keys import CLUSTER_SINGLE_GROUP
+from spark_jobs.core.config.keys.clustering import CLUSTER_SINGLE_GROUP
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.clustering.partitions import PartitionFilter
 from spark_jobs.services.clustering.plan import ClusteringLimits

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from spark_jobs.core.config.service_keys import LayoutStrategy
+from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.errors import ConfigError
 
 

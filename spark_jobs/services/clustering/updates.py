@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from spark_jobs.core.config.service_keys import ROLLBACK_PENDING_CLUSTERING
-from spark_jobs.core.config.strategy_keys import UPDATES_STRATEGY, UpdatesStrategy
+from spark_jobs.core.config.keys.clustering import ROLLBACK_PENDING_CLUSTERING, UPDATES_STRATEGY, UpdatesStrategy
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.conflict import FileGroupKey

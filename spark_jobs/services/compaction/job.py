@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from spark_jobs.core.config import file_keys, service_keys, write_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
@@ -96,7 +97,7 @@ class CompactionService:
         return with_sources(table, read_plan(table, instant))
 
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
-        max_file_size = file_keys.MAX_FILE_SIZE.of(self.properties)
+        max_file_size = parquet_keys.MAX_FILE_SIZE.of(self.properties)
         context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
         return table.checked(plan.slices, parts=Parts.PLANNED), Compactor(
             context, slice_reader(table, context, self.properties)
@@ -143,19 +144,19 @@ class CompactionService:
 
     def _trigger(self) -> TriggerSettings:
         return TriggerSettings(
-            strategy=service_keys.COMPACT_TRIGGER.of(self.properties),
-            delta_commits=write_keys.COMPACT_MAX_DELTA_COMMITS.of(self.properties),
-            delta_seconds=service_keys.COMPACT_MAX_DELTA_SECONDS.of(self.properties),
+            strategy=compact_keys.COMPACT_TRIGGER.of(self.properties),
+            delta_commits=compact_keys.COMPACT_MAX_DELTA_COMMITS.of(self.properties),
+            delta_seconds=compact_keys.COMPACT_MAX_DELTA_SECONDS.of(self.properties),
         )
 
     def _limits(self, table: HudiTable) -> CompactionLimits:
         return CompactionLimits(
-            target_io=write_keys.COMPACT_TARGET_IO.of(self.properties),
-            log_size=write_keys.COMPACT_LOG_SIZE_THRESHOLD.of(self.properties),
-            max_file_size=file_keys.MAX_FILE_SIZE.of(self.properties),
-            strategy=service_keys.COMPACT_STRATEGY.of(self.properties),
-            log_files=service_keys.COMPACT_LOG_NUMBER_THRESHOLD.of(self.properties),
-            partitions=service_keys.COMPACT_TARGET_PARTITIONS.of(self.properties),
-            partition_regex=service_keys.COMPACT_PARTITION_REGEX.of(self.properties),
+            target_io=compact_keys.COMPACT_TARGET_IO.of(self.properties),
+            log_size=compact_keys.COMPACT_LOG_SIZE_THRESHOLD.of(self.properties),
+            max_file_size=parquet_keys.MAX_FILE_SIZE.of(self.properties),
+            strategy=compact_keys.COMPACT_STRATEGY.of(self.properties),
+            log_files=compact_keys.COMPACT_LOG_NUMBER_THRESHOLD.of(self.properties),
+            partitions=compact_keys.COMPACT_TARGET_PARTITIONS.of(self.properties),
+            partition_regex=compact_keys.COMPACT_PARTITION_REGEX.of(self.properties),
             today=table.clock.now().astimezone().date(),
         )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from spark_jobs.core.config.service_keys import COMPACT_STRATEGY, CompactionStrategy
+from spark_jobs.core.config.keys.compact import COMPACT_STRATEGY, CompactionStrategy
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.view.file_slice import FileSlice
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spark_jobs.core.config import write_keys
-from spark_jobs.core.config.service_keys import COMPACT_MAX_DELTA_SECONDS, CompactionTrigger
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys.compact import COMPACT_MAX_DELTA_SECONDS, CompactionTrigger
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, parse_instant_time
 
@@ -66,7 +66,7 @@ def _too_few(since: SinceCompaction, settings: TriggerSettings, what: str) -> st
         return None
     return (
         f"{since.commits} delta commit(s) since the last {what}, {settings.delta_commits} make it due "
-        f"({write_keys.COMPACT_MAX_DELTA_COMMITS.name})"
+        f"({compact_keys.COMPACT_MAX_DELTA_COMMITS.name})"
     )
 
 

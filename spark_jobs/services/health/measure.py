@@ -8,8 +8,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from spark_jobs.core.config import file_keys, history_keys, write_keys
-from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
+from spark_jobs.core.config.keys import archive as archive_keys
+from spark_jobs.core.config.keys import clean as clean_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import metadata as metadata_keys
+from spark_jobs.core.config.keys import parquet as parquet_keys
+from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT, BaseFileFormat
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -117,19 +121,19 @@ def measure(
 
 
 def limits_of(properties: Mapping[str, str], overdue_hours: int, keep_commits: int) -> Limits:
-    policy = write_keys.CLEAN_POLICY.of(properties)
+    policy = clean_keys.CLEAN_POLICY.of(properties)
     retained = {
-        "KEEP_LATEST_FILE_VERSIONS": write_keys.CLEAN_FILE_VERSIONS_RETAINED,
-        "KEEP_LATEST_BY_HOURS": history_keys.CLEAN_HOURS_RETAINED,
-    }.get(policy.value, write_keys.CLEAN_COMMITS_RETAINED)
+        "KEEP_LATEST_FILE_VERSIONS": clean_keys.CLEAN_FILE_VERSIONS_RETAINED,
+        "KEEP_LATEST_BY_HOURS": clean_keys.CLEAN_HOURS_RETAINED,
+    }.get(policy.value, clean_keys.CLEAN_COMMITS_RETAINED)
     return Limits(
-        small_file=file_keys.SMALL_FILE_LIMIT.of(properties),
-        max_file=file_keys.MAX_FILE_SIZE.of(properties),
-        compact_after=write_keys.COMPACT_MAX_DELTA_COMMITS.of(properties),
-        clean_after=write_keys.CLEAN_MAX_COMMITS.of(properties),
+        small_file=parquet_keys.SMALL_FILE_LIMIT.of(properties),
+        max_file=parquet_keys.MAX_FILE_SIZE.of(properties),
+        compact_after=compact_keys.COMPACT_MAX_DELTA_COMMITS.of(properties),
+        clean_after=clean_keys.CLEAN_MAX_COMMITS.of(properties),
         retained=f"{policy.value} {retained.of(properties)}",
         keep_commits=keep_commits,
-        metadata_compact_after=write_keys.METADATA_COMPACT_AFTER.of(properties),
+        metadata_compact_after=metadata_keys.METADATA_COMPACT_AFTER.of(properties),
         overdue_hours=overdue_hours,
     )
 
@@ -184,7 +188,7 @@ def _archivable(table: HudiTable, properties: Mapping[str, str], faults: list[st
         retain = retained_from(table, properties, at_last_commit=True)
     except (CorruptTableError, OutsideTableError) as failure:
         faults.append(failure.what)
-        return 0, history_keys.KEEP_MAX_COMMITS.of(properties)
+        return 0, archive_keys.KEEP_MAX_COMMITS.of(properties)
     commits = [one.timestamp for one in table.timeline.completed_commits()]
     return 0, Keep.of(properties, commits, retain.timestamp if retain else None).most
 
@@ -193,12 +197,12 @@ def _clean_lag(table: HudiTable, properties: Mapping[str, str], last_clean: str)
     """Commits from the one on that the last clean retained, and how many make a clean due: by commits it leaves the
     retained ones and counts those since it, by other policies all since it count.
     """
-    after = write_keys.CLEAN_MAX_COMMITS.of(properties)
-    if write_keys.CLEAN_POLICY.of(properties) is not write_keys.CleaningPolicy.KEEP_LATEST_COMMITS:
+    after = clean_keys.CLEAN_MAX_COMMITS.of(properties)
+    if clean_keys.CLEAN_POLICY.of(properties) is not clean_keys.CleaningPolicy.KEEP_LATEST_COMMITS:
         return len(commits_since(table.timeline, last_clean)), after
     retained, _ = last_retained(table)
     kept = sum(one.timestamp >= retained for one in table.timeline.completed_commits())
-    return kept, write_keys.CLEAN_COMMITS_RETAINED.of(properties) + after
+    return kept, clean_keys.CLEAN_COMMITS_RETAINED.of(properties) + after
 
 
 def _partitions(latest: Sequence[FileSlice], small_file: int) -> list[PartitionLoad]:

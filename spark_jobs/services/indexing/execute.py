@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from spark_jobs.core.config import table_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import read_table_config, update_table_config
 from spark_jobs.core.errors import HudiError, WriteConflictError
 from spark_jobs.core.metadata_table.index_build import IndexBuild, SourceOf

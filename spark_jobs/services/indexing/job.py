@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 
-from spark_jobs.core.config import metadata_keys, table_keys
-from spark_jobs.core.config import write_keys as keys
 from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.keys import metadata as keys
+from spark_jobs.core.config.keys import metadata as metadata_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter

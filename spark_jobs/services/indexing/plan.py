@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.config import table_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.layout import MetadataPartition

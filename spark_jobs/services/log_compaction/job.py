@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from spark_jobs.core.config import file_keys, service_keys, write_keys
+from spark_jobs.core.config.keys import compact as compact_keys
+from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.table import HudiTable
@@ -54,7 +55,7 @@ class LogCompactionService:
 
     def plan(self, table: HudiTable) -> CompactionPlan | str:
         """All slices with enough blocks that count; each log file of a slice is in the plan."""
-        needed = service_keys.LOG_COMPACT_BLOCKS.of(self.properties)
+        needed = compact_keys.LOG_COMPACT_BLOCKS.of(self.properties)
         waiting = log_compacted(table.timeline, table.clock)
         busy = {**waiting, **table.pending.compaction, **table.pending.clustering}
         busy = {**busy_with_writes(table, self.properties), **busy}
@@ -72,7 +73,7 @@ class LogCompactionService:
             return CompactionPlan(tuple(sorted(chosen, key=lambda one: (one.partition, one.file_id))))
         return (
             f"the most log blocks of {len(free)} file slices with logs are {max(blocks)}, {needed} make a log "
-            f"compaction due ({service_keys.LOG_COMPACT_BLOCKS.name})"
+            f"compaction due ({compact_keys.LOG_COMPACT_BLOCKS.name})"
         )
 
     def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
@@ -127,7 +128,7 @@ class LogCompactionService:
 
     def _limits(self) -> CompactionLimits:
         return CompactionLimits(
-            target_io=write_keys.COMPACT_TARGET_IO.of(self.properties),
+            target_io=compact_keys.COMPACT_TARGET_IO.of(self.properties),
             log_size=0,
-            max_file_size=file_keys.MAX_FILE_SIZE.of(self.properties),
+            max_file_size=parquet_keys.MAX_FILE_SIZE.of(self.properties),
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.config import file_keys
+from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.merge import merge_base_file
@@ -110,7 +110,7 @@ def remove_surplus(
     try:
         table = table.refreshed()
         refuse_changed(table.view().latest_slices(), [one.file_slice for one in surplus])
-        max_file_size = file_keys.MAX_FILE_SIZE.of(NO_PROPERTIES)
+        max_file_size = parquet_keys.MAX_FILE_SIZE.of(NO_PROPERTIES)
         context = rewrite_context(table, NO_PROPERTIES, transaction.time, max_file_size=max_file_size)
         reader = slice_reader(table, context)
         transaction.to_inflight()

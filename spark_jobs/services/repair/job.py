@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.config import write_keys
 from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -186,7 +186,7 @@ class _Repair:
             lost = [one for one in config.metadata_partitions if one != MetadataPartition.FILES.path]
             take_off(storage, base_path, clock)
             timeline = locked.load_timeline()
-            if not write_keys.METADATA_ENABLED.of(self.properties) or has_reserved_partition(storage, base_path):
+            if not metadata_keys.METADATA_ENABLED.of(self.properties) or has_reserved_partition(storage, base_path):
                 progress.note("took the metadata table off: readers list the storage")
                 return
             if not is_quiet(timeline, ""):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
-from spark_jobs.core.config import file_keys
+from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError, WriteConflictError
 from spark_jobs.core.files.log_reader import LogSurvey, PlacedBlock, read_blocks
 from spark_jobs.core.files.names import parse_log_file_name
@@ -64,7 +64,7 @@ class _Salvage(CompactionService):
     """A compaction that compares nothing with what writes said they wrote."""
 
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
-        max_file_size = file_keys.MAX_FILE_SIZE.of(self.properties)
+        max_file_size = parquet_keys.MAX_FILE_SIZE.of(self.properties)
         context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
         reader = LenientReader.of(slice_reader(table, context, self.properties))
         there = [replace(one, log_files=tuple(log for log in one.log_files if log.size)) for one in plan.slices]

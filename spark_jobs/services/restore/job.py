@@ -11,8 +11,8 @@ from functools import cache, partial
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
+from spark_jobs.core.config.keys.metadata import METADATA_ENABLED
 from spark_jobs.core.config.table_config import read_table_config
-from spark_jobs.core.config.write_keys import METADATA_ENABLED
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition

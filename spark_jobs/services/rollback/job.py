@@ -12,7 +12,7 @@ from typing import Any
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.history_keys import ROLLBACK_BY_MARKERS
+from spark_jobs.core.config.keys.write import ROLLBACK_BY_MARKERS
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable

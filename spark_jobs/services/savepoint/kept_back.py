@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_jobs.core.config import history_keys as keys
+from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline

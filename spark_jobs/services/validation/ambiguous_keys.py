@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.config.keygen_keys import REFUSE_AMBIGUOUS
-from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH
+from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
+from spark_jobs.core.config.keys.keygen import REFUSE_AMBIGUOUS
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.keygen.keys import ambiguous_keys, record_keys
 from spark_jobs.core.keygen.spec import KeySpec

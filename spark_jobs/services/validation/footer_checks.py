@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow.parquet as pq
 
-from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
+from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT, BaseFileFormat
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.base_file import (
     AVRO_SCHEMA_FOOTER,

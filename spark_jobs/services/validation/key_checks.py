@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from spark_jobs.core.config.table_keys import BOOTSTRAP_BASE_PATH
+from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
 from spark_jobs.core.errors import CorruptTableError, HudiError
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import virtual_keys_of, with_keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from spark_jobs.core.config.table_keys import METADATA_PARTITIONS_INFLIGHT
+from spark_jobs.core.config.keys.table import METADATA_PARTITIONS_INFLIGHT
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.markers import marker_folder
 from spark_jobs.core.files.names import parse_base_file_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from spark_jobs.core.config.table_keys import LAYOUT_VERSION
+from spark_jobs.core.config.keys.table import LAYOUT_VERSION
 from spark_jobs.core.transaction.contradictions import undone_commits
 from spark_jobs.core.view.file_system_view import GroupKey
 from spark_jobs.services.validation.evidence import Evidence, Written

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.config.table_keys import BASE_FILE_FORMAT, BaseFileFormat
+from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT, BaseFileFormat
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
 from spark_jobs.core.files.bloom import BloomFilter

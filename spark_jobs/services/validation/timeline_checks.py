@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spark_jobs.core.config.table_keys import LAYOUT_VERSION
+from spark_jobs.core.config.keys.table import LAYOUT_VERSION
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.storage.times import now_ms as storage_now_ms

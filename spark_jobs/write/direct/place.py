@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.index.bucket_check import refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.config.index_keys import BLOOM_PARALLELISM, IndexType
+from spark_jobs.core.config.keys.bloom import BLOOM_PARALLELISM
+from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.spark import SparkEngine, parallelism
 from spark_jobs.write.direct.keyed import KeyedSource

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.core.config import index_keys as keys
+from spark_jobs.core.config.keys import bloom as keys
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
 from spark_jobs.core.index.ranges import KeyRange, candidates
 from spark_jobs.core.index.stored_keys import footer_filter, footer_range, found_in_base, possible

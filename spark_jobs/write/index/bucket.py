@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
-from spark_jobs.core.config import index_keys as keys
+from spark_jobs.core.config.keys import index as keys
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.index.bucket_check import refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.config.metadata_keys import RECORD_INDEX
+from spark_jobs.core.config.keys.metadata import RECORD_INDEX
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import BooleanType
 
-from spark_jobs.core.config.index_keys import IndexType, updates_partition
+from spark_jobs.core.config.keys.index import IndexType, updates_partition
 from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.schema.meta_fields import IS_DELETED, PARTITION_PATH, RECORD_KEY
 from spark_jobs.options.choices import Operation

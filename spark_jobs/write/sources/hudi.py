@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from spark_jobs.core.config import source_keys as keys
-from spark_jobs.core.config.source_keys import MissingCheckpoint
+from spark_jobs.core.config.keys import streamer as keys
+from spark_jobs.core.config.keys.streamer import MissingCheckpoint
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS

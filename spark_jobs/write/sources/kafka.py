@@ -9,8 +9,8 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.core.config import source_keys as keys
-from spark_jobs.core.config.source_keys import OffsetReset
+from spark_jobs.core.config.keys import streamer as keys
+from spark_jobs.core.config.keys.streamer import OffsetReset
 from spark_jobs.core.errors import ConfigError, StorageError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.failure import failure_of

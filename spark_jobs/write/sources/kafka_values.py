@@ -15,8 +15,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
-from spark_jobs.core.config.source_keys import KAFKA_APPEND_OFFSETS
-from spark_jobs.core.config.transform_keys import SOURCE_SCHEMA_FILE
+from spark_jobs.core.config.keys.streamer import KAFKA_APPEND_OFFSETS, SOURCE_SCHEMA_FILE
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.storage import locate

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.config.operation_keys import PARTITIONS_TO_DELETE
+from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.timeline.checkpoint import CheckpointMove, CheckpointOrders, StoredCheckpoint, stored_checkpoint
 from spark_jobs.engine.progress import Progress

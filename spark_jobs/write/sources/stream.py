@@ -17,7 +17,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_jobs.core.config.source_keys import OffsetReset
+from spark_jobs.core.config.keys.streamer import OffsetReset
 from spark_jobs.options.result import JobResult
 from spark_jobs.write.sources.kafka import KafkaSource
 from spark_jobs.write.sources.kafka_offsets import Offsets, checkpoint_of, from_spark

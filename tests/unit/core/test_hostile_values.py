@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.config.table_config import read_table_config
-from spark_jobs.core.config.table_keys import TimelineZone
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.locks.owner import parse_owner

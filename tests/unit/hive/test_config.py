@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.core.config.hive_sync_keys import TableStrategy
+from spark_jobs.core.config.keys.hive_sync import TableStrategy
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.hive.config import SyncConfig
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.core.config.write_keys import CleaningPolicy
+from spark_jobs.core.config.keys.clean import CleaningPolicy
 from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.core.config.service_keys import LayoutStrategy
+from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.services.clustering.layout import POSITION, hilbert, interleave, ordered_bits, with_position
 

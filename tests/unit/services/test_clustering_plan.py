@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.core.config.service_keys import LayoutStrategy
+from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
 from spark_jobs.services.clustering.plan import SORT_COLUMNS, ClusteringLimits, ClusteringPlan, plan_clustering

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from spark_jobs.core.config.service_keys import COMPACT_STRATEGY, CompactionStrategy
+from spark_jobs.core.config.keys.compact import COMPACT_STRATEGY, CompactionStrategy
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.services.compaction.plan import CompactionLimits, plan_compaction
 from tests.unit.core.support import file_slice

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.config.service_keys import CompactionTrigger
+from spark_jobs.core.config.keys.compact import CompactionTrigger
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due

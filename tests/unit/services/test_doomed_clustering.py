@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config.service_keys import LayoutStrategy
+from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.errors import ConfigError, CorruptTableError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import State

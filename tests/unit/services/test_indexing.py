@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config import table_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter

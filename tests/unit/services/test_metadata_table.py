@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config import table_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.hfile.reader import HFileReader

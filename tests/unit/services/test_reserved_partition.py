@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.keys.table import METADATA_PARTITIONS
 from spark_jobs.core.config.table_config import read_table_config
-from spark_jobs.core.config.table_keys import METADATA_PARTITIONS
 from spark_jobs.core.metadata_table.changes import encode_changes
 from spark_jobs.core.metadata_table.commit import commit_changes
 from spark_jobs.core.metadata_table.layout import MetadataPartition

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.keys.table import METADATA_PARTITIONS
 from spark_jobs.core.config.table_config import update_table_config
-from spark_jobs.core.config.table_keys import METADATA_PARTITIONS
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive

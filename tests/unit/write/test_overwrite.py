@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config.operation_keys import DuplicatePolicy
+from spark_jobs.core.config.keys.datasource import DuplicatePolicy
 from spark_jobs.core.errors import ConfigError, TableNotFoundError
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.instant import Action, State

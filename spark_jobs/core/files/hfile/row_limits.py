@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.config.file_keys import LOG_BLOCK_FORMAT
-from spark_jobs.core.config.metadata_keys import RECORD_INDEX
+from spark_jobs.core.config.keys.logfile import LOG_BLOCK_FORMAT
+from spark_jobs.core.config.keys.metadata import RECORD_INDEX
 from spark_jobs.core.files.hfile.format import MAX_ROW_BYTES
 from spark_jobs.core.keygen.key_limit import KeyLimit
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.index.advice import Facts, LookUp, advise, as_text
 
 pytestmark = pytest.mark.unit

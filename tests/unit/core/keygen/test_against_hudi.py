@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from spark_jobs.core.config.table_keys import HIVE_STYLE, URL_ENCODE
+from spark_jobs.core.config.keys.datasource import HIVE_STYLE, URL_ENCODE
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.keygen.keys import partition_paths, record_keys
 from spark_jobs.core.keygen.spec import KeySpec, class_of_type

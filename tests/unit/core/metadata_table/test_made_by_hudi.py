@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.keys.table import METADATA_PARTITIONS
 from spark_jobs.core.config.table_config import update_table_config
-from spark_jobs.core.config.table_keys import METADATA_PARTITIONS
 from spark_jobs.core.metadata_table.initialize import initialize
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.scan import read_file_records

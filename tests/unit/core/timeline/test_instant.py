@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.core.config.table_keys import TimelineZone
+from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.timeline.instant import (
     Action,
     Instant,

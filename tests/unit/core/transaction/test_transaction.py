@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.config.table_keys import TimelineZone
+from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from spark_jobs.core.config.bootstrap_keys import BootstrapMode
+from spark_jobs.core.config.keys.bootstrap import BootstrapMode
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.services.bootstrap.plan import mode_of, pieces_of, plan_bootstrap

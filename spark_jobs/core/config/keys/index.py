@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from spark_jobs.core.config.key import NO_NAMES, Key, boolean, choice, integer, names, text
+from spark_jobs.core.config.keys import bloom as bloom_keys
 
 
 class IndexType(StrEnum):
@@ -63,35 +64,17 @@ INDEX_CLASS = Key(
     default="",
     doc="An index of one's own; refused, since it is a Java class.",
 )
-PRUNE_BY_RANGES = Key(
-    name="hoodie.bloom.index.prune.by.ranges",
-    parse=boolean,
-    default=True,
-    doc="The bloom indexes look only into files whose range of keys holds a key; turn it off for random keys.",
-)
-USE_METADATA = Key(
-    name="hoodie.bloom.index.use.metadata",
-    parse=boolean,
-    default=False,
-    doc="The bloom indexes take key ranges and filters from the metadata table, where it has them, not from footers.",
-)
-BLOOM_UPDATES_PARTITION = Key(
-    name="hoodie.bloom.index.update.partition.path",
-    parse=boolean,
-    default=True,
-    doc="GLOBAL_BLOOM: a record that comes with another partition moves there; else it stays where it is.",
-)
 SIMPLE_UPDATES_PARTITION = Key(
     name="hoodie.simple.index.update.partition.path",
     parse=boolean,
     default=True,
-    doc="The same for GLOBAL_SIMPLE.",
+    doc="Of GLOBAL_SIMPLE: a record moves to the partition that it comes with; false: it stays.",
 )
 RECORD_UPDATES_PARTITION = Key(
     name="hoodie.record.index.update.partition.path",
     parse=boolean,
     default=False,
-    doc="The same for RECORD_INDEX.",
+    doc="Of RECORD_INDEX: a record moves to the partition that it comes with; false: it stays.",
 )
 BUCKET_ENGINE = Key(
     name="hoodie.index.bucket.engine",
@@ -111,25 +94,14 @@ BUCKET_FIELDS = Key(
     default=NO_NAMES,
     doc="Record key fields whose values choose the bucket; none: all of them.",
 )
-
-_PASSED_OVER = "Known from Hudi; has no effect here, where Spark plans the joins."
-BLOOM_PARALLELISM = Key(
-    name="hoodie.bloom.index.parallelism",
-    parse=integer(),
-    default=0,
-    doc="Tasks that look into files; 0: by the input.",
-)
-TREE_FILTER = Key(name="hoodie.bloom.index.use.treebased.filter", parse=boolean, default=True, doc=_PASSED_OVER)
-BUCKETIZED = Key(name="hoodie.bloom.index.bucketized.checking", parse=boolean, default=True, doc=_PASSED_OVER)
-KEYS_PER_BUCKET = Key(name="hoodie.bloom.index.keys.per.bucket", parse=integer(1), default=10000000, doc=_PASSED_OVER)
-BLOOM_CACHING = Key(name="hoodie.bloom.index.use.caching", parse=boolean, default=True, doc=_PASSED_OVER)
-BLOOM_STORAGE_LEVEL = Key(
-    name="hoodie.bloom.index.input.storage.level", parse=text, default="MEMORY_AND_DISK_SER", doc=_PASSED_OVER
-)
+_PASSED_OVER = bloom_keys.PASSED_OVER
 SIMPLE_CACHING = Key(name="hoodie.simple.index.use.caching", parse=boolean, default=True, doc=_PASSED_OVER)
 SIMPLE_PARALLELISM = Key(name="hoodie.simple.index.parallelism", parse=integer(), default=0, doc=_PASSED_OVER)
 SIMPLE_STORAGE_LEVEL = Key(
-    name="hoodie.simple.index.input.storage.level", parse=text, default="MEMORY_AND_DISK_SER", doc=_PASSED_OVER
+    name="hoodie.simple.index.input.storage.level",
+    parse=text,
+    default="MEMORY_AND_DISK_SER",
+    doc=_PASSED_OVER,
 )
 GLOBAL_SIMPLE_PARALLELISM = Key(
     name="hoodie.global.simple.index.parallelism", parse=integer(), default=100, doc=_PASSED_OVER
@@ -139,7 +111,10 @@ GLOBAL_RECONCILE_PARALLELISM = Key(
 )
 RECORD_CACHING = Key(name="hoodie.record.index.use.caching", parse=boolean, default=True, doc=_PASSED_OVER)
 RECORD_STORAGE_LEVEL = Key(
-    name="hoodie.record.index.input.storage.level", parse=text, default="MEMORY_AND_DISK_SER", doc=_PASSED_OVER
+    name="hoodie.record.index.input.storage.level",
+    parse=text,
+    default="MEMORY_AND_DISK_SER",
+    doc=_PASSED_OVER,
 )
 
 
@@ -147,7 +122,7 @@ def updates_partition(kind: IndexType, values: Mapping[str, str]) -> bool:
     """Whether a global index of this kind moves records to the partition that they come with."""
     by_kind = {
         IndexType.GLOBAL_SIMPLE: SIMPLE_UPDATES_PARTITION,
-        IndexType.GLOBAL_BLOOM: BLOOM_UPDATES_PARTITION,
+        IndexType.GLOBAL_BLOOM: bloom_keys.BLOOM_UPDATES_PARTITION,
         IndexType.RECORD_INDEX: RECORD_UPDATES_PARTITION,
     }
     key = by_kind.get(kind)

@@ -1,4 +1,4 @@
-"""Keys of the sync of a table with Hive's metastore (Hudi: HiveSyncConfig, HoodieSyncConfig)."""
+"""Keys of the sync of a table with Hive's metastore (Hudi: HiveSyncConfig)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from enum import StrEnum
 from spark_jobs.core.config.key import Key, boolean, choice, integer, names, text
 
 _HIVE = "hoodie.datasource.hive_sync."
-_META = "hoodie.meta.sync."
-HIVE_SYNC_TOOL = "org.apache.hudi.hive.HiveSyncTool"
 
 
 class TableStrategy(StrEnum):
@@ -88,21 +86,3 @@ STRATEGY: Key[TableStrategy] = Key(
     doc="Tables of a MERGE_ON_READ table.",
 )
 PRE_APACHE = _flag(_HIVE + "use_pre_apache_input_format", False, "The input formats of com.uber.hoodie.")
-DECODE_PARTITION = _flag(_META + "decode_partition", False, "Undo the URL encoding of partition values.")
-SNAPSHOT_WITH_TABLE_NAME = _flag(
-    _META + "sync_snapshot_with_table_name", True, "With ALL: the table's plain name as real-time table, too."
-)
-INCREMENTAL = _flag(
-    _META + "incremental", True, "Look only at partitions of commits after the last sync, where these are known."
-)
-CONDITIONAL = _flag(
-    "hoodie.datasource.meta_sync.condition.sync", False, "Note the new commit time only if something else changed."
-)
-SPARK_VERSION = _text("hoodie.meta_sync.spark.version", "", "Spark version to note at the table.")
-META_SYNC_ENABLE = _flag("hoodie.datasource.meta.sync.enable", False, "Sync after each write, by the tools below.")
-META_SYNC_TOOLS: Key[tuple[str, ...]] = Key(
-    name=_META + "client.tool.class",
-    parse=names,
-    default=(HIVE_SYNC_TOOL,),
-    doc="What syncs after a write, by Hudi's class name; only Hive sync is served, others are refused.",
-)

@@ -4,18 +4,6 @@ from __future__ import annotations
 
 from spark_jobs.core.config.key import Key, boolean, text
 
-CONSISTENT_TIMESTAMPS = Key(
-    name="hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled",
-    parse=boolean,
-    default=False,
-    doc="Timestamps in keys and partition paths are written as text, not as the number that they are stored as.",
-)
-KEY_GENERATOR_TYPE = Key(
-    name="hoodie.datasource.write.keygenerator.type",
-    parse=text,
-    default="",
-    doc="Key generator by a short name, where no class is named: SIMPLE, COMPLEX, TIMESTAMP, CUSTOM and so on.",
-)
 TIMESTAMP_TYPE = Key(
     name="hoodie.keygen.timebased.timestamp.type",
     parse=text,

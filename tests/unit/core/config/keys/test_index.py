@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.core.config import index_keys as keys
-from spark_jobs.core.config.index_keys import IndexType
+from spark_jobs.core.config.keys import index as keys
+from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.index.bucket_settings import BucketSettings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.core.config import strategy_keys as keys
+from spark_jobs.core.config.keys import clustering as keys
 from spark_jobs.core.errors import ConfigError
 
 pytestmark = pytest.mark.unit

@@ -1,4 +1,4 @@
-"""The keys of ``hoodie.properties`` (Hudi: HoodieTableConfig)."""
+"""Keys of ``hoodie.properties`` (Hudi: HoodieTableConfig); those with other prefixes stand by these."""
 
 from __future__ import annotations
 
@@ -22,10 +22,6 @@ class BaseFileFormat(StrEnum):
     ORC = "ORC"
     HFILE = "HFILE"
 
-
-OVERWRITE_WITH_LATEST = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"
-DEFAULT_PAYLOAD = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
-DEFAULT_MERGER_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 
 NAME = Key(
     name="hoodie.table.name",
@@ -63,28 +59,6 @@ BASE_FILE_FORMAT = Key(
     doc="Format of base files.",
     aliases=("hoodie.table.ro.file.format",),
 )
-PAYLOAD_CLASS = Key(
-    name="hoodie.compaction.payload.class",
-    parse=text,
-    default=OVERWRITE_WITH_LATEST,
-    doc="Merge semantics, by Hudi's class name.",
-)
-MERGER_STRATEGY = Key(
-    name="hoodie.compaction.record.merger.strategy",
-    parse=text,
-    default=DEFAULT_MERGER_STRATEGY,
-    doc="Id of the record merger.",
-)
-ARCHIVE_FOLDER = Key(
-    name="hoodie.archivelog.folder", parse=text, default="archived", doc="Folder of the archived timeline."
-)
-ARCHIVE_LOST_BEFORE = Key(
-    name="pyhudi.archive.lost.before",
-    parse=text,
-    default="",
-    doc="For a table whose archive was trimmed or removed: instants before this one of which nothing is on record "
-    "count as completed.",
-)
 POPULATE_META_FIELDS = Key(
     name="hoodie.populate.meta.fields",
     parse=boolean,
@@ -106,34 +80,7 @@ TIMEZONE = Key(
 METAFILE_BASE_FORMAT = Key(
     name="hoodie.partition.metafile.use.base.format", parse=boolean, default=False, doc="Partition metafile as Parquet."
 )
-DROP_PARTITION_COLUMNS = Key(
-    name="hoodie.datasource.write.drop.partition.columns",
-    parse=boolean,
-    default=False,
-    doc="Partition columns are not stored.",
-)
-HIVE_STYLE = Key(
-    name="hoodie.datasource.write.hive_style_partitioning",
-    parse=boolean,
-    default=False,
-    doc="Partition paths are `column=value`.",
-)
-URL_ENCODE = Key(
-    name="hoodie.datasource.write.partitionpath.urlencode",
-    parse=boolean,
-    default=False,
-    doc="Partition values are escaped as in URLs.",
-)
 CDC_ENABLED = Key(name="hoodie.table.cdc.enabled", parse=boolean, default=False, doc="Change data files are written.")
-BOOTSTRAP_BASE_PATH = Key(
-    name="hoodie.bootstrap.base.path", parse=text, default="", doc="Where a bootstrapped table's rows are."
-)
-BOOTSTRAP_INDEX_CLASS = Key(
-    name="hoodie.bootstrap.index.class",
-    parse=text,
-    default="org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex",
-    doc="What tells which source file a bootstrapped base file belongs to, by Hudi's class name.",
-)
 METADATA_PARTITIONS = Key(
     name="hoodie.table.metadata.partitions",
     parse=names,
@@ -145,4 +92,10 @@ METADATA_PARTITIONS_INFLIGHT = Key(
     parse=names,
     default=NO_NAMES,
     doc="Partitions of the metadata table being built.",
+)
+TABLE_SERVICES = Key(
+    name="hoodie.table.services.enabled",
+    parse=boolean,
+    default=True,
+    doc="False: a write runs and plans no service afterwards, whatever the other keys say.",
 )

@@ -5,10 +5,9 @@ Source: HoodieBootstrapConfig. Where the source is, and the class of the index, 
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
-from spark_jobs.core.config.key import Key, boolean, integer, text
+from spark_jobs.core.config.key import Key, boolean, integer, pattern, text
 
 
 class BootstrapMode(StrEnum):
@@ -46,29 +45,21 @@ def _mode(value: str) -> BootstrapMode:
     return BootstrapMode(value.strip().upper())
 
 
-def _pattern(value: str) -> str:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"give a regular expression ({error})") from None
-    return value
-
-
 def _identity(value: str) -> str:
     if value.rpartition(".")[2] != "IdentityBootstrapPartitionPathTranslator":
         raise ValueError("leave it out: partitions keep the names of the source's folders")
     return value
 
 
-def _stays(value: str) -> bool:
-    if boolean(value):
-        raise ValueError(
-            "leave it out: cleaning never deletes files of the source; delete them yourself when every file group has "
-            "a base file with whole rows and the slices before were cleaned"
-        )
-    return False
-
-
+BOOTSTRAP_BASE_PATH = Key(
+    name="hoodie.bootstrap.base.path", parse=text, default="", doc="Where a bootstrapped table's rows are."
+)
+BOOTSTRAP_INDEX_CLASS = Key(
+    name="hoodie.bootstrap.index.class",
+    parse=text,
+    default="org.apache.hudi.common.bootstrap.index.hfile.HFileBootstrapIndex",
+    doc="What tells which source file a bootstrapped base file belongs to, by Hudi's class name.",
+)
 MODE_SELECTOR = Key(
     name="hoodie.bootstrap.mode.selector",
     parse=_selector,
@@ -78,7 +69,7 @@ MODE_SELECTOR = Key(
 )
 SELECTOR_REGEX = Key(
     name="hoodie.bootstrap.mode.selector.regex",
-    parse=_pattern,
+    parse=pattern,
     default=".*",
     doc="Of BootstrapRegexModeSelector: partitions whose whole path matches get the mode below, others the other one.",
 )
@@ -111,10 +102,4 @@ INPUT_PROVIDER = Key(
     parse=text,
     default="",
     doc="Hudi's reader of the source for FULL_RECORD; taken and passed over, sources are Parquet.",
-)
-CLEAN_SOURCE = Key(
-    name="hoodie.cleaner.delete.bootstrap.base.file",
-    parse=_stays,
-    default=False,
-    doc="Whether cleaning deletes the source file along with its file of keys; it never does, true is refused.",
 )

@@ -1,36 +1,18 @@
-"""One declaration for each key: names, types, defaults, and the word to whoever gives another."""
+"""What a key is: names, types, defaults; and the word to whoever gives one that nobody declares."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 import pytest
 
-from spark_jobs.core import config
-from spark_jobs.core.config import table_keys
 from spark_jobs.core.config.features import refuse_unreadable, refuse_unwritable
 from spark_jobs.core.config.format_capabilities import capabilities_of
 from spark_jobs.core.config.key import Key, boolean, choice, integer, names, real, text
-from spark_jobs.core.config.known import declared, unknown_key_warnings
+from spark_jobs.core.config.keys import table as table_keys
+from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
 
 pytestmark = pytest.mark.unit
-
-
-def test_names_are_declared_once() -> None:
-    by_module = [
-        [value.name for value in vars(module).values() if isinstance(value, Key)]
-        for module in (
-            import_module(f"{config.__name__}.{one.name}")
-            for one in iter_modules(config.__path__)
-            if one.name.endswith("_keys")
-        )
-    ]
-    for declared_names in by_module:
-        assert len(declared_names) == len(set(declared_names))
-    assert {key.name for key in declared()} == {name for some in by_module for name in some}
 
 
 def test_a_value_an_alias_and_the_default() -> None:

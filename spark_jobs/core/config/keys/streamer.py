@@ -1,12 +1,10 @@
-"""Keys of sources: files, and those that a table's checkpoint goes with, Kafka and other Hudi tables (Hudi:
-DFSPathSelectorConfig, ParquetDFSSourceConfig, KafkaSourceConfig, HoodieIncrSourceConfig).
-"""
+"""Keys of sources and of what happens to their rows before they are written (Hudi: those of Hudi Streamer)."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from spark_jobs.core.config.key import Key, boolean, choice, integer, text
+from spark_jobs.core.config.key import NO_NAMES, Key, boolean, choice, integer, names, text
 
 
 class OffsetReset(StrEnum):
@@ -24,6 +22,20 @@ class MissingCheckpoint(StrEnum):
     READ_LATEST = "READ_LATEST"
 
 
+SANITIZE_NAMES = Key(
+    name="hoodie.streamer.source.sanitize.invalid.schema.field.names",
+    parse=boolean,
+    default=False,
+    doc="Rename columns of the source whose names Avro does not have; else they are an error.",
+    aliases=("hoodie.deltastreamer.source.sanitize.invalid.schema.field.names",),
+)
+SANITIZE_MASK = Key(
+    name="hoodie.streamer.source.sanitize.invalid.char.mask",
+    parse=text,
+    default="__",
+    doc="What stands in such a name for each character that Avro does not have.",
+    aliases=("hoodie.deltastreamer.source.sanitize.invalid.char.mask",),
+)
 FILES_ROOT = Key(
     name="hoodie.streamer.source.dfs.root",
     aliases=("hoodie.deltastreamer.source.dfs.root",),
@@ -110,4 +122,31 @@ INCREMENTAL_READ_LATEST = Key(
     parse=boolean,
     default=False,
     doc="The older spelling of READ_LATEST.",
+)
+SOURCE_SCHEMA_FILE = Key(
+    name="hoodie.streamer.schemaprovider.source.schema.file",
+    parse=text,
+    default="",
+    doc="Path or URL of a file with the source's schema in Avro's JSON, where `--source-schema` gives none.",
+    aliases=("hoodie.deltastreamer.schemaprovider.source.schema.file",),
+)
+TRANSFORMER_SQL = Key(
+    name="hoodie.streamer.transformer.sql",
+    parse=text,
+    default="",
+    doc="A query over `<SRC>` that makes the rows to write from the source's.",
+    aliases=("hoodie.deltastreamer.transformer.sql",),
+)
+TRANSFORMER_SQL_FILE = Key(
+    name="hoodie.streamer.transformer.sql.file",
+    parse=text,
+    default="",
+    doc="A file with such a query, or with several statements, the query last.",
+    aliases=("hoodie.deltastreamer.transformer.sql.file",),
+)
+TRANSFORMERS = Key(
+    name="pyhudi.transformer",
+    parse=names,
+    default=NO_NAMES,
+    doc="Functions from rows to rows, as module:function.",
 )

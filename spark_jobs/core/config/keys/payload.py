@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.config.key import NO_NAMES, Key, names, text
+from spark_jobs.core.config.key import Key, text
 
 ORDERING_FIELD = Key(
     name="hoodie.payload.ordering.field",
@@ -21,18 +21,6 @@ DELETE_MARKER = Key(
     parse=text,
     default="",
     doc="The value of that column that says so; needed with it.",
-)
-MERGER_IMPLS = Key(
-    name="hoodie.datasource.write.record.merger.impls",
-    parse=names,
-    default=NO_NAMES,
-    doc="Record mergers, by Hudi's class names: HoodieAvroRecordMerger, which leaves it to the payload, is known.",
-)
-MERGER_STRATEGY = Key(
-    name="hoodie.datasource.write.record.merger.strategy",
-    parse=text,
-    default="",
-    doc="Id of the record merger of a new MERGE_ON_READ table; that of HoodieAvroRecordMerger is known.",
 )
 PAYLOAD_FUNCTION = Key(
     name="pyhudi.payload.function",

@@ -1,0 +1,1 @@
+"""The declaration of each key, in the module that the key's prefix names."""
