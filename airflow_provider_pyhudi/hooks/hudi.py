@@ -137,11 +137,11 @@ class HudiHook(BaseHook):
     def test_connection(self) -> tuple[bool, str]:
         """Whether the base path can be listed."""
         from spark_jobs.core.errors import HudiError
-        from spark_jobs.core.storage import locate
+        from spark_jobs.core.lake import LAKE
 
         try:
-            storage, path = locate(self.base_path_of(""))
-            found = storage.list(path)
+            place = LAKE.place(self.base_path_of(""))
+            found = place.storage.list(place.path)
         except HudiError as error:
             return False, str(error)
-        return True, f"{path} has {len(found)} entries"
+        return True, f"{place.path} has {len(found)} entries"

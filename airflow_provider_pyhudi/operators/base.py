@@ -314,10 +314,10 @@ def _words(options: JobOptions, folder: str, hook: HudiSparkSubmitHook) -> list[
 
 def _read_result(location: str) -> JobResult:
     from spark_jobs.core.errors import HudiError
-    from spark_jobs.core.storage import locate
+    from spark_jobs.core.lake import LAKE
 
     try:
-        storage, path = locate(location)
-        return JobResult.from_json(storage.read(path).decode())
+        place = LAKE.place(location)
+        return JobResult.from_json(place.storage.read(place.path).decode())
     except (HudiError, OptionsError) as error:
         raise AirflowException(f"the job ended well but left no result: {error}") from None

@@ -100,10 +100,10 @@ class NamedRun:
 
     def _place(self) -> tuple[Storage, str]:
         """The storage of the table, which nothing in the table leads out of, and the base path there."""
-        from spark_jobs.core.storage import ConfinedStorage, locate
+        from spark_jobs.core.lake import LAKE
 
-        storage, path = locate(self.base_path)
-        return ConfinedStorage.around(storage, path), path
+        place = LAKE.place(self.base_path)
+        return place.confined(), place.path
 
     def _keep(self, record: RunRecord, *, sweeps: bool = False) -> None:
         from spark_jobs.services.run_generation import sweep

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.config.keys.table import TimelineZone
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, parse_instant, parse_instant_time
 
@@ -43,7 +44,7 @@ def read_bars(base_path: str, clock: Clock = SYSTEM_CLOCK) -> tuple[Bar, ...]:
 
     :raises StorageError: there is no readable table.
     """
-    table = HudiTable.open(base_path, clock)
+    table = HudiTable.open(base_path, lake=Lake(clock=clock))
     moments: dict[str, dict[State, Instant]] = {}
     moved: dict[Instant, datetime] = {}
     for status in table.storage.list(table.timeline.folder):

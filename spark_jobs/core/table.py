@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, InstantGoneError
-from spark_jobs.core.locks.choose import choose_lock
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
@@ -29,7 +29,7 @@ from spark_jobs.core.read.slice_keys import SliceKeys
 from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
-from spark_jobs.core.storage import ConfinedStorage, RelativePath, Storage, locate
+from spark_jobs.core.storage import RelativePath, Storage
 from spark_jobs.core.storage.confined import beside
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
@@ -61,33 +61,39 @@ class HudiTable:
 
     Safe to use in one thread. Nothing is read before it is asked for, but for ``hoodie.properties``. Where another
     process takes a plan or a write back whose content is asked for, the timeline is loaded anew.
+
+    ``url`` is whole, by which ``lake`` finds it again; ``base_path`` is what ``storage`` takes.
     """
 
+    lake: Lake
+    url: str
     storage: Storage
     base_path: str
     config: TableConfig
-    clock: Clock = SYSTEM_CLOCK
     lists_storage: bool = False
     earlier: ActiveTimeline | None = field(default=None, repr=False, compare=False)
     """One that was loaded before: what was read of the archive then is not read again."""
 
     @staticmethod
-    def open(path: str, clock: Clock = SYSTEM_CLOCK, *, lists_storage: bool = False) -> HudiTable:
+    def open(url: str, *, lake: Lake = LAKE, lists_storage: bool = False) -> HudiTable:
         """
+        :param url: of the base path; or a path of this machine.
         :param lists_storage: look for files on storage even where the table has a metadata table that lists them:
             writers and table services want to know what unfinished writes left, and how long logs really are.
         :raises TableNotFoundError: no table there.
         :raises CorruptTableError: its properties are unreadable.
         :raises UnsupportedTableError: a table version that this release does not know.
+        :raises StorageError: the lake has no storage for the URL.
         """
-        storage, base_path = _locate_table(path)
-        config = read_table_config(storage, base_path, clock)
+        place = lake.place(url)
+        storage, base_path = place.confined(), place.path
+        config = read_table_config(storage, base_path, lake.clock)
         config.capabilities  # noqa: B018  (refuses other versions now, not at the first use)
-        return HudiTable(storage, base_path, config, clock, lists_storage)
+        return HudiTable(lake, place.url, storage, base_path, config, lists_storage)
 
     @staticmethod
     def create(
-        path: str,
+        url: str,
         *,
         name: str,
         database: str = "",
@@ -101,7 +107,7 @@ class HudiTable:
         key_generator_class: str = "",
         schema: pa.Schema | None = None,
         properties: Mapping[str, str] | None = None,
-        clock: Clock = SYSTEM_CLOCK,
+        lake: Lake = LAKE,
     ) -> HudiTable:
         """Make an empty table of version 6, with the properties that Hudi's Spark writer leaves.
 
@@ -123,16 +129,21 @@ class HudiTable:
             schema=schema,
             properties=properties,
         )
-        return HudiTable.initialise(path, values, clock)
+        return HudiTable.initialise(url, values, lake=lake)
 
     @staticmethod
-    def initialise(path: str, properties: Mapping[str, str], clock: Clock = SYSTEM_CLOCK) -> HudiTable:
+    def initialise(url: str, properties: Mapping[str, str], *, lake: Lake = LAKE) -> HudiTable:
         """Make an empty table with these properties and the checksum.
 
         :raises AlreadyExistsError: a table stands there.
         """
-        storage, base_path = _locate_table(path)
-        return HudiTable(storage, base_path, create_table_config(storage, base_path, properties, clock), clock)
+        place = lake.place(url)
+        config = create_table_config(place.confined(), place.path, properties, lake.clock)
+        return HudiTable(lake, place.url, place.confined(), place.path, config)
+
+    @property
+    def clock(self) -> Clock:
+        return self.lake.clock
 
     def refreshed(self, storage: Storage | None = None) -> HudiTable:
         """The same table as it stands now.
@@ -143,7 +154,7 @@ class HudiTable:
         config = read_table_config(storage, self.base_path, self.clock)
         config.capabilities  # noqa: B018  (as when it was opened)
         earlier = self.__dict__.get("timeline", self.earlier)
-        return HudiTable(storage, self.base_path, config, self.clock, self.lists_storage, earlier)
+        return replace(self, storage=storage, config=config, earlier=earlier)
 
     def without(self, pending: Collection[Instant]) -> HudiTable:
         """The table as it will stand when pending instants are taken back: nobody asks for their plans and times. Their
@@ -382,6 +393,7 @@ class HudiTable:
         avro_schema = self.known_avro_schema(schema_of) or self.avro_schema  # before the first commit: no rows
         evolution = self.evolution_at(schema_of)
         return Scan(
+            lake=self.lake,
             storage=self.storage,
             base_path=self.base_path,
             config=self.config,
@@ -422,11 +434,12 @@ class HudiTable:
         lock_folder = lock_keys.LOCK_PATH.of(properties)
         storage = beside(self.storage, lock_folder) if lock_folder else self.storage
         return TransactionSettings(
+            lake=self.lake,
+            url=self.url,
             storage=storage,
             base_path=self.base_path,
             config=self.config,
-            clock=self.clock,
-            lock=choose_lock(properties, storage, f"{self.base_path}/.hoodie"),
+            lock=self.lake.choose_lock(properties, storage, f"{self.base_path}/.hoodie"),
             heartbeat=HeartbeatSettings(
                 interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties),
                 misses=write_keys.HEARTBEAT_MISSES.of(properties),
@@ -437,12 +450,6 @@ class HudiTable:
         )
 
     def _metadata_writer(self, properties: Mapping[str, str]) -> MetadataWriter:
-        merged_keys = SliceKeys(storage=self.storage, base_path=self.base_path, config=self.config, clock=self.clock)
+        merged_keys = SliceKeys(lake=self.lake, storage=self.storage, base_path=self.base_path, config=self.config)
         refuse_record_index_of(self.config, properties)
         return metadata_writer_of(properties, merged_keys)
-
-
-def _locate_table(path: str) -> tuple[Storage, str]:
-    """The storage of a table, confined to its folder, and its base path there."""
-    storage, base_path = locate(path)
-    return ConfinedStorage.around(storage, base_path), base_path

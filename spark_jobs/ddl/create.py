@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import AlreadyExistsError, ConfigError, TableNotFoundError
-from spark_jobs.core.storage import locate
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.ddl.properties import table_properties, without_effect
 from spark_jobs.ddl.statement import parse_create_table
@@ -17,17 +16,22 @@ from spark_jobs.ddl.statement import parse_create_table
 class PlannedTable:
     """A table to make, with all its properties but the checksum; ``existing`` is the one that stands there already."""
 
-    base_path: str
+    lake: Lake
+    url: str
     properties: Mapping[str, str]
     existing: HudiTable | None
 
-    def make(self, clock: Clock = SYSTEM_CLOCK) -> HudiTable:
+    @property
+    def base_path(self) -> str:
+        return self.lake.place(self.url).path
+
+    def make(self) -> HudiTable:
         """Make it, unless it is there."""
-        return self.existing or HudiTable.initialise(self.base_path, self.properties, clock)
+        return self.existing or HudiTable.initialise(self.url, self.properties, lake=self.lake)
 
 
 def create_table_from_ddl(
-    ddl: str, path: str | None = None, *, defaults: Mapping[str, str] | None = None, clock: Clock = SYSTEM_CLOCK
+    ddl: str, path: str | None = None, *, defaults: Mapping[str, str] | None = None, lake: Lake = LAKE
 ) -> HudiTable:
     """Carry out ``create table ... using hudi``; with IF NOT EXISTS a table that stands there is given as it is.
 
@@ -36,7 +40,7 @@ def create_table_from_ddl(
     :raises ConfigError: the statement can't be carried out.
     :raises AlreadyExistsError: a table stands there, and the statement has no IF NOT EXISTS.
     """
-    return plan_ddl(ddl, path, defaults=defaults, clock=clock).make(clock)
+    return plan_ddl(ddl, path, defaults=defaults, lake=lake).make()
 
 
 def plan_ddl(
@@ -46,7 +50,7 @@ def plan_ddl(
     defaults: Mapping[str, str] | None = None,
     if_not_exists: bool = False,
     note: Callable[[str], None] | None = None,
-    clock: Clock = SYSTEM_CLOCK,
+    lake: Lake = LAKE,
 ) -> PlannedTable:
     """As :func:`create_table_from_ddl`, but nothing is made; ``if_not_exists`` as if the statement said so.
 
@@ -60,29 +64,29 @@ def plan_ddl(
         raise ConfigError(
             f"the statement for table {statement.name} has no LOCATION", todo="add one, or give --base-path"
         )
-    if path and statement.location and locate(path)[1] != locate(statement.location)[1]:
+    if path and statement.location and lake.place(path).path != lake.place(statement.location).path:
         raise ConfigError(f"--base-path {path} contradicts LOCATION '{statement.location}'", todo="give one of them")
     base_path = path or statement.location
-    return plan_table(base_path, table_properties(statement, defaults), statement.if_not_exists or if_not_exists, clock)
+    return plan_table(base_path, table_properties(statement, defaults), statement.if_not_exists or if_not_exists, lake)
 
 
-def plan_table(base_path: str, properties: Mapping[str, str], if_not_exists: bool, clock: Clock) -> PlannedTable:
+def plan_table(url: str, properties: Mapping[str, str], if_not_exists: bool, lake: Lake) -> PlannedTable:
     """
     :raises ConfigError: the base path is a file.
     :raises AlreadyExistsError: a table stands there, which ``if_not_exists`` does not allow.
     """
-    storage, path = locate(base_path)
-    status = storage.stat(path)
+    place = lake.place(url)
+    status = place.storage.stat(place.path)
     if status is not None and not status.is_directory:
-        raise ConfigError(f"{base_path} is a file", todo="give the folder of the new table", path=base_path)
+        raise ConfigError(f"{url} is a file", todo="give the folder of the new table", path=url)
     try:
-        existing = HudiTable.open(base_path, clock)
+        existing = HudiTable.open(url, lake=lake)
     except TableNotFoundError:
-        return PlannedTable(base_path=path, properties=properties, existing=None)
+        return PlannedTable(lake=lake, url=url, properties=properties, existing=None)
     if not if_not_exists:
         raise AlreadyExistsError(
-            f"the table {existing.config.name} stands at {base_path} already",
+            f"the table {existing.config.name} stands at {url} already",
             todo="write IF NOT EXISTS (--if-not-exists), or choose another location",
-            path=base_path,
+            path=url,
         )
-    return PlannedTable(base_path=path, properties=properties, existing=existing)
+    return PlannedTable(lake=lake, url=url, properties=properties, existing=existing)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys import datasource as datasource_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.known import unknown_key_warnings
@@ -16,8 +15,8 @@ from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.keygen.new_tables import asked_class, known_generator, refuse_unknown_zones
 from spark_jobs.core.keygen.spec import KeySpec, persisted_settings
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.schema.avro import arrow_schema_of
-from spark_jobs.core.storage import locate
 from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
 from spark_jobs.ddl.properties import stored_keys
 from spark_jobs.engine.progress import Progress
@@ -118,7 +117,7 @@ def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> P
         schema=schema,
         properties={**stored_keys(properties), **persisted_settings(properties, spec)},
     )
-    return plan_table(options.base_path, values, options.if_not_exists, SYSTEM_CLOCK)
+    return plan_table(options.base_path, values, options.if_not_exists, LAKE)
 
 
 def _avro_file(path: str) -> pa.Schema:
@@ -136,11 +135,11 @@ def _avro_file(path: str) -> pa.Schema:
 
 
 def _read_text(path: str, option: str) -> str:
-    storage, local = locate(path)
-    if storage.stat(local) is None:
+    place = LAKE.place(path)
+    if place.storage.stat(place.path) is None:
         raise ConfigError(f"{option} {path} is missing", todo="give a file that can be read")
     try:
-        return storage.read(local).decode("utf-8")
+        return place.storage.read(place.path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{option} {path} is no UTF-8 text ({error})", todo="save it as UTF-8") from error
 

@@ -12,10 +12,9 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TypeVar
 
-from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.config.table_config import META_FOLDER
 from spark_jobs.core.errors import HudiError, StorageError
-from spark_jobs.core.storage import locate
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage.times import skew_note
 from spark_jobs.engine.failure import Failure, failure_of
 from spark_jobs.engine.output_file import OutputFile
@@ -40,7 +39,7 @@ def run_job(
     options_type: type[Options],
     argv: Sequence[str] | None = None,
     *,
-    clock: Clock = SYSTEM_CLOCK,
+    lake: Lake = LAKE,
     verdict: Callable[[JobResult], str | Failure | None] = lambda result: None,
 ) -> int:
     """Parse the options, run the body, hand over its result; returns the exit code.
@@ -57,7 +56,7 @@ def run_job(
     terminated = threading.Event()
     try:
         with _sigterm_raises(terminated):
-            return _run(body, options_type, words, clock, verdict)
+            return _run(body, options_type, words, lake, verdict)
     except SystemExit as stop:
         if not terminated.is_set() and not _was_interrupted(stop):
             return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
@@ -78,16 +77,16 @@ def _run(
     body: Callable[[Options, Progress], JobResult],
     options_type: type[Options],
     words: Sequence[str],
-    clock: Clock,
+    lake: Lake,
     verdict: Callable[[JobResult], str | Failure | None],
 ) -> int:
     hide(())
     options = options_type.from_args(words)
     hiding = hide(options.secrets())
     place, base_path = options.result_file, options.base_path
-    target = OutputFile.checked("--result-file", place, base_path, clock) if place else None
-    progress = Progress(options_type.job, clock=clock)
-    _note_skew(options.base_path, progress, clock)
+    target = OutputFile.checked("--result-file", place, base_path, lake) if place else None
+    progress = Progress(options_type.job, clock=lake.clock)
+    _note_skew(options.base_path, progress, lake)
     result = body(options, progress)
     result = dataclasses.replace(
         result,
@@ -109,13 +108,13 @@ def _run(
     return 0 if judged is None else 1
 
 
-def _note_skew(base_path: str, progress: Progress, clock: Clock) -> None:
+def _note_skew(base_path: str, progress: Progress, lake: Lake) -> None:
     """Where this host and the storage of a table don't agree on the time."""
     if not base_path:
         return
     with suppress(HudiError):  # a path that is none, or can't be reached, the job itself reports
-        storage, path = locate(base_path)
-        line = skew_note(storage, f"{path}/{META_FOLDER}", clock)
+        place = lake.place(base_path)
+        line = skew_note(place.storage, f"{place.path}/{META_FOLDER}", lake.clock)
         if line is not None:
             progress.note(f"warning: {line}")
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from stat import S_ISREG
 
-from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.storage import LocalStorage, locate
+from spark_jobs.core.lake import Lake
+from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.storage.protocol import Storage
 from spark_jobs.options import OptionsError
@@ -27,7 +27,7 @@ class OutputFile:
     path: str
 
     @classmethod
-    def checked(cls, option: str, location: str, base_path: str, clock: Clock) -> OutputFile:
+    def checked(cls, option: str, location: str, base_path: str, lake: Lake) -> OutputFile:
         """
         :param option: by which the caller named it, for messages.
         :param location: path or URL as the caller gave it.
@@ -35,12 +35,12 @@ class OutputFile:
         :raises OptionsError: a folder, a link, a device, or a place inside a table.
         :raises StorageError: nothing can be written there.
         """
-        storage, path = locate(location)
-        path = _real(storage, path)
+        place = lake.place(location)
+        storage, path = place.storage, _real(place.storage, place.path)
         made = cls(option=option, location=location, storage=storage, path=path)
         made._refuse_irregular()
-        made._refuse_table(base_path)
-        beside = f"{path}.{clock.new_uuid()}{TEMPORARY_SUFFIX}"
+        made._refuse_table(base_path, lake)
+        beside = f"{path}.{lake.clock.new_uuid()}{TEMPORARY_SUFFIX}"
         storage.create(beside, b"")  # reports now whether the place can be written
         storage.delete(beside)
         return made
@@ -66,9 +66,9 @@ class OutputFile:
         if not regular:
             raise OptionsError(f"{self._given} is no regular file: give the path of a file, or of none yet")
 
-    def _refuse_table(self, base_path: str) -> None:
+    def _refuse_table(self, base_path: str, lake: Lake) -> None:
         """Neither the job's own table, nor any other that a folder above holds."""
-        tables = [base_path] if base_path and _is_below(self.storage, self.path, base_path) else []
+        tables = [base_path] if base_path and _is_below(self.storage, self.path, base_path, lake) else []
         tables += [folder for folder in _folders_above(self.path) if _holds_table(self.storage, folder)]
         if tables:
             table = tables[0].removesuffix(f"/{_TABLE}")
@@ -99,11 +99,12 @@ def _holds_table(storage: Storage, folder: str) -> bool:
     return folder.endswith(f"/{_TABLE}") or storage.stat(f"{folder}/{_TABLE}") is not None
 
 
-def _is_below(storage: Storage, path: str, base_path: str) -> bool:
+def _is_below(storage: Storage, path: str, base_path: str, lake: Lake) -> bool:
     try:
-        other, base = locate(base_path)
+        place = lake.place(base_path)
     except HudiError:  # the job itself reports it
         return False
+    base, other = place.path, place.storage
     if isinstance(storage, LocalStorage) != isinstance(other, LocalStorage):
         return False
     if isinstance(other, LocalStorage):

@@ -57,17 +57,18 @@ def _wanted(
             runs=compact_keys.COMPACT_INLINE.of(properties), plans=compact_keys.COMPACT_SCHEDULE_INLINE.of(properties)
         )
         if mode is not None:
-            compaction = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, mode=mode)
-            found.append((_COMPACTION, mode, partial(run_compaction, engine, compaction, progress)))
+            compaction = CompactionOptions(base_path=table.url, hoodie_conf=conf, mode=mode)
+            found.append((_COMPACTION, mode, partial(run_compaction, engine, compaction, progress, lake=table.lake)))
         if compact_keys.LOG_COMPACT_INLINE.of(properties):
-            logs = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, log_compaction=True)
-            found.append(("log compaction", logs.mode, partial(run_compaction, engine, logs, progress)))
+            logs = CompactionOptions(base_path=table.url, hoodie_conf=conf, log_compaction=True)
+            run = partial(run_compaction, engine, logs, progress, lake=table.lake)
+            found.append(("log compaction", logs.mode, run))
     mode = _mode(
         runs=clustering_keys.CLUSTER_INLINE.of(properties), plans=clustering_keys.CLUSTER_SCHEDULE_INLINE.of(properties)
     )
     if mode is not None:
-        clustering = ClusteringOptions(base_path=table.base_path, hoodie_conf=conf, mode=mode)
-        found.append(("clustering", mode, partial(run_clustering, engine, clustering, progress)))
+        clustering = ClusteringOptions(base_path=table.url, hoodie_conf=conf, mode=mode)
+        found.append(("clustering", mode, partial(run_clustering, engine, clustering, progress, lake=table.lake)))
     return found
 
 

@@ -16,6 +16,7 @@ from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.names import BaseFileName
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.metadata_table.base_file import base_file_path, cells_of, encode_base_file
 from spark_jobs.core.metadata_table.codecs import CODECS
 from spark_jobs.core.metadata_table.commit import delta_commit_metadata
@@ -65,7 +66,7 @@ def maintain_metadata_table(
             table = _open(locked)
             if table is not None:
                 _compact(table, properties)
-                _clean(table.reloaded(), properties)
+                _clean(settings.lake, table.reloaded(), properties)
                 _archive(table.reloaded())
     except HudiError as error:
         tell(f"the metadata table was not compacted ({error}); the next commit tries again")
@@ -169,9 +170,9 @@ def _merged_cells(table: MetadataTable, partition: MetadataPartition, one: FileS
     return cells_of(read_slice(table, one, codec), codec, file_name)
 
 
-def _clean(table: MetadataTable, properties: Mapping[str, str]) -> None:
+def _clean(lake: Lake, table: MetadataTable, properties: Mapping[str, str]) -> None:
     """Remove slices that compactions left behind, as the table's own cleaning would, but no fewer than 20 commits."""
-    own = HudiTable(table.storage, table.folder, table.config, table.clock, lists_storage=True)
+    own = HudiTable(lake, table.folder, table.storage, table.folder, table.config, lists_storage=True)
     retained = max(_MIN_RETAINED, int(clean_keys.CLEAN_COMMITS_RETAINED.of(properties) * 1.2))
     limits = {clean_keys.CLEAN_COMMITS_RETAINED.name: str(retained), metadata_keys.METADATA_ENABLED.name: "false"}
     settings = own.transaction_settings(limits)

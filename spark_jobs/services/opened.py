@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.base import JobOptions
 
 
-def open_table(options: JobOptions, *, lists_storage: bool = True) -> HudiTable:
+def open_table(options: JobOptions, lake: Lake, *, lists_storage: bool = True) -> HudiTable:
     """The table at the base path, which has the name that was given, if one was.
 
     :raises TableNotFoundError: there is no table.
     :raises ConfigError: it has another name: one of both is a mistake, and the service may be for another table.
     """
-    table = HudiTable.open(options.base_path, lists_storage=lists_storage)
+    table = HudiTable.open(options.base_path, lake=lake, lists_storage=lists_storage)
     asked = options.effective().table_name
     if asked and asked != table.config.name:
         raise ConfigError(

@@ -9,6 +9,7 @@ from typing import Any, Generic
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
@@ -35,7 +36,9 @@ from spark_jobs.services.run_generation import RunRecord, generation_key
 from spark_jobs.services.upkeep import maintain_table
 
 
-def run_service(service: RewriteService[P], engine: Engine, options: ServiceOptions, progress: Progress) -> JobResult:
+def run_service(
+    service: RewriteService[P], engine: Engine, options: ServiceOptions, progress: Progress, lake: Lake
+) -> JobResult:
     """Run a service in the mode that was asked for.
 
     :raises ConfigError: a table that it has nothing to do with, an instant that is none of its plans, or what is no
@@ -48,7 +51,7 @@ def run_service(service: RewriteService[P], engine: Engine, options: ServiceOpti
     digest = digest_of(options.plan_hash) if options.plan_hash is not None else ""
     if options.instant_time is not None and not options.instant_time:
         raise ConfigError("--instant-time is empty", todo="give the instant of a pending plan, or leave it out")
-    table = open_table(options)
+    table = open_table(options, lake)
     refuse_unwritable(table.config)
     service.refuse(table)
     options, generation = _of_generation(table, options)

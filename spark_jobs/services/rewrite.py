@@ -49,7 +49,7 @@ def rewrite_context(
         max_file_size=max_file_size,
         virtual_keys=virtual_keys,
         evolution=table.evolution_at(instant) if has_history else None,
-        skeletons=BootstrapReader.of(table.storage, table.base_path, table.config),
+        skeletons=BootstrapReader.of(table.lake, table.storage, table.base_path, table.config),
         completed_file=action and table.timeline.path(Instant(instant, action, State.INFLIGHT).at(State.COMPLETED)),
     )
 
@@ -75,7 +75,7 @@ def slice_reader(table: HudiTable, context: WriteContext, properties: Mapping[st
         ordering_field=context.ordering_field,
         virtual_keys=context.virtual_keys,
         evolution=context.evolution,
-        bootstrap=BootstrapReader.of(table.storage, table.base_path, table.config),
+        bootstrap=BootstrapReader.of(table.lake, table.storage, table.base_path, table.config),
         optimized_scan=OPTIMIZED_LOG_SCAN.of(properties),
     )
 

@@ -49,7 +49,7 @@ def source_files(table: HudiTable, slices: Iterable[FileSlice]) -> SourceFiles:
     skeletons = [
         one.base_file for one in slices if one.base_file is not None and one.base_file.name.instant == BOOTSTRAP_INSTANT
     ]
-    index = BootstrapIndex.of(table.storage, table.base_path, table.config) if skeletons else None
+    index = BootstrapIndex.of(table.lake, table.storage, table.base_path, table.config) if skeletons else None
     if index is None:
         return NO_SOURCES
     sources = {partition: index.sources(partition) for partition in sorted({one.partition for one in skeletons})}

@@ -43,7 +43,7 @@ def _try(
     try:
         with settings.new_lock() as locked:
             config = read_table_config(locked.storage, locked.base_path, locked.clock)
-            table = HudiTable(locked.storage, locked.base_path, config, locked.clock, lists_storage=True)
+            table = HudiTable(locked.lake, locked.url, locked.storage, locked.base_path, config, lists_storage=True)
             result = work(locked, table, Progress.silent(name))
     except Exception as error:  # whatever ends it, the commit before it stands
         tell(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")

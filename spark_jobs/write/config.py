@@ -21,8 +21,8 @@ from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import bloom_settings
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.merge.payload import Payload, payload_for_write
-from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.core.timeline.instant import Action
@@ -130,8 +130,8 @@ def open_if_there(base_path: str) -> HudiTable | None:
 
     :raises ConfigError: the base path is a file, or a folder with something else in it than a table.
     """
-    storage, path = locate(base_path)
-    status = storage.stat(path)
+    place = LAKE.place(base_path)
+    status = place.storage.stat(place.path)
     if status is not None and not status.is_directory:
         raise UnsupportedTableError(
             f"{base_path} is a file", todo="give the folder of a table, or one that does not exist yet"

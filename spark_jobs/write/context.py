@@ -29,6 +29,6 @@ def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, ins
         log_format=log_format(config.properties),
         virtual_keys=config.virtual_keys,
         evolution=rows.evolution_of_old_files,
-        skeletons=BootstrapReader.of(table.storage, table.base_path, table.config),
+        skeletons=BootstrapReader.of(table.lake, table.storage, table.base_path, table.config),
         completed_file=table.timeline.path(Instant(instant, config.action, State.COMPLETED)) if instant else None,
     )

@@ -20,7 +20,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys import errortable as keys
 from spark_jobs.core.config.keys.parquet import SMALL_FILE_LIMIT
 from spark_jobs.core.errors import BadRecordError, ConfigError
-from spark_jobs.core.storage import locate
+from spark_jobs.core.lake import LAKE
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
@@ -57,7 +57,7 @@ class ErrorTable:
             if most is not None:
                 raise ConfigError("--max-errors is for an error table", todo="give --error-table too")
             return None
-        own, others = (f"{locate(one)[1].rstrip('/')}/" for one in (config.options.base_path, path))
+        own, others = (f"{LAKE.place(one).path.rstrip('/')}/" for one in (config.options.base_path, path))
         if own.startswith(others) or others.startswith(own):
             raise ConfigError(
                 f"--error-table {path} and the table {config.options.base_path} lie in each other",

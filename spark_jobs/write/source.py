@@ -14,7 +14,7 @@ from pyspark.sql.types import StringType, StructType
 
 from spark_jobs.core.config.keys.streamer import FILES_ROOT, PARQUET_MERGE_SCHEMA, SANITIZE_NAMES
 from spark_jobs.core.errors import ConfigError, HudiError, StorageError
-from spark_jobs.core.storage import locate
+from spark_jobs.core.lake import LAKE
 from spark_jobs.options.choices import SourceReader
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import WriteConfig
@@ -198,8 +198,8 @@ def source_size(source: DataFrame) -> tuple[int, int]:
     sizes = []
     for url in source.inputFiles():
         try:
-            storage, path = locate(url)
-            status = storage.stat(path)
+            place = LAKE.place(url)
+            status = place.storage.stat(place.path)
         except HudiError:
             continue
         if status is not None:

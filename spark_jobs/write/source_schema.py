@@ -11,8 +11,8 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.core.config.keys.streamer import SOURCE_SCHEMA_FILE
 from spark_jobs.core.errors import ConfigError, HudiError
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.schema.avro import arrow_schema_of
-from spark_jobs.core.storage import locate
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.ingest import IngestOptions
 
@@ -36,8 +36,8 @@ def declared_schema(options: IngestOptions) -> StructType | None:
     if not path:
         return None
     try:
-        storage, inside = locate(path)
-        return from_arrow_schema(arrow_schema_of(json.loads(storage.read(inside))))
+        place = LAKE.place(path)
+        return from_arrow_schema(arrow_schema_of(json.loads(place.storage.read(place.path))))
     except (HudiError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
             f"{SOURCE_SCHEMA_FILE.name}={path} holds no schema ({error})",

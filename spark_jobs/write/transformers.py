@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import BadRecordError, ConfigError, HudiError
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.named_function import named_function
-from spark_jobs.core.storage import locate
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.sql_statements import statements_of
@@ -134,8 +134,8 @@ def _run(rows: DataFrame, step: Step, properties: Mapping[str, str]) -> DataFram
 
 def _read(path: str) -> str:
     try:
-        storage, inside = locate(path)
-        return storage.read(inside).decode()
+        place = LAKE.place(path)
+        return place.storage.read(place.path).decode()
     except (HudiError, UnicodeDecodeError) as error:
         raise ConfigError(
             f"--transformer-sql-file {path} can't be read ({error})", todo="give the path or URL of a text file"

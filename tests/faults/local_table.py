@@ -15,6 +15,7 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.schema.avro import avro_schema_of
@@ -77,12 +78,12 @@ def create(path: Path, table_type: str) -> HudiTable:
     )
 
 
-def write(path: Path, rows: pa.Table, key: str, attempt: str = "") -> str:
+def write(path: Path, rows: pa.Table, key: str, attempt: str = "", *, lake: Lake = LAKE) -> str:
     """Upsert rows whose keys are all new or all known; the instant that did it.
 
     :param attempt: the try of a task that it says of itself.
     """
-    return _write(path, rows, key, OperationType.UPSERT, attempt=attempt)
+    return _write(path, rows, key, OperationType.UPSERT, attempt=attempt, lake=lake)
 
 
 def delete(path: Path, rows: pa.Table, key: str) -> str:
@@ -100,9 +101,15 @@ def overwrite(path: Path, rows: pa.Table, partitions: Sequence[str], key: str) -
 
 
 def _write(
-    path: Path, rows: pa.Table, key: str, operation: OperationType, partitions: Sequence[str] = (), attempt: str = ""
+    path: Path,
+    rows: pa.Table,
+    key: str,
+    operation: OperationType,
+    partitions: Sequence[str] = (),
+    attempt: str = "",
+    lake: Lake = LAKE,
 ) -> str:
-    table = HudiTable.open(str(path))
+    table = HudiTable.open(str(path), lake=lake)
     settings = table.transaction_settings(AT_ONCE)
     done = settle(settings, key, print)
     if done is not None:
@@ -181,17 +188,17 @@ def cluster(path: Path) -> None:
     run_clustering(LocalEngine(SYSTEM_CLOCK), ClusteringOptions(base_path=str(path), hoodie_conf=_conf()), _progress())
 
 
-def clean(path: Path) -> None:
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=_conf()), _progress())
+def clean(path: Path, lake: Lake = LAKE) -> None:
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=_conf()), _progress(), lake=lake)
 
 
 def roll_back(path: Path) -> None:
     roll_back_failed_writes(HudiTable.open(str(path)).transaction_settings(AT_ONCE))
 
 
-def rows_of(path: Path) -> list[tuple[object, ...]]:
+def rows_of(path: Path, lake: Lake = LAKE) -> list[tuple[object, ...]]:
     """The rows of a snapshot query with their meta fields but the file name, sorted."""
-    return rows_in(HudiTable.open(str(path)))
+    return rows_in(HudiTable.open(str(path), lake=lake))
 
 
 def rows_in(table: HudiTable) -> list[tuple[object, ...]]:
@@ -268,7 +275,7 @@ def _context(table: HudiTable, instant: str) -> WriteContext:
         payload=OVERWRITE,
         ordering_field="ts",
         max_file_size=1 << 30,
-        skeletons=BootstrapReader.of(table.storage, table.base_path, table.config),
+        skeletons=BootstrapReader.of(table.lake, table.storage, table.base_path, table.config),
     )
 
 

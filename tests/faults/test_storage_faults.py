@@ -22,9 +22,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from spark_jobs.core import table as table_module
 from spark_jobs.core.config.table_config import BACKUP
-from spark_jobs.core.storage import locate
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action
@@ -122,7 +121,7 @@ def act_with(storage: FaultyStorage, act: Callable[[Path], object], path: Path) 
 
     It ends with ``NOT_MET`` where it never made the call that breaks.
     """
-    table_module.locate = lambda url: (storage, locate(url)[1])
+    LAKE.storages["file"] = storage
     act(path)
     if storage.at is not None and len(storage.calls) <= storage.at:
         os._exit(NOT_MET)

@@ -17,6 +17,7 @@ from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.base_file import BASE_FILE, SOURCE_FILE, FileRole, open_base_file, read_batches
 from spark_jobs.core.keygen.path_names import unescape
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.conform import Origins, conform, stored_names
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.storage import Storage, resolve
@@ -35,9 +36,9 @@ class BootstrapReader:
     partition_fields: tuple[str, ...]
 
     @staticmethod
-    def of(storage: Storage, base_path: str, config: TableConfig) -> BootstrapReader | None:
+    def of(lake: Lake, storage: Storage, base_path: str, config: TableConfig) -> BootstrapReader | None:
         """None for a table that was not bootstrapped; :meth:`BootstrapIndex.of` tells the errors."""
-        index = BootstrapIndex.of(storage, base_path, config)
+        index = BootstrapIndex.of(lake, storage, base_path, config)
         if index is None:
             return None
         fields = tuple(field.partition(":")[0] for field in config.partition_fields)  # custom generators name a kind
@@ -77,7 +78,7 @@ class BootstrapReader:
             yield pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
     def _source_rows(self, source: SourceFile, schema: pa.Schema, origins: Origins) -> Iterator[pa.RecordBatch]:
-        storage, path = self.index.locate(source)
+        storage, path = self.index.place(source)
         _refuse_other_length(storage, path, source)
         return source_rows(storage, path, source.partition, self.partition_fields, schema, origins)
 

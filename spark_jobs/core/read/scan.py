@@ -19,6 +19,7 @@ from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.keygen.virtual import virtual_keys_of
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import ordering_field_of, payload_of_table, refuse_other_mergers
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
@@ -63,6 +64,7 @@ class Query(Enum):
 class Scan:
     """One query over one view of a table."""
 
+    lake: Lake
     storage: Storage
     base_path: str
     config: TableConfig
@@ -108,7 +110,7 @@ class Scan:
             ordering_field=ordering_field_of(self.config, self.full_schema.names),
             evolution=self.evolution,
             virtual_keys=virtual_keys_of(self.config),
-            bootstrap=BootstrapReader.of(self.storage, self.base_path, self.config),
+            bootstrap=BootstrapReader.of(self.lake, self.storage, self.base_path, self.config),
             path_values=PathValues.of(self.config),
         )
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
@@ -25,16 +25,17 @@ from spark_jobs.core.view.visibility import Visibility
 class SliceKeys:
     """Implements ``MergedKeys`` of the metadata table, by a table's schema and payload."""
 
+    lake: Lake
     storage: Storage
     base_path: str
     config: TableConfig
-    clock: Clock
 
     def __call__(self, timeline: ActiveTimeline, file_slice: FileSlice, also: str | None) -> Iterator[pa.Array[Any]]:
         seen = Visibility.of(timeline)
         if also is not None:
             seen = replace(seen, completed=seen.completed | {also})
         scan = Scan(
+            lake=self.lake,
             storage=self.storage,
             base_path=self.base_path,
             config=self.config,
@@ -45,13 +46,13 @@ class SliceKeys:
             condition=None,
             begin=None,
             end=None,
-            evolution=committed_evolution(self.storage, self.base_path, timeline, self.clock),
+            evolution=committed_evolution(self.storage, self.base_path, timeline, self.lake.clock),
         )
         for batch in scan.reader().read(file_slice, [RECORD_KEY]):
             yield batch.column(0)
 
     def _avro_schema(self, timeline: ActiveTimeline, file_slice: FileSlice) -> dict[str, Any]:
-        found = committed_schema(timeline, self.config, self.clock)
+        found = committed_schema(timeline, self.config, self.lake.clock)
         if found is None and file_slice.base_file is not None:
             found = schema_of_file(self.storage, self.base_path, file_slice.base_file, self.config.name)
         if found is None:

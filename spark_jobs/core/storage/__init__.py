@@ -1,8 +1,7 @@
-"""Storage: the protocol, local disks, the way from a URL to one, and the paths of a table."""
+"""Storage: the protocol, local disks, and the paths of a table."""
 
 from spark_jobs.core.storage.confined import ConfinedStorage
 from spark_jobs.core.storage.local import LocalStorage
-from spark_jobs.core.storage.locate import locate
 from spark_jobs.core.storage.protocol import Capabilities, FileStatus, Storage
 from spark_jobs.core.storage.relative_path import RelativePath, join, resolve
 
@@ -14,6 +13,5 @@ __all__ = [
     "RelativePath",
     "Storage",
     "join",
-    "locate",
     "resolve",
 ]

@@ -21,6 +21,7 @@ from spark_jobs.core.errors import (
 )
 from spark_jobs.core.files.markers import delete_markers, delete_unnamed, reconcile_markers
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile, refuse_partitions_around
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.locks.choose import LockChoice
 from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
@@ -40,15 +41,20 @@ from spark_jobs.core.view.pending import compaction_groups, replaced_by_plan
 class TransactionSettings:
     """How a table is guarded; everything that a transaction needs beside its own facts."""
 
+    lake: Lake
+    url: str
     storage: Storage
     base_path: str
     config: TableConfig
-    clock: Clock
     lock: LockChoice
     heartbeat: HeartbeatSettings
     metadata_writer: MetadataWriter
     yields_to_clusterings: bool = True
     """Whether a write that changes file groups of a pending clustering is the one that is refused."""
+
+    @property
+    def clock(self) -> Clock:
+        return self.lake.clock
 
     @property
     def timeline_folder(self) -> str:

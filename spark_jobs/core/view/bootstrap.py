@@ -18,7 +18,8 @@ from spark_jobs.core.config.keys.bootstrap import INDEX_ENABLED
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
-from spark_jobs.core.storage import RelativePath, Storage, locate, resolve
+from spark_jobs.core.lake import Lake
+from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.relative_path import is_inside, outside
 from spark_jobs.core.timeline.avro_codec import decode_payload
 
@@ -56,17 +57,19 @@ class BootstrapIndex:
     """The index of one table. Pickles by value; each question reads what it needs of the index's files.
 
     ``source_path`` is ``hoodie.bootstrap.base.path``: the index names whole paths, of which the part behind the base
-    path that it was written with counts, so that source files may move if the property says where. Where the table
-    has none (not ``is_there``), it is an error to ask for a skeleton, and no error before: whole files need no index.
+    path that it was written with counts, so that source files may move if the property says where in the lake. Where
+    the table has none (not ``is_there``), it is an error to ask for a skeleton, and no error before: whole files need
+    no index.
     """
 
+    lake: Lake
     storage: Storage
     base_path: str
     source_path: str
     is_there: bool = True
 
     @staticmethod
-    def of(storage: Storage, base_path: str, config: TableConfig) -> BootstrapIndex | None:
+    def of(lake: Lake, storage: Storage, base_path: str, config: TableConfig) -> BootstrapIndex | None:
         """None for a table that was not bootstrapped.
 
         :raises UnsupportedTableError: a bootstrapped table with another kind of index.
@@ -82,7 +85,11 @@ class BootstrapIndex:
                 table=config.name,
             )
         return BootstrapIndex(
-            storage=storage, base_path=base_path, source_path=source_path.rstrip("/"), is_there=kind == _HFILE
+            lake=lake,
+            storage=storage,
+            base_path=base_path,
+            source_path=source_path.rstrip("/"),
+            is_there=kind == _HFILE,
         )
 
     def source_of(self, partition: str, file_id: str) -> SourceFile:
@@ -117,10 +124,10 @@ class BootstrapIndex:
             base = _base_path_of(reader)
             return {file_id: self._source(entry, status, base) for file_id, status in files.items()}
 
-    def locate(self, source: SourceFile) -> tuple[Storage, str]:
+    def place(self, source: SourceFile) -> tuple[Storage, str]:
         """The storage of a source file, and its path there."""
-        storage, base_path = locate(self.source_path)
-        return storage, resolve(base_path, source.path)
+        base = self.lake.place(self.source_path)
+        return base.storage, resolve(base.path, source.path)
 
     def is_moved(self) -> bool:
         """Whether the source is elsewhere than it was when the table was bootstrapped."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import archive as keys
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
@@ -30,7 +31,7 @@ ACTION = "archive"
 _LOOKS = 3
 
 
-def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
+def run_archival(options: ArchiveOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
     """
     :raises ConfigError: ``hoodie.keep.min.commits`` is not below ``hoodie.keep.max.commits``.
     :raises WriteConflictError: a restore is pending, or the plan is not that of ``plan_hash`` any more.
@@ -38,7 +39,7 @@ def run_archival(options: ArchiveOptions, progress: Progress) -> JobResult:
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options)
+    table = open_table(options, lake)
     refuse_unwritable(table.config)
     if options.dry_run:
         return looked_again(table, lambda table: _seen(table, properties, progress), _LOOKS)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.core.errors import AlreadyExistsError, TableNotFoundError, WriteConflictError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
@@ -36,7 +37,7 @@ BOOTSTRAPPED = "bootstrapped"
 """In the extra of a result: the table has all that was asked for, by this run or one before."""
 
 
-def run_bootstrap(engine: Engine, options: BootstrapOptions, progress: Progress) -> JobResult:
+def run_bootstrap(engine: Engine, options: BootstrapOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
     """
     :raises ConfigError: a setting is missing, wrong, or at odds with the source or the table that stands there.
     :raises WriteConflictError: another process is at it, the plan is not the one of the hash that was given, or what an
@@ -45,8 +46,8 @@ def run_bootstrap(engine: Engine, options: BootstrapOptions, progress: Progress)
     options = options.effective()
     for line in writer_warnings(options.hoodie_properties()):
         progress.note(f"warning: {line}")
-    settings = BootstrapSettings.of(options)
-    table = _open(settings.base_path)
+    settings = BootstrapSettings.of(options, lake)
+    table = _open(settings)
     used = _used(table) if table is not None else None
     if table is not None and used is not None:
         return nothing_to_do(SERVICE, table, used)
@@ -122,7 +123,7 @@ class _Job:
             except AlreadyExistsError as error:
                 raise busy(self.settings.base_path, "another process makes the table") from error
         bootstrap = Bootstrap(
-            table=HudiTable.open(table.base_path, lists_storage=True),
+            table=HudiTable.open(table.url, lake=table.lake, lists_storage=True),
             settings=self.settings,
             plan=self.plan,
             engine=self.engine,
@@ -157,7 +158,7 @@ class _Job:
         if timeline.completed_commits():
             return table
         take_back_table(settings, self.progress.note, PAST)
-        return _open(self.settings.base_path)
+        return _open(self.settings)
 
     def _planned(self, rest: BootstrapPlan, left: Leftovers, done: list[str], shown: str) -> JobResult:
         """
@@ -216,9 +217,9 @@ def _text_of(instants: list[str]) -> str:
     return f"instant{'s' if len(instants) > 1 else ''} {' and '.join(instants)}"
 
 
-def _open(base_path: str) -> HudiTable | None:
+def _open(settings: BootstrapSettings) -> HudiTable | None:
     try:
-        return HudiTable.open(base_path, lists_storage=True)
+        return HudiTable.open(settings.url, lake=settings.lake, lists_storage=True)
     except TableNotFoundError:
         return None
 

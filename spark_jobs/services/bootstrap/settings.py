@@ -13,7 +13,7 @@ from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.keygen.new_tables import asked_class
 from spark_jobs.core.keygen.spec import KeySpec, persisted_settings
-from spark_jobs.core.storage import locate
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.bootstrap import BootstrapOptions
 from spark_jobs.services.bootstrap.source import Source, hive_fields, list_source
@@ -23,7 +23,8 @@ from spark_jobs.services.bootstrap.source import Source, hive_fields, list_sourc
 class BootstrapSettings:
     """``properties`` are the ``hoodie.*`` values of the job."""
 
-    base_path: str
+    lake: Lake
+    url: str
     source: Source
     name: str
     table_type: table_keys.TableType
@@ -32,7 +33,7 @@ class BootstrapSettings:
     properties: Mapping[str, str]
 
     @staticmethod
-    def of(options: BootstrapOptions) -> BootstrapSettings:
+    def of(options: BootstrapOptions, lake: Lake) -> BootstrapSettings:
         """
         :param options: effective ones.
         :raises ConfigError: a setting is missing, wrong, or at odds with the source's folders.
@@ -46,16 +47,17 @@ class BootstrapSettings:
             raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
         _refuse_unsupported(properties)
         asked_of_new_table(properties)
-        base_path = locate(options.base_path)[1]
-        storage, path = locate(options.source)
+        base_path, place = lake.place(options.base_path).path, lake.place(options.source)
+        path = place.path
         if f"{base_path}/".startswith(f"{path}/") or f"{path}/".startswith(f"{base_path}/"):
             raise ConfigError(
                 f"the table {base_path} and its source {path} lie in each other",
                 todo="give --base-path a folder outside of the source",
             )
-        source = list_source(storage, path)
+        source = list_source(place.storage, path)
         return BootstrapSettings(
-            base_path=base_path,
+            lake=lake,
+            url=options.base_path,
             source=source,
             name=options.table_name,
             table_type=table_keys.TableType(options.table_type or "COPY_ON_WRITE"),
@@ -63,6 +65,10 @@ class BootstrapSettings:
             precombine_field=options.precombine_field or "",
             properties=properties,
         )
+
+    @property
+    def base_path(self) -> str:
+        return self.lake.place(self.url).path
 
     @property
     def table_properties(self) -> dict[str, str]:
@@ -80,7 +86,8 @@ class BootstrapSettings:
         """
         spec = self.key_spec
         return HudiTable.create(
-            self.base_path,
+            self.url,
+            lake=self.lake,
             name=self.name,
             table_type=self.table_type.value,
             record_key_fields=spec.record_key_fields,

@@ -11,6 +11,7 @@ from datetime import timedelta
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import clean as clean_keys
 from spark_jobs.core.config.keys import clean as keys
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
@@ -42,7 +43,9 @@ _ALL_HOURS = 24 * 366 * 100
 _FINISHES = "it was left pending, and is finished before another is planned"
 
 
-def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
+def run_cleaning(
+    options: CleanOptions, progress: Progress, engine: Engine | None = None, *, lake: Lake = LAKE
+) -> JobResult:
     """Carry out a clean that was left pending, then plan and carry out a new one; all under the table lock.
 
     :param engine: what deletes; this process, where there is none.
@@ -52,7 +55,7 @@ def run_cleaning(options: CleanOptions, progress: Progress, engine: Engine | Non
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options)
+    table = open_table(options, lake)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     budget = Budget.start(options.max_bytes, options.max_seconds, table.clock)

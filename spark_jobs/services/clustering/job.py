@@ -14,6 +14,7 @@ from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import clustering as keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
@@ -45,11 +46,11 @@ from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schem
 from spark_jobs.services.source_files import source_files
 
 
-def run_clustering(engine: Engine, options: ClusteringOptions, progress: Progress) -> JobResult:
+def run_clustering(engine: Engine, options: ClusteringOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
     """
     :raises ConfigError: an unknown sort column, or an instant that is no clustering of the table.
     """
-    return run_service(ClusteringService(options.effective().hoodie_properties()), engine, options, progress)
+    return run_service(ClusteringService(options.effective().hoodie_properties()), engine, options, progress, lake)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -40,14 +41,14 @@ from spark_jobs.services.rewrite import (
 from spark_jobs.services.rollback.failed_writes import is_alive
 
 
-def run_compaction(engine: Engine, options: CompactionOptions, progress: Progress) -> JobResult:
+def run_compaction(engine: Engine, options: CompactionOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
     """
     :raises ConfigError: a COPY_ON_WRITE table, or an instant that is no compaction of it.
     """
     properties = options.effective().hoodie_properties()
     if options.log_compaction:
-        return run_service(LogCompactionService(properties), engine, options, progress)
-    return run_service(CompactionService(properties), engine, options, progress)
+        return run_service(LogCompactionService(properties), engine, options, progress, lake)
+    return run_service(CompactionService(properties), engine, options, progress, lake)
 
 
 @dataclass(frozen=True, slots=True)

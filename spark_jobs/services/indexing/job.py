@@ -10,6 +10,7 @@ from spark_jobs.core.config.keys import metadata as keys
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
 from spark_jobs.core.table import HudiTable
@@ -35,7 +36,7 @@ _ENABLED_BY = {
 }
 
 
-def run_indexing(options: IndexingOptions, progress: Progress) -> JobResult:
+def run_indexing(options: IndexingOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
     """Plan, make or drop indexes.
 
     :raises ConfigError: the table has no metadata table, or the plan that was named is none.
@@ -45,7 +46,7 @@ def run_indexing(options: IndexingOptions, progress: Progress) -> JobResult:
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     asked = [MetadataPartition[one.value] for one in options.types]
-    table = open_table(options)
+    table = open_table(options, lake)
     refuse_unwritable(table.config)
     if MetadataPartition.FILES.path not in table.config.metadata_partitions:
         raise ConfigError(

@@ -11,6 +11,7 @@ from typing import Any
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import take_off
@@ -37,7 +38,7 @@ _BEGUN = ".hoodie/.aux/pyhudi.repair"
 _FORGETS = "the keys that left file groups leave the record index too"
 
 
-def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
+def run_repair(options: RepairOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
     """
     :raises OptionsError: a repair that there is not.
     :raises WriteConflictError: a restore is pending, the plan is not that of ``plan_hash`` any more, or a writer
@@ -49,7 +50,7 @@ def run_repair(options: RepairOptions, progress: Progress) -> JobResult:
         progress.note(f"warning: {line}")
     if options.plan_hash is not None:
         digest_of(options.plan_hash)  # one that is none is refused before the table is read
-    table = open_table(options)
+    table = open_table(options, lake)
     refuse_unwritable(table.config)
     refuse_pending_restore(table.timeline)
     validation = _validation(table, bool(repairs & READS_ROWS), progress)

@@ -14,6 +14,7 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.metadata import METADATA_ENABLED
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
@@ -58,7 +59,9 @@ from spark_jobs.services.validation.looks import Looks
 ACTION = "restore"
 
 
-def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
+def run_restore(
+    options: RestoreOptions, progress: Progress, engine: Engine | None = None, *, lake: Lake = LAKE
+) -> JobResult:
     """
     :param engine: what deletes, and reads rows; this process, where there is none.
     :raises ConfigError: a goal that the table can't be taken back to.
@@ -69,7 +72,7 @@ def run_restore(options: RestoreOptions, progress: Progress, engine: Engine | No
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options)
+    table = open_table(options, lake)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     goal = options.savepoint or options.instant_time or ""

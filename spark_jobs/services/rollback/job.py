@@ -14,6 +14,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.write import ROLLBACK_BY_MARKERS
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
@@ -87,7 +88,9 @@ class RollbackJobPlan:
         }
 
 
-def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
+def run_rollback(
+    options: RollbackOptions, progress: Progress, engine: Engine | None = None, *, lake: Lake = LAKE
+) -> JobResult:
     """
     :param engine: what deletes; this process, where there is none.
     :raises ConfigError: a write that can't be undone: saved, archived, or with others after it.
@@ -97,7 +100,7 @@ def run_rollback(options: RollbackOptions, progress: Progress, engine: Engine | 
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options)
+    table = open_table(options, lake)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     by_markers = ROLLBACK_BY_MARKERS.of(properties)

@@ -10,6 +10,7 @@ from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, transition
@@ -30,7 +31,7 @@ from spark_jobs.services.savepoint.plan import Savepoint, files_of
 ACTION = "savepoint"
 
 
-def run_savepoint(options: SavepointOptions, progress: Progress) -> JobResult:
+def run_savepoint(options: SavepointOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
     """
     :raises ConfigError: no such commit, or one of which cleaning took files.
     :raises UnsupportedTableError: a table that this release does not write.
@@ -38,7 +39,7 @@ def run_savepoint(options: SavepointOptions, progress: Progress) -> JobResult:
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options)
+    table = open_table(options, lake)
     if options.mode is SavepointMode.LIST:
         return _listed(table)
     refuse_unwritable(table.config)

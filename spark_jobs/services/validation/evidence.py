@@ -264,6 +264,7 @@ class Evidence:
         table = self.table
         refuse_unreadable(table.config)
         scan = Scan(
+            lake=table.lake,
             storage=table.storage,
             base_path=table.base_path,
             config=table.config,

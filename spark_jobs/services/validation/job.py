@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult, JobState
@@ -13,13 +14,15 @@ ACTION = "validate"
 _MOST_LINES = 50
 
 
-def run_validation(options: ValidateOptions, progress: Progress, engine: Engine | None = None) -> JobResult:
+def run_validation(
+    options: ValidateOptions, progress: Progress, engine: Engine | None = None, *, lake: Lake = LAKE
+) -> JobResult:
     """Each finding is a line for the reader and an object of the result.
 
     :param engine: what looks into files; this process, where there is none.
     :raises StorageError: no table there, or its properties are unreadable.
     """
-    table = open_table(options)
+    table = open_table(options, lake)
     validation = inspect(table, options.deep, options.overdue_hours, progress, engine)
     found = validation.findings
     for one in found[:_MOST_LINES]:

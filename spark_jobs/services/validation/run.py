@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
@@ -63,20 +63,20 @@ def validate(
     *,
     overdue_hours: int = OVERDUE_HOURS,
     progress: Progress | None = None,
-    clock: Clock = SYSTEM_CLOCK,
+    lake: Lake = LAKE,
 ) -> list[Finding]:
     """What is wrong with a table, sorted by invariant and path; empty for a sound one. Nothing is changed.
 
     Writers may work meanwhile: what they do between two looks is no finding.
 
-    :param table: an open table (looked at as it stands now), or its base path.
+    :param table: an open table (looked at as it stands now), or the URL of one in ``lake``.
     :param deep: read rows, archived commit metadata and indexes too.
     :param overdue_hours: how long an instant without a heartbeat may be pending.
     :raises StorageError: no table there, or its properties are unreadable.
     """
     if not isinstance(table, str):
-        clock = table.clock
-    opened = HudiTable.open(table if isinstance(table, str) else table.base_path, clock, lists_storage=True)
+        lake, table = table.lake, table.url
+    opened = HudiTable.open(table, lake=lake, lists_storage=True)
     return list(inspect(opened, deep, overdue_hours, progress or Progress.silent("validate")).findings)
 
 

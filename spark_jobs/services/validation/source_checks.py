@@ -89,7 +89,8 @@ def check_source_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     except HudiError:
         return  # the quick check names it
     same = [one for one in kept if one.path in there and there[one.path].size == one.source.size]
-    reader = BootstrapReader.of(evidence.table.storage, evidence.table.base_path, evidence.table.config)
+    table = evidence.table
+    reader = BootstrapReader.of(table.lake, table.storage, table.base_path, table.config)
     if reader is None or not same:
         return
     with looks.progress.phase("source keys", len(same)) as phase:
@@ -104,7 +105,7 @@ def _index_of(evidence: Evidence) -> BootstrapIndex | None:
     """None where there is none, or none that this release reads: what reads rows tells that."""
     table = evidence.table
     try:
-        index = BootstrapIndex.of(table.storage, table.base_path, table.config)
+        index = BootstrapIndex.of(table.lake, table.storage, table.base_path, table.config)
     except UnsupportedTableError:
         return None
     return index if index is not None and index.is_there else None
@@ -124,7 +125,7 @@ def _kept(evidence: Evidence, index: BootstrapIndex) -> list[_Kept]:
         base = one.base_file
         source = sources[one.partition].get(base.name.file_id) if base is not None else None
         if base is not None and source is not None:
-            path, is_live = index.locate(source)[1], base.relative_path in live
+            path, is_live = index.place(source)[1], base.relative_path in live
             found.append(_Kept(skeleton=one, source=source, path=path, is_live=is_live))
     return found
 
@@ -133,7 +134,7 @@ def _statuses(index: BootstrapIndex, kept: list[_Kept]) -> Mapping[str, FileStat
     """By path: each folder of the source is listed once."""
     if not kept:
         return {}
-    storage, _ = index.locate(kept[0].source)
+    storage, _ = index.place(kept[0].source)
     folders = sorted({one.path.rpartition("/")[0] for one in kept})
     return {status.path: status for folder in folders for status in storage.list(folder)}
 
@@ -174,7 +175,7 @@ class _KeyLook:
 
     def _key_columns(self, one: _Kept) -> pa.Schema | None:
         """As the source has them; None where the text of one depends on more than its value."""
-        storage, path = self.reader.index.locate(one.source)
+        storage, path = self.reader.index.place(one.source)
         stored = open_base_file(storage, path).schema_arrow
         told = folder_values(one.source.partition, self.reader.partition_fields)
         fields = []

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.keygen.spec import KeySpec
-from spark_jobs.core.storage import locate
+from spark_jobs.core.lake import LAKE
 from spark_jobs.write.direct.source import ParquetSource, SourceFile
 
 MAX_FILES = 1_000
@@ -42,7 +42,8 @@ def parquet_source(schema: pa.Schema, urls: Sequence[str]) -> ParquetSource | st
 
 def _source_file(url: str, schema: pa.Schema) -> SourceFile | str:
     try:
-        storage, path = locate(url)
+        place = LAKE.place(url)
+        storage, path = place.storage, place.path
         status = storage.stat(path)
         if status is None:
             return f"{url} is gone"

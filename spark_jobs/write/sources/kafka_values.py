@@ -17,8 +17,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from spark_jobs.core.config.keys.streamer import KAFKA_APPEND_OFFSETS, SOURCE_SCHEMA_FILE
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.schema.avro import arrow_schema_of
-from spark_jobs.core.storage import locate
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem
@@ -101,8 +101,8 @@ class MessageValues:
                 )
             schema = declared
         if file:
-            storage, path = locate(file)
-            avro = storage.read(path).decode()
+            place = LAKE.place(file)
+            avro = place.storage.read(place.path).decode()
         return MessageValues(
             format=form,
             tombstones=tombstones,

@@ -14,6 +14,7 @@ from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import OVERWRITE, Payload
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
@@ -100,7 +101,7 @@ def new_table(path: str, *, merge_on_read: bool = True, clock: Any = None, **opt
         record_key_fields=["id"],
         partition_fields=["p"],
         precombine_field="ts",
-        clock=clock or HandClock(),
+        lake=Lake(clock=clock or HandClock()),
         **options,
     )
 

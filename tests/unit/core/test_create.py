@@ -10,6 +10,7 @@ import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, ConfigError
 from spark_jobs.core.keygen.spec import PACKAGE
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
 from tests.unit.core.support import HandClock
@@ -28,7 +29,7 @@ SCHEMA = pa.schema(
 
 def test_the_schema_is_stored_and_an_empty_table_has_it(tmp_path: Path) -> None:
     table = HudiTable.create(
-        str(tmp_path), name="t", database="lake", record_key_fields=["id"], schema=SCHEMA, clock=HandClock()
+        str(tmp_path), name="t", database="lake", record_key_fields=["id"], schema=SCHEMA, lake=Lake(clock=HandClock())
     ).refreshed()
     assert table.schema.equals(SCHEMA)
     assert json.loads(table.config.properties["hoodie.table.create.schema"]) == avro_schema_of(SCHEMA, "t")
@@ -38,7 +39,7 @@ def test_the_schema_is_stored_and_an_empty_table_has_it(tmp_path: Path) -> None:
 
 
 def test_without_a_schema_the_first_write_decides(tmp_path: Path) -> None:
-    table = HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"], clock=HandClock())
+    table = HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"], lake=Lake(clock=HandClock()))
     assert "hoodie.table.create.schema" not in table.config.properties
     with pytest.raises(ConfigError, match="t has no schema yet"):
         _ = table.schema
@@ -140,5 +141,7 @@ def test_a_table_is_made_once(tmp_path: Path) -> None:
 def test_columns_that_no_table_can_have(tmp_path: Path, column: pa.Field, said: str) -> None:
     schema = pa.schema([pa.field("id", pa.int64()), column])
     with pytest.raises(ConfigError, match=said):
-        HudiTable.create(str(tmp_path / "t"), name="t", record_key_fields=["id"], schema=schema, clock=HandClock())
+        HudiTable.create(
+            str(tmp_path / "t"), name="t", record_key_fields=["id"], schema=schema, lake=Lake(clock=HandClock())
+        )
     assert not (tmp_path / "t" / ".hoodie").exists()

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.lake import Lake
 from spark_jobs.ddl import create_table_from_ddl, parse_create_table, table_properties
 from spark_jobs.ddl.properties import create_schema, without_effect
 from tests.unit.core.support import HandClock
@@ -30,7 +31,9 @@ def test_hudi_left_the_same_properties(name: str, tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="CLUSTERED BY"):  # Hudi drops the clause without a word
             parse_create_table(theirs["ddl"])
         return
-    table = create_table_from_ddl(theirs["ddl"].replace("{location}", str(tmp_path / name)), clock=HandClock())
+    table = create_table_from_ddl(
+        theirs["ddl"].replace("{location}", str(tmp_path / name)), lake=Lake(clock=HandClock())
+    )
     expected = theirs["properties"]
     if name == "Upper_Case":  # Hudi leaves ID and ts, which no column of a record is called
         expected = {**expected, "hoodie.table.recordkey.fields": "Id", "hoodie.table.precombine.field": "TS"}
@@ -134,7 +137,7 @@ def test_what_the_table_takes_reads_back(tmp_path: Path) -> None:
         "create table lake.t (id int not null, d decimal(5,2), dt date) using hudi partitioned by (dt) "
         "tblproperties (type = 'mor', primaryKey = 'id', preCombineField = 'd')"
     )
-    table = create_table_from_ddl(ddl, str(tmp_path / "t"), clock=HandClock())
+    table = create_table_from_ddl(ddl, str(tmp_path / "t"), lake=Lake(clock=HandClock()))
     assert table.refreshed().config.properties == table.config.properties
     assert table.schema.equals(
         pa.schema([pa.field("id", pa.int32(), nullable=False), ("d", pa.decimal128(5, 2)), ("dt", pa.date32())])

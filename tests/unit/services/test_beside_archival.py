@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.core import table as table_module
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import InstantGoneError
-from spark_jobs.core.storage import FileStatus, LocalStorage, locate
+from spark_jobs.core.lake import Lake
+from spark_jobs.core.storage import FileStatus, LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.local import LocalEngine
@@ -103,61 +103,63 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-def rows_by(**query: Any) -> Callable[[Path], object]:
-    def read(path: Path) -> object:
-        return sorted(HudiTable.open(str(path)).scan(columns=["id", "v"], **query).to_arrow().to_pylist(), key=str)
+def rows_by(**query: Any) -> Callable[[Path, Lake], object]:
+    def read(path: Path, lake: Lake) -> object:
+        return sorted(
+            HudiTable.open(str(path), lake=lake).scan(columns=["id", "v"], **query).to_arrow().to_pylist(), key=str
+        )
 
     return read
 
 
-def health(path: Path) -> object:
-    return run_health(HealthOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), QUIET).state
+def health(path: Path, lake: Lake) -> object:
+    return run_health(HealthOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), QUIET, lake=lake).state
 
 
-def cleaning_plan(path: Path) -> object:
+def cleaning_plan(path: Path, lake: Lake) -> object:
     conf = {**local.AT_ONCE, "hoodie.cleaner.incremental.mode": "false"}
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), QUIET).files_in
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), QUIET, lake=lake).files_in
 
 
-def compaction_plan(path: Path) -> object:
-    if not HudiTable.open(str(path)).config.is_merge_on_read:
+def compaction_plan(path: Path, lake: Lake) -> object:
+    if not HudiTable.open(str(path), lake=lake).config.is_merge_on_read:
         return None
     options = CompactionOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, dry_run=True)
-    return run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).state
+    return run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET, lake=lake).state
 
 
-def archival_plan(path: Path) -> object:
+def archival_plan(path: Path, lake: Lake) -> object:
     conf = {**local.AT_ONCE, "hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2"}
-    state = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), QUIET).state
+    state = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), QUIET, lake=lake).state
     return state in (JobState.DRY_RUN, JobState.NOTHING_TO_DO)  # the other one may have done it all
 
 
-def sync_facts(path: Path) -> object:
-    table = HudiTable.open(str(path))
+def sync_facts(path: Path, lake: Lake) -> object:
+    table = HudiTable.open(str(path), lake=lake)
     since = SyncedUntil(instant=table.timeline.completed_commits()[0].timestamp)
     facts = facts_of(table, since)
     return facts.partitions, facts.last_instant, facts.avro_schema
 
 
-def write(path: Path) -> object:
-    local.write(path, local.batch(0, 4, "last", 9), "last")
-    return local.rows_of(path)
+def write(path: Path, lake: Lake) -> object:
+    local.write(path, local.batch(0, 4, "last", 9), "last", lake=lake)
+    return local.rows_of(path, lake)
 
 
-def savepoint(path: Path) -> object:
-    return run_savepoint(SavepointOptions(base_path=str(path)), QUIET).state
+def savepoint(path: Path, lake: Lake) -> object:
+    return run_savepoint(SavepointOptions(base_path=str(path)), QUIET, lake=lake).state
 
 
-def clean(path: Path) -> object:
-    local.clean(path)
-    return local.rows_of(path)
+def clean(path: Path, lake: Lake) -> object:
+    local.clean(path, lake)
+    return local.rows_of(path, lake)
 
 
-WORK: dict[str, Callable[[Path], object]] = {
+WORK: dict[str, Callable[[Path, Lake], object]] = {
     "snapshot": rows_by(),
     "read-optimized": rows_by(query="read_optimized"),
     "incremental": rows_by(query="incremental", begin="000"),
-    "validation": lambda path: validate(str(path), deep=True),
+    "validation": lambda path, lake: validate(str(path), deep=True, lake=lake),
     "health": health,
     "plan of a clean": cleaning_plan,
     "plan of a compaction": compaction_plan,
@@ -172,15 +174,13 @@ WORK: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("table_type", [COW, MOR])
 @pytest.mark.parametrize("name", WORK)
 def test_a_reader_or_job_goes_on_where_what_it_looks_at_is_archived(
-    templates: dict[str, Path], tmp_path: Path, table_type: str, name: str, monkeypatch: pytest.MonkeyPatch
+    templates: dict[str, Path], tmp_path: Path, table_type: str, name: str
 ) -> None:
     def run(number: int) -> tuple[object, int]:
         path = tmp_path / f"t{number}"
         shutil.copytree(templates[table_type], path)
         storage = Beside(folder=f"{path}/.hoodie", act=lambda: archive(path), at=number)
-        monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
-        found = WORK[name](path)
-        monkeypatch.undo()
+        found = WORK[name](path, Lake(storages={"file": storage}))
         return found, storage.looks
 
     expected, looks = run(-1)
@@ -203,13 +203,12 @@ def cancel(path: Path, instant: str) -> None:
 
 
 def test_a_plan_that_is_taken_back_after_the_timeline_was_listed_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "t"
     instant = planned(path)
     storage = Beside(folder=f"{path}/.hoodie", act=lambda: cancel(path, instant), at=0)
-    monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
-    table = HudiTable.open(str(path))
+    table = HudiTable.open(str(path), lake=Lake(storages={"file": storage}))
     old = table.timeline
     assert [one.state for one in old.pending({Action.COMPACTION})] == [State.REQUESTED]
     with pytest.raises(InstantGoneError, match=f"{instant}.compaction.requested is neither on the timeline nor in"):
@@ -220,7 +219,7 @@ def test_a_plan_that_is_taken_back_after_the_timeline_was_listed_is_passed_over(
 
 
 def test_a_write_that_is_rolled_back_after_the_timeline_was_listed_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "t"
     local.create(path, COW)
@@ -228,8 +227,9 @@ def test_a_write_that_is_rolled_back_after_the_timeline_was_listed_is_not_read(
     last = local.write(path, SECOND, "second")
     options = RollbackOptions(base_path=str(path), instant_time=last)
     storage = Beside(folder=f"{path}/.hoodie", act=lambda: run_rollback(options, QUIET), at=0)
-    monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
-    found = HudiTable.open(str(path)).scan(columns=["v"]).to_arrow()["v"].to_pylist()
+    found = (
+        HudiTable.open(str(path), lake=Lake(storages={"file": storage})).scan(columns=["v"]).to_arrow()["v"].to_pylist()
+    )
     assert found == ["one"] * 20
 
 
@@ -252,23 +252,21 @@ class Torn(LocalStorage):
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
 def test_a_listing_that_an_archival_tore_is_made_again(
-    templates: dict[str, Path], tmp_path: Path, table_type: str, monkeypatch: pytest.MonkeyPatch
+    templates: dict[str, Path], tmp_path: Path, table_type: str
 ) -> None:
     path = tmp_path / "t"
     shutil.copytree(templates[table_type], path)
     storage = Torn(path)
-    monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
-    table = HudiTable.open(str(path))
+    table = HudiTable.open(str(path), lake=Lake(storages={"file": storage}))
     assert not table.timeline.pending_writes()
     assert storage.torn
-    monkeypatch.undo()
     assert local.rows_of(path) == ROWS
 
 
 @pytest.mark.parametrize("at", range(3))
 @pytest.mark.parametrize("table_type", [COW, MOR])
 def test_a_validation_beside_a_rollback_and_a_cancellation_finds_nothing(
-    tmp_path: Path, table_type: str, at: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, table_type: str, at: int
 ) -> None:
     path, instant = tmp_path / "t", ""
     if table_type == MOR:
@@ -285,5 +283,4 @@ def test_a_validation_beside_a_rollback_and_a_cancellation_finds_nothing(
         run_rollback(RollbackOptions(base_path=str(path), instant_time=last), QUIET)
 
     storage = Beside(folder=f"{path}/.hoodie", act=take_back, at=at)
-    monkeypatch.setattr(table_module, "locate", lambda url: (storage, locate(url)[1]))
-    assert [str(one) for one in validate(str(path), deep=True)] == []
+    assert [str(one) for one in validate(str(path), deep=True, lake=Lake(storages={"file": storage}))] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,7 @@ class Overtaken(LocalStorage):
 @pytest.mark.parametrize("with_metafile", [False, True])
 def test_a_file_that_a_writer_makes_meanwhile_stays_with_its_partition(table: HudiTable, with_metafile: bool) -> None:
     ensure_partition_metafile(table.storage, table.base_path, "q", "8")
-    overtaken = HudiTable(Overtaken(with_metafile=with_metafile), table.base_path, table.config, table.clock)
+    overtaken = replace(table, storage=Overtaken(with_metafile=with_metafile))
     remove_partition(overtaken, "q")
     assert Path(table.base_path, "q", "g-0_0-1-1_9.parquet").read_bytes() == b"rows"
     text = Path(table.base_path, "q", PARTITION_METAFILE).read_text()

@@ -367,11 +367,10 @@ def test_the_archive_is_read_once_and_not_where_the_metadata_table_lists(tmp_pat
         archive(path)
     assert len(list((path / ".hoodie" / "archived").iterdir())) > 1
     storage = Counting()
-    config = HudiTable.open(str(path)).config
-    table = HudiTable(storage, str(path), config)
+    table = replace(HudiTable.open(str(path)), storage=storage)
     assert table.scan().to_arrow().num_rows == 24
     assert storage.opened == 0
-    listing = HudiTable(storage, str(path), config, lists_storage=True)
+    listing = replace(HudiTable.open(str(path), lists_storage=True), storage=storage)
     assert len(listing.file_slices()) > 1
     first = storage.opened
     assert 0 < first < len(list((path / ".hoodie" / "archived").iterdir()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -73,8 +74,8 @@ def test_a_death_on_the_way_leaves_an_empty_table_or_none(tmp_path: Path) -> Non
     deaths = 0
     while True:
         path = tmp_path / str(deaths)
-        settings = after_a_failed_write(path)
-        mortal = HudiTable(MortalStorage(deaths), str(path), settings.config).transaction_settings({})
+        after_a_failed_write(path)
+        mortal = replace(HudiTable.open(str(path)), storage=MortalStorage(deaths)).transaction_settings({})
         if not dies(lambda mortal=mortal: take_back_table(mortal, silent)):  # type: ignore[misc]
             break
         if (path / ".hoodie" / "hoodie.properties").exists():

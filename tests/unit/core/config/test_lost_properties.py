@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError, TableNotFoundError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from tests.unit.core.support import HandClock, new_table
 
@@ -25,7 +26,7 @@ def test_a_table_that_lost_its_properties_is_neither_opened_nor_made_anew(tmp_pa
     (meta / name).parent.mkdir(exist_ok=True)
     (meta / name).touch()
     with pytest.raises(CorruptTableError, match=LOST):
-        HudiTable.open(str(tmp_path / "t"), HandClock())
+        HudiTable.open(str(tmp_path / "t"), lake=Lake(clock=HandClock()))
     with pytest.raises(CorruptTableError, match=LOST):
         new_table(str(tmp_path / "t"))
     assert not (meta / "hoodie.properties").exists()
@@ -35,5 +36,5 @@ def test_folders_alone_are_no_table_and_no_hindrance(tmp_path: Path) -> None:
     new_table(str(tmp_path / "t"))
     (tmp_path / "t" / ".hoodie" / "hoodie.properties").unlink()
     with pytest.raises(TableNotFoundError):
-        HudiTable.open(str(tmp_path / "t"), HandClock())
+        HudiTable.open(str(tmp_path / "t"), lake=Lake(clock=HandClock()))
     new_table(str(tmp_path / "t"))

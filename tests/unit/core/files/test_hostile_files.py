@@ -35,6 +35,7 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.markers import marker_folder, read_markers
 from spark_jobs.core.files.names import BaseFileName, parse_base_file_name, parse_log_file_name, parse_marker
 from spark_jobs.core.files.partition_metafile import list_partitions
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.owner import parse_owner, this_process
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, StoredBloomFilter, read_footer_filter
@@ -156,7 +157,7 @@ def changes(action: Action) -> Parse:
 
 
 def bootstrap(folder: Path) -> None:
-    index = BootstrapIndex(storage=STORAGE, base_path=str(folder), source_path="/source")
+    index = BootstrapIndex(lake=LAKE, storage=STORAGE, base_path=str(folder), source_path="/source")
     if (folder / BY_PARTITION).exists():
         index.sources("2024/p=1")
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,7 +175,7 @@ class _Counting(LocalStorage):
 def test_a_look_reads_the_commits_since_its_compaction_once(path: Path) -> None:
     storage = _Counting()
     opened = HudiTable.open(str(path))
-    table = HudiTable(storage, opened.base_path, opened.config)
+    table = replace(opened, storage=storage)
     table.listing.partitions()
     commits = [one for one in storage.reads if one.endswith(".deltacommit")]
     assert len(commits) == len(set(commits)) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,7 +36,7 @@ def test_logs_before_the_commit_are_not_read(tmp_path: Path, which: int, read: i
     for number in range(4):
         local.write(path, local.batch(0, 4, "v", number), f"k{number}")
     storage = _Counting()
-    data = HudiTable(storage, str(path), HudiTable.open(str(path)).config)
+    data = replace(HudiTable.open(str(path)), storage=storage)
     table = MetadataTable.open(storage, str(path), data.timeline, data.clock)
     (commit,) = commits_at(table, data.timeline.completed_commits()[which].timestamp)
     undo_commit(table, commit, "29991231235959001")

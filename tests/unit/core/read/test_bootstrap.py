@@ -134,13 +134,13 @@ def test_readers_travel_to_executors(table: HudiTable) -> None:
 
 
 def test_the_index_tells_the_same_both_ways(table: HudiTable) -> None:
-    index = BootstrapIndex.of(table.storage, table.base_path, table.config)
+    index = BootstrapIndex.of(table.lake, table.storage, table.base_path, table.config)
     assert index is not None
     known = 0
     for partition in table.partitions():
         for file_id, source in index.sources(partition).items():
             assert index.source_of(partition, file_id) == source
-            storage, path = index.locate(source)
+            storage, path = index.place(source)
             status = storage.stat(path)
             assert status is not None
             assert status.size == source.size
@@ -206,7 +206,7 @@ def test_a_table_that_turns_the_index_off_and_names_no_class(cow: HudiTable) -> 
     off = {**cow.config.properties, "hoodie.bootstrap.index.enable": "false"}
     for removed, is_there in ((False, True), (True, False)):
         given = {key: value for key, value in off.items() if not (removed and key == "hoodie.bootstrap.index.class")}
-        index = BootstrapIndex.of(cow.storage, cow.base_path, replace(cow.config, properties=given))
+        index = BootstrapIndex.of(cow.lake, cow.storage, cow.base_path, replace(cow.config, properties=given))
         assert index is not None
         assert index.is_there is is_there
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +266,7 @@ class Reads(LocalStorage):
 def test_statistics_are_read_once_for_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = archived(tmp_path, monkeypatch)
     opened, storage = HudiTable.open(str(path)), Reads()
-    table = HudiTable(storage, opened.base_path, opened.config)
+    table = replace(opened, storage=storage)
     view = table.view()
     before = len(storage.paths)
     table.slices_to_read(view)
@@ -282,7 +283,7 @@ def test_statistics_are_read_once_for_a_snapshot(tmp_path: Path, monkeypatch: py
 def test_slices_without_logs_ask_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = table_of(tmp_path / "t", "COPY_ON_WRITE", True, monkeypatch)
     opened, storage = HudiTable.open(str(path)), Reads()
-    table = HudiTable(storage, opened.base_path, opened.config)
+    table = replace(opened, storage=storage)
     view = table.view()
     before = len(storage.paths)
     assert len(table.slices_to_read(view)) == 2

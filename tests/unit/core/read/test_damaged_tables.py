@@ -11,6 +11,7 @@ import pytest
 
 from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 
@@ -63,7 +64,7 @@ def _damaged(whole: bytes, chance: random.Random) -> bytes:
 
 def _use(path: Path) -> None:
     with suppress(HudiError):
-        table = HudiTable.open(str(path), CLOCK)
+        table = HudiTable.open(str(path), lake=Lake(clock=CLOCK))
         for query in ("snapshot", "read_optimized"):
             with suppress(HudiError):
                 table.scan(query=query).to_arrow()

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import open_savepoint, transition
@@ -82,7 +81,7 @@ def test_a_clean_that_keeps_versions_of_a_group_that_was_replaced(path: Path) ->
 
 def test_a_moment_that_was_saved_stays_readable(path: Path) -> None:
     first = local.write(path, local.batch(0, 20, "one", 1), "a")
-    table = HudiTable.open(str(path), SYSTEM_CLOCK)
+    table = HudiTable.open(str(path))
     files: dict[str, list[str]] = {}
     for one in table.file_slices():
         files.setdefault(one.partition, []).extend(name.rsplit("/", 1)[-1] for name in one.paths)

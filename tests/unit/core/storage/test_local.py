@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
-from spark_jobs.core.storage import FileStatus, LocalStorage, locate
+from spark_jobs.core.storage import FileStatus, LocalStorage
 
 pytestmark = pytest.mark.unit
 
@@ -171,25 +171,6 @@ def test_errors_name_the_path_the_reason_and_what_to_do(tmp_path: Path) -> None:
 
 def test_it_pickles_by_value() -> None:
     assert isinstance(pickle.loads(pickle.dumps(STORAGE)), LocalStorage)
-
-
-@pytest.mark.parametrize(
-    ("url", "path"),
-    [
-        ("/tmp/t/", "/tmp/t"),
-        ("file:/tmp/t", "/tmp/t"),
-        ("file:///tmp/a%20b/", "/tmp/a b"),
-        ("/tmp/a:b", "/tmp/a:b"),
-        ("rel", os.path.abspath("rel")),
-    ],
-)
-def test_locate(url: str, path: str) -> None:
-    assert locate(url)[1] == path
-
-
-def test_other_schemes_are_refused() -> None:
-    with pytest.raises(StorageError, match="no storage for the scheme 's3'"):
-        locate("s3://bucket/t")
 
 
 def test_only_an_empty_directory_is_removed(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex, without_scheme
@@ -90,7 +91,7 @@ def test_an_index_that_leads_out_of_the_source(tmp_path: Path, path: str) -> Non
     """The rows of a table may be in another folder; nothing but that is read (invariant 15)."""
     one = IndexedFile(partition="a", file_id="f-0", path=path, size=1, modified_ms=1)
     write_bootstrap_index(LocalStorage(), str(tmp_path), "/source", [one], 1)
-    index = BootstrapIndex(storage=LocalStorage(), base_path=str(tmp_path), source_path="/source")
+    index = BootstrapIndex(lake=LAKE, storage=LocalStorage(), base_path=str(tmp_path), source_path="/source")
     named = re.escape(f"/source/{path}")
     message = rf"^the bootstrap index of {tmp_path} names '{named}', which is no path below its source /source: "
     with pytest.raises(OutsideTableError, match=message):

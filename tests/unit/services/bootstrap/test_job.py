@@ -19,6 +19,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import BadRecordError, ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.files.base_file import footer_index
 from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.commit_metadata import OperationType
@@ -107,7 +108,7 @@ def test_the_table_keeps_what_was_asked_of_it(tmp_path: Path, plain: Path) -> No
 def test_a_skeleton_is_what_hudi_makes(tmp_path: Path, plain: Path) -> None:
     bootstrap(tmp_path / "t", plain)
     table = HudiTable.open(str(tmp_path / "t"))
-    index = BootstrapIndex.of(table.storage, table.base_path, table.config)
+    index = BootstrapIndex.of(table.lake, table.storage, table.base_path, table.config)
     assert index is not None
     base = next(one.base_file for one in table.file_slices(partition="north") if one.base_file)
     assert len(base.name.file_id) == 36
@@ -179,7 +180,7 @@ def test_another_plan_than_the_one_that_was_begun_is_refused(tmp_path: Path, pla
 
 
 def test_another_run_under_way_is_left_alone(tmp_path: Path, plain: Path) -> None:
-    table = BootstrapSettings.of(options(tmp_path / "t", plain)).create_table()
+    table = BootstrapSettings.of(options(tmp_path / "t", plain), LAKE).create_table()
     settings = table.transaction_settings({})
     with settings.new_lock() as locked:
         alive = resume(settings, request(table.timeline, KEPT, Action.COMMIT), locked)
@@ -256,7 +257,7 @@ def test_a_damaged_source_file_is_told(
 
 
 def test_a_changed_source_file_is_told(tmp_path: Path, plain: Path) -> None:
-    source = BootstrapSettings.of(options(tmp_path / "t", plain)).source
+    source = BootstrapSettings.of(options(tmp_path / "t", plain), LAKE).source
     (file, *_) = pickle.loads(pickle.dumps(source)).files
     pq.write_table(rows("north", 0, 9), plain / file.path)
     with pytest.raises(StorageError, match="was changed meanwhile"):

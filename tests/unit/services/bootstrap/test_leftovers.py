@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.lake import LAKE
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
@@ -145,7 +146,7 @@ def test_the_hash_of_the_whole_plan_goes_on_too(path: Path, source: Path) -> Non
 
 
 def test_a_dry_run_beside_a_run_is_refused_alike(path: Path, source: Path) -> None:
-    table = BootstrapSettings.of(options(path, source)).create_table()
+    table = BootstrapSettings.of(options(path, source), LAKE).create_table()
     settings = table.transaction_settings({})
     with settings.new_lock() as locked:
         alive = resume(settings, request(table.timeline, KEPT, Action.COMMIT), locked)

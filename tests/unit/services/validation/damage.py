@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spark_jobs.core.clock import SystemClock
+from spark_jobs.core.lake import Lake
 from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.run import validate
 
@@ -21,18 +22,18 @@ class HastyClock(SystemClock):
         pass
 
 
-HASTY = HastyClock()
+HASTY = Lake(clock=HastyClock())
 
 
 def findings(base: Path, *, deep: bool = False) -> list[tuple[int, str, str]]:
     """(invariant, severity, path) of each finding, sorted."""
-    found = validate(str(base), deep, clock=HASTY)
+    found = validate(str(base), deep, lake=HASTY)
     return sorted({(one.invariant, one.severity.value, one.path) for one in found})
 
 
 def the_finding(base: Path, invariant: int, *, deep: bool = False) -> Finding:
     """The one finding of an invariant."""
-    (found,) = [one for one in validate(str(base), deep, clock=HASTY) if one.invariant == invariant]
+    (found,) = [one for one in validate(str(base), deep, lake=HASTY) if one.invariant == invariant]
     return found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import written_paths
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.unit
 def findings(path: Path, key_fields: list[str], *records: tuple[str, int, str]) -> list[Finding]:
     """What a table has of these rows (id, ts, value), whose keys are of some columns."""
     table = HudiTable.create(
-        str(path), name="t", record_key_fields=key_fields, partition_fields=["p"], clock=HandClock()
+        str(path), name="t", record_key_fields=key_fields, partition_fields=["p"], lake=Lake(clock=HandClock())
     )
     instant = start(table, "20240506070809123", Action.COMMIT)
     handle = CreateHandle(context_of(table, instant.timestamp), scope(), "a", "00000000-0000-0000-0000-000000000001")

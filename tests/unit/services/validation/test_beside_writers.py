@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def clean(table: HudiTable) -> None:
 
 
 def findings(table: HudiTable, storage: Busy) -> tuple[Finding, ...]:
-    opened = HudiTable(storage, table.base_path, table.config, SYSTEM_CLOCK, lists_storage=True)
+    opened = replace(table, storage=storage, lists_storage=True)
     found = inspect(opened, deep=True, overdue_hours=24, progress=Progress.silent("validate")).findings
     assert storage.acted
     return found

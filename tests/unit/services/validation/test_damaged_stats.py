@@ -45,7 +45,7 @@ def stats_of(commit: Path) -> list[Stat]:
 def test_a_stat_that_its_own_path_contradicts(unpack: Unpack, table: str, ending: str, change: Stat, what: str) -> None:
     base = unpack(table)
     where = change_stats(instant_file(base, ending), lambda stats: stats[0].update(change))
-    told = [one for one in validate(str(base), clock=HASTY) if one.path == where]
+    told = [one for one in validate(str(base), lake=HASTY) if one.path == where]
     assert [(one.invariant, one.is_error) for one in told] == [(5, True)]
     assert what in told[0].what
 
@@ -105,7 +105,7 @@ def test_a_log_that_its_commit_does_not_name(unpack: Unpack) -> None:
     for stats in raw["partitionToWriteStats"].values():
         stats[:] = [one for one in stats if one["path"] != logs[0]]
     commit.write_text(json.dumps(raw))
-    (found,) = [one for one in validate(str(base), clock=HASTY) if one.path == logs[0]]
+    (found,) = [one for one in validate(str(base), lake=HASTY) if one.path == logs[0]]
     assert (found.invariant, found.is_error) == (7, True)
     assert "is completed and does not name it" in found.what
 
@@ -216,5 +216,5 @@ def test_deletes_of_a_write_that_began_another_log_meanwhile(unpack: Unpack) -> 
             stat["numDeletes"] += 1
             shutil.copy(base / logs[0], base / other)
     commit.write_text(json.dumps(raw))
-    found = validate(str(base), deep=True, clock=HASTY)
+    found = validate(str(base), deep=True, lake=HASTY)
     assert [one for one in found if "deletes, and the write stat counts" in one.what] == []

@@ -64,7 +64,7 @@ def test_an_archive_that_lost_the_commit_of_a_file(unpack: Unpack) -> None:
     archived(base, 1)
     for one in base.glob(".hoodie/archived/.commits_.archive.*"):
         one.unlink()
-    (found,) = [one for one in validate(str(base), clock=HASTY) if one.invariant == 8]
+    (found,) = [one for one in validate(str(base), lake=HASTY) if one.invariant == 8]
     assert found.path.startswith(".hoodie/")
     assert "is neither on the active nor on the archived timeline" in found.what
 
@@ -167,7 +167,7 @@ def test_rows_around_a_compaction_that_can_not_be_read(unpack: Unpack) -> None:
     (compaction,) = table.timeline.completed(Action.COMMIT)
     stat = table.timeline.commit_metadata(compaction, table.clock).write_stats[0]
     (base / str(stat.path)).write_bytes(b"PAR1")
-    found = {(one.invariant, one.path) for one in validate(str(base), deep=True, clock=HASTY)}
+    found = {(one.invariant, one.path) for one in validate(str(base), deep=True, lake=HASTY)}
     assert (1, stat.path) in found
     assert (5, stat.path) in found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.core.config.key import Key
 from spark_jobs.core.config.keys import clustering as keys
 from spark_jobs.core.errors import ConfigError
 
@@ -37,6 +38,6 @@ def test_a_class_with_or_without_its_package() -> None:
         (keys.CLUSTER_EXECUTION_STRATEGY, "com.mine.Strategy", "give one of SparkSortAndSizeExecutionStrategy"),
     ],
 )
-def test_what_to_use_instead(key: keys.Key[object], value: str, words: str) -> None:
+def test_what_to_use_instead(key: Key[object], value: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         key.of({key.name: value})

@@ -1,0 +1,72 @@
+"""The lake: where tables lie, which storage serves a URL, what time it is there, and which lock a writer takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.locks.choose import LockChoice, choose_lock
+from spark_jobs.core.storage import ConfinedStorage, LocalStorage, Storage
+
+_LOCAL = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A file or a folder of a lake: its ``url``, the ``storage`` that serves it, and its ``path`` as that storage takes
+    it, without a trailing slash.
+    """
+
+    url: str
+    storage: Storage
+    path: str
+
+    def confined(self) -> ConfinedStorage:
+        """The storage of a table at this place, which refuses what lies outside of it."""
+        return ConfinedStorage.around(self.storage, self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """Made at the edge (entry points, hooks, tests), and handed to whatever opens a table or a file. Pickles.
+
+    ``storages`` has one for each scheme that is served; ``file`` serves paths too. ``choose_lock`` gives the lock of a
+    table by the ``hoodie.*`` values of a job, its storage, and the folder of its lock file.
+    """
+
+    storages: Mapping[str, Storage] = field(default_factory=lambda: {_LOCAL: LocalStorage()})
+    clock: Clock = SYSTEM_CLOCK
+    choose_lock: Callable[[Mapping[str, str], Storage, str], LockChoice] = choose_lock
+
+    def place(self, url: str) -> Place:
+        """
+        :param url: with a scheme, or a path of this machine.
+        :raises StorageError: no storage serves the scheme.
+        """
+        scheme = scheme_of(url)
+        storage = self.storages.get(scheme or _LOCAL)
+        if storage is None:
+            served = ", ".join(f"{one}:" for one in sorted(self.storages))
+            raise StorageError(
+                f"no storage for the scheme {scheme!r} of {url}",
+                todo=f"this release serves local paths and {served} URLs",
+                url=url,
+            )
+        if scheme == "":
+            return Place(url=os.path.abspath(url), storage=storage, path=os.path.abspath(url))
+        if scheme == _LOCAL:
+            return Place(url=url, storage=storage, path=os.path.abspath(unquote(urlsplit(url).path)))
+        return Place(url=url.rstrip("/"), storage=storage, path=url.rstrip("/"))
+
+
+LAKE = Lake()
+"""Local paths, by the clock of this machine."""
+
+
+def scheme_of(url: str) -> str:
+    """Empty for a path."""
+    return urlsplit(url).scheme if "://" in url or url.startswith(f"{_LOCAL}:") else ""
