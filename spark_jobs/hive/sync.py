@@ -21,8 +21,6 @@ from spark_jobs.hive.facts import SyncedUntil, TableFacts
 from spark_jobs.hive.plan import MetastoreState, SyncPlan, TableState, plan_sync
 from spark_jobs.hive.target import readings_of, synced_until
 
-_TRIES = 3
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncCounts:
@@ -65,7 +63,8 @@ def sync(
     :raises MetastoreUnreachableError, MetastoreError: the metastore went away, or refused a call; what was done by then
         stays, and the next sync does the rest.
     """
-    for attempt in range(_TRIES):
+    tries = 1 + len(readings_of(facts, config))  # another sync may be faster at each table, and at each but once
+    for attempt in range(tries):
         plan = plan_sync(facts, config, read_state(facts, config, metastore), getpass.getuser())
         if dry_run:
             return SyncOutcome(plan=plan, counts=SyncCounts(), dry_run=True)
@@ -74,7 +73,7 @@ def sync(
                 event.apply(metastore)
                 after_event()
         except TableExistsError:  # another sync made it meanwhile: see what it left to do
-            if attempt == _TRIES - 1:
+            if attempt == tries - 1:
                 raise
             continue
         return SyncOutcome(plan=plan, counts=count(plan))

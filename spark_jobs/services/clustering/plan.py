@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from spark_jobs.core.config.keys.clustering import CLUSTER_TARGET_FILE, LAYOUT_STRATEGY, LayoutStrategy
+from spark_jobs.core.config.keys.clustering import (
+    CLUSTER_SORT_COLUMNS,
+    CLUSTER_TARGET_FILE,
+    LAYOUT_STRATEGY,
+    LayoutStrategy,
+)
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
@@ -16,7 +21,7 @@ from spark_jobs.services.clustering.partitions import PartitionFilter
 from spark_jobs.services.source_files import NO_SOURCES, SourceFiles, line_of
 
 EXECUTION_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
-SORT_COLUMNS = "hoodie.clustering.plan.strategy.sort.columns"
+SORT_COLUMNS = CLUSTER_SORT_COLUMNS.name
 ALL_PARTITIONS = PartitionFilter()
 _MEGABYTE = 1024 * 1024
 
