@@ -59,7 +59,7 @@ class TableModel:
         return key if self.kind.is_global else (self.place(one), key)
 
     def upsert(self, batch: Iterable[Row]) -> Counts:
-        inserts = updates = deletes = 0
+        inserts = updates = deletes = lost = 0
         known = self._tells
         for one in self._combined(batch):
             key = self.scoped(one)
@@ -73,6 +73,7 @@ class TableModel:
             at, before = stored
             if self.kind.event_time and before["ts"] > one["ts"]:
                 updates += self.kind.merge_on_read  # it is in the log all the same
+                lost += 1
                 known &= at == self.place(one)
             elif one["_hoodie_is_deleted"]:
                 self._remove(key)
@@ -81,6 +82,8 @@ class TableModel:
                 known &= at == self.place(one)
                 self._put(key, self.place(one) if self.kind.moves else at, one)
                 updates += 1
+        # a file that is rewritten to take inserts in has no log for what lost
+        known &= not (self.kind.merge_on_read and lost and inserts)
         return Counts(inserts, updates, deletes) if known else Counts(None, None, None)
 
     def insert(self, batch: list[Row]) -> Counts:
