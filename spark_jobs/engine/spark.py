@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.engine.dealing import dealt, tasks_for
-from spark_jobs.engine.task_watch import told_of_tasks
+from spark_jobs.engine.task_watch import let_tasks_end, told_of_tasks
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -61,9 +61,14 @@ class SparkEngine:
 
         tasks = self.spark.range(0, len(shares), 1, len(shares)).mapInArrow(run, "number bigint, outcome string")
         found: dict[int, Outcome] = {}
-        with told_of_tasks(self.spark.sparkContext, len(shares), len(held), advance):
-            for row in tasks.toLocalIterator() if len(shares) > 1000 else tasks.collect():
-                found[row.number] = from_text(row.outcome)
+        context = self.spark.sparkContext
+        try:
+            with told_of_tasks(context, len(shares), len(held), advance):
+                for row in tasks.toLocalIterator() if len(shares) > 1000 else tasks.collect():
+                    found[row.number] = from_text(row.outcome)
+        except Exception:
+            let_tasks_end(context)
+            raise
         return [found[number] for number in range(len(held))]
 
 

@@ -1,4 +1,4 @@
-"""How many tasks of a Spark job are done, told while it runs."""
+"""How many tasks of a Spark job are done, told while it runs; and when none runs any more."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Any, cast
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 
 SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_FOR_KILLED_TASKS = 10.0
+"""Spark ends a Python worker that does not stop by itself two seconds after its task was killed."""
+_SECONDS_BETWEEN_LOOKS_AT_KILLED = 0.05
 _GROUP = "spark.jobGroup.id"
 
 
@@ -46,6 +49,21 @@ def told_of_tasks(context: SparkContext, tasks: int, steps: int, advance: Callab
         with suppress(Py4JError, OSError):  # of a JVM that is gone
             context.setLocalProperty(_GROUP, cast(str, before))  # None removes it
     advance(steps - told)
+
+
+def let_tasks_end(context: SparkContext, clock: Clock = SYSTEM_CLOCK) -> None:
+    """Wait after a failed job for its other tasks: Spark reports the failure while they are being killed, and may still
+    write. Those of other jobs of the session count too; so the wait is bounded.
+    """
+    deadline = clock.monotonic() + SECONDS_FOR_KILLED_TASKS
+    with suppress(Py4JError, OSError):  # of a JVM that is gone
+        while _running(context) and clock.monotonic() < deadline:
+            clock.sleep(_SECONDS_BETWEEN_LOOKS_AT_KILLED)
+
+
+def _running(context: SparkContext) -> int:
+    tracker = context._jsc.sc().statusTracker()  # PySpark's own tracker has no executors
+    return sum(one.numRunningTasks() for one in tracker.getExecutorInfos())
 
 
 def _done(context: SparkContext, group: str) -> int:

@@ -17,6 +17,7 @@ from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine, tuned_for_arrow
+from spark_jobs.engine.task_watch import let_tasks_end
 from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
@@ -202,6 +203,8 @@ def _write_once(
         with progress.phase("publish"):
             result = publish(config, table, rows, transaction, written, progress, placed_by)
     except BaseException as error:
+        if isinstance(error, Exception):  # who interrupts the job doesn't wait
+            let_tasks_end(spark.sparkContext)
         transaction.abandon()
         undo(settings, transaction.time, progress.note)
         conflict = removed_meanwhile(error, table.timeline, settings) if isinstance(error, Exception) else None

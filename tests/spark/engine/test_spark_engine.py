@@ -62,3 +62,20 @@ def test_later_jobs_are_not_of_the_group_of_one_that_is_over(spark: SparkSession
     with pytest.raises(PySparkException, match="no such piece"):
         SparkEngine(spark).run_each([1], fail)
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == before
+
+
+def test_when_a_job_has_failed_none_of_its_tasks_writes_any_more(spark: SparkSession, tmp_path: Path) -> None:
+    """Else what the writer takes back would grow again."""
+
+    def fail_or_write(name: str, scope: TaskScope) -> None:
+        if name == "fails":
+            raise ValueError(name)
+        for number in range(200):
+            (tmp_path / f"{name}-{number}").touch()
+            time.sleep(0.02)
+
+    with pytest.raises(Exception, match="fails"):
+        SparkEngine(spark).run_each(["late", "fails"], fail_or_write)
+    there = len(list(tmp_path.iterdir()))
+    time.sleep(0.5)
+    assert len(list(tmp_path.iterdir())) == there
