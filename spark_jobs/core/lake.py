@@ -47,7 +47,7 @@ class Lake:
         :param url: with a scheme, or a path of this machine.
         :raises StorageError: no storage serves the scheme.
         """
-        scheme = scheme_of(url)
+        scheme = _scheme(url)
         storage = self.storages.get(scheme or _LOCAL)
         if storage is None:
             served = ", ".join(f"{one}:" for one in sorted(self.storages))
@@ -57,7 +57,8 @@ class Lake:
                 url=url,
             )
         if scheme == "":
-            return Place(url=os.path.abspath(url), storage=storage, path=os.path.abspath(url))
+            path = os.path.abspath(url)
+            return Place(url=path, storage=storage, path=path)
         if scheme == _LOCAL:
             return Place(url=url, storage=storage, path=os.path.abspath(unquote(urlsplit(url).path)))
         return Place(url=url.rstrip("/"), storage=storage, path=url.rstrip("/"))
@@ -67,6 +68,6 @@ LAKE = Lake()
 """Local paths, by the clock of this machine."""
 
 
-def scheme_of(url: str) -> str:
+def _scheme(url: str) -> str:
     """Empty for a path."""
     return urlsplit(url).scheme if "://" in url or url.startswith(f"{_LOCAL}:") else ""

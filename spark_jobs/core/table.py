@@ -21,6 +21,7 @@ from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
+from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.partition_pruning import PartitionPruning
 from spark_jobs.core.read.retained import refuse_cleaned
@@ -138,8 +139,9 @@ class HudiTable:
         :raises AlreadyExistsError: a table stands there.
         """
         place = lake.place(url)
-        config = create_table_config(place.confined(), place.path, properties, lake.clock)
-        return HudiTable(lake, place.url, place.confined(), place.path, config)
+        storage = place.confined()
+        config = create_table_config(storage, place.path, properties, lake.clock)
+        return HudiTable(lake, place.url, storage, place.path, config)
 
     @property
     def clock(self) -> Clock:
@@ -423,6 +425,13 @@ class HudiTable:
         if self.lists_storage or MetadataPartition.COLUMN_STATS.path not in self.config.metadata_partitions:
             return None
         return DataSkipping(storage=self.storage, base_path=self.base_path, timeline=self.timeline, clock=self.clock)
+
+    def bootstrap_reader(self) -> BootstrapReader | None:
+        """How base files are read that a bootstrap left; None for a table that was not bootstrapped.
+
+        :raises UnsupportedTableError: one with another kind of index.
+        """
+        return BootstrapReader.of(self.lake, self.storage, self.base_path, self.config)
 
     def transaction_settings(
         self, properties: Mapping[str, str], metadata_writer: MetadataWriter | None = None

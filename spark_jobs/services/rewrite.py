@@ -11,7 +11,6 @@ from spark_jobs.core.files.write_format import base_file_format, data_storage
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.payload import ordering_field_of, payload_of_table, refuse_other_mergers
-from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.read.table_schema import schema_metadata
 from spark_jobs.core.schema.avro import arrow_schema_of
@@ -49,7 +48,7 @@ def rewrite_context(
         max_file_size=max_file_size,
         virtual_keys=virtual_keys,
         evolution=table.evolution_at(instant) if has_history else None,
-        skeletons=BootstrapReader.of(table.lake, table.storage, table.base_path, table.config),
+        skeletons=table.bootstrap_reader(),
         completed_file=action and table.timeline.path(Instant(instant, action, State.INFLIGHT).at(State.COMPLETED)),
     )
 
@@ -75,7 +74,7 @@ def slice_reader(table: HudiTable, context: WriteContext, properties: Mapping[st
         ordering_field=context.ordering_field,
         virtual_keys=context.virtual_keys,
         evolution=context.evolution,
-        bootstrap=BootstrapReader.of(table.lake, table.storage, table.base_path, table.config),
+        bootstrap=table.bootstrap_reader(),
         optimized_scan=OPTIMIZED_LOG_SCAN.of(properties),
     )
 

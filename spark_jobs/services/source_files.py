@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, BootstrapIndex, SourceFile
+from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, SourceFile
 from spark_jobs.core.view.file_slice import FileSlice
 
 
@@ -49,9 +49,9 @@ def source_files(table: HudiTable, slices: Iterable[FileSlice]) -> SourceFiles:
     skeletons = [
         one.base_file for one in slices if one.base_file is not None and one.base_file.name.instant == BOOTSTRAP_INSTANT
     ]
-    index = BootstrapIndex.of(table.lake, table.storage, table.base_path, table.config) if skeletons else None
-    if index is None:
+    reader = table.bootstrap_reader() if skeletons else None
+    if reader is None:
         return NO_SOURCES
-    sources = {partition: index.sources(partition) for partition in sorted({one.partition for one in skeletons})}
+    sources = {partition: reader.index.sources(partition) for partition in sorted({one.partition for one in skeletons})}
     found = {one.relative_path: sources[one.partition].get(one.name.file_id) for one in skeletons}
     return SourceFiles({path: source for path, source in found.items() if source is not None})

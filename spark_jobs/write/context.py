@@ -5,7 +5,6 @@ from __future__ import annotations
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import base_file_format, data_storage
 from spark_jobs.core.handles.context import WriteContext
-from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.write.config import WriteConfig
@@ -29,6 +28,6 @@ def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, ins
         log_format=log_format(config.properties),
         virtual_keys=config.virtual_keys,
         evolution=rows.evolution_of_old_files,
-        skeletons=BootstrapReader.of(table.lake, table.storage, table.base_path, table.config),
+        skeletons=table.bootstrap_reader(),
         completed_file=table.timeline.path(Instant(instant, config.action, State.COMPLETED)) if instant else None,
     )

@@ -17,7 +17,6 @@ from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.merge.payload import OVERWRITE
-from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
@@ -275,7 +274,7 @@ def _context(table: HudiTable, instant: str) -> WriteContext:
         payload=OVERWRITE,
         ordering_field="ts",
         max_file_size=1 << 30,
-        skeletons=BootstrapReader.of(table.lake, table.storage, table.base_path, table.config),
+        skeletons=table.bootstrap_reader(),
     )
 
 

@@ -23,18 +23,21 @@ _COUNTED = frozenset({CompactionTrigger.NUM_COMMITS, CompactionTrigger.NUM_AND_T
 def bounds_of(table: HudiTable, properties: Mapping[str, str]) -> tuple[Bound, ...]:
     """What is needed beside what the instants of the timeline tell themselves (pending writes, savepoints)."""
     timeline = table.timeline
+    retained, clean = last_retained(table)
     counted = [
-        _for_cleaning(timeline, *last_retained(table)),
+        _for_cleaning(timeline, retained, clean),
         _for_compaction(timeline, properties) if table.config.is_merge_on_read else None,
     ]
-    return (*(one for one in counted if one is not None), *bounds_of_readers(table))
+    return (*(one for one in counted if one is not None), *bounds_of_readers(table, retained, clean))
 
 
-def bounds_of_readers(table: HudiTable) -> tuple[Bound, ...]:
-    """Those without which readers would see other rows."""
-    timeline = table.timeline
+def bounds_of_readers(table: HudiTable, retained: str, clean: Instant | None) -> tuple[Bound, ...]:
+    """Those without which readers would see other rows.
+
+    :param retained: with ``clean``, what :func:`last_retained` found.
+    """
     found = [
-        _for_replaced_by(timeline, *last_retained(table)),
+        _for_replaced_by(table.timeline, retained, clean),
         _for_files_of_replaced(table),
         _for_metadata_table(table),
     ]

@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import clean as clean_keys
-from spark_jobs.core.config.keys import clean as keys
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -225,11 +224,11 @@ def clean_settings(table: HudiTable, properties: Mapping[str, str], *, at_last_c
     """
     clean_keys.CLEAN_TRIGGER.of(properties)  # the one that there is; another word is refused
     clean_keys.CLEAN_SOURCE.of(properties)
-    policy = keys.CLEAN_POLICY.of(properties)
-    if policy is keys.CleaningPolicy.KEEP_LATEST_FILE_VERSIONS:
-        return CleanSettings(policy=policy, retained=keys.CLEAN_FILE_VERSIONS_RETAINED.of(properties))
-    if policy is keys.CleaningPolicy.KEEP_LATEST_COMMITS:
-        return CleanSettings(policy=policy, retained=keys.CLEAN_COMMITS_RETAINED.of(properties))
+    policy = clean_keys.CLEAN_POLICY.of(properties)
+    if policy is clean_keys.CleaningPolicy.KEEP_LATEST_FILE_VERSIONS:
+        return CleanSettings(policy=policy, retained=clean_keys.CLEAN_FILE_VERSIONS_RETAINED.of(properties))
+    if policy is clean_keys.CleaningPolicy.KEEP_LATEST_COMMITS:
+        return CleanSettings(policy=policy, retained=clean_keys.CLEAN_COMMITS_RETAINED.of(properties))
     hours = clean_keys.CLEAN_HOURS_RETAINED.of(properties)
     last, back = table.timeline.last_completed(), timedelta(hours=min(hours, _ALL_HOURS))
     if at_last_commit and last is not None:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from spark_jobs.core.config.keys import clustering as clustering_keys
-from spark_jobs.core.config.keys import clustering as keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.lake import LAKE, Lake
@@ -83,13 +82,13 @@ class ClusteringService:
 
     def plan(self, table: HudiTable) -> ClusteringPlan | str:
         due = commits_since(table.timeline, self._last_clustering(table))
-        needed = keys.CLUSTER_MAX_COMMITS.of(self.properties)
+        needed = clustering_keys.CLUSTER_MAX_COMMITS.of(self.properties)
         if len(due) < needed:
             return (
                 f"{len(due)} commit(s) since the last clustering, planned or done, {needed} make it due "
-                f"({keys.CLUSTER_MAX_COMMITS.name})"
+                f"({clustering_keys.CLUSTER_MAX_COMMITS.name})"
             )
-        columns = keys.CLUSTER_SORT_COLUMNS.of(self.properties)
+        columns = clustering_keys.CLUSTER_SORT_COLUMNS.of(self.properties)
         layout = layout_by(self.properties, columns)
         columns = sort_columns_in(table.schema, columns, layout, f"table {table.config.name}")
         busy = {**busy_with_writes(table, self.properties), **log_compacted(table.timeline, table.clock)}
@@ -163,11 +162,11 @@ class ClusteringService:
 
     def _limits(self) -> ClusteringLimits:
         return ClusteringLimits(
-            small_file_limit=keys.CLUSTER_SMALL_FILE_LIMIT.of(self.properties),
-            target_file=keys.CLUSTER_TARGET_FILE.of(self.properties),
-            group_bytes=keys.CLUSTER_GROUP_BYTES.of(self.properties),
-            max_groups=keys.CLUSTER_MAX_GROUPS.of(self.properties),
-            single_groups=keys.CLUSTER_SINGLE_GROUP.of(self.properties),
+            small_file_limit=clustering_keys.CLUSTER_SMALL_FILE_LIMIT.of(self.properties),
+            target_file=clustering_keys.CLUSTER_TARGET_FILE.of(self.properties),
+            group_bytes=clustering_keys.CLUSTER_GROUP_BYTES.of(self.properties),
+            max_groups=clustering_keys.CLUSTER_MAX_GROUPS.of(self.properties),
+            single_groups=clustering_keys.CLUSTER_SINGLE_GROUP.of(self.properties),
             max_file_size=parquet_keys.MAX_FILE_SIZE.of(self.properties),
         )
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 
 from spark_jobs.core.config.features import refuse_unwritable
-from spark_jobs.core.config.keys import metadata as keys
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError
@@ -30,8 +29,8 @@ from spark_jobs.services.rewrite import choose_plan
 
 ACTION = "indexing"
 _ENABLED_BY = {
-    MetadataPartition.COLUMN_STATS: keys.METADATA_COLUMN_STATS,
-    MetadataPartition.BLOOM_FILTERS: keys.METADATA_BLOOM_FILTERS,
+    MetadataPartition.COLUMN_STATS: metadata_keys.METADATA_COLUMN_STATS,
+    MetadataPartition.BLOOM_FILTERS: metadata_keys.METADATA_BLOOM_FILTERS,
     MetadataPartition.RECORD_INDEX: metadata_keys.RECORD_INDEX,
 }
 
@@ -51,7 +50,7 @@ def run_indexing(options: IndexingOptions, progress: Progress, *, lake: Lake = L
     if MetadataPartition.FILES.path not in table.config.metadata_partitions:
         raise ConfigError(
             f"table {table.config.name} has no metadata table",
-            todo=f"write once with {keys.METADATA_ENABLED.name}=true",
+            todo=f"write once with {metadata_keys.METADATA_ENABLED.name}=true",
             table=table.config.name,
         )
     settings = table.transaction_settings(properties)
@@ -116,7 +115,9 @@ def _execute(
     settings = table.transaction_settings(_with_indexes(table, properties, plan))
     writer = settings.metadata_writer
     if not isinstance(writer, UpdatingMetadataWriter):
-        raise ConfigError(f"{keys.METADATA_ENABLED.name} is false", todo="leave it on where indexes are to be made")
+        raise ConfigError(
+            f"{metadata_keys.METADATA_ENABLED.name} is false", todo="leave it on where indexes are to be made"
+        )
     with settings.new_lock() as locked:
         heartbeat = claim_plan(settings, instant, locked)
     if heartbeat is None:
@@ -138,7 +139,7 @@ def _with_indexes(table: HudiTable, properties: Mapping[str, str], plan: IndexPl
     if len(on) < len(plan.partitions):
         raise ConfigError(
             f"a plan of table {table.config.name} makes the partition files, which the next write makes",
-            todo=f"write once with {keys.METADATA_ENABLED.name}=true",
+            todo=f"write once with {metadata_keys.METADATA_ENABLED.name}=true",
         )
     return {**properties, **on}
 

@@ -15,7 +15,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.timeline.undone import archived_after
-from spark_jobs.services.archival.bounds import bounds_of_readers
+from spark_jobs.services.archival.bounds import bounds_of_readers, last_retained
 
 
 def kept_back(timeline: ActiveTimeline, saved: str) -> tuple[Instant, ...]:
@@ -39,7 +39,8 @@ def refuse_needed(table: HudiTable, going: tuple[Instant, ...], saved: str) -> N
     """
     if not going:
         return
-    last, needed = going[-1], [one for one in bounds_of_readers(table) if one.before <= going[-1].timestamp]
+    last, bounds = going[-1], bounds_of_readers(table, *last_retained(table))
+    needed = [one for one in bounds if one.before <= last.timestamp]
     if last == table.timeline.last_completed():
         why, todo = f"{last.timestamp} is the newest that is not archived", "write to the table first"
     elif needed:

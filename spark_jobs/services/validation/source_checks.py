@@ -89,8 +89,7 @@ def check_source_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     except HudiError:
         return  # the quick check names it
     same = [one for one in kept if one.path in there and there[one.path].size == one.source.size]
-    table = evidence.table
-    reader = BootstrapReader.of(table.lake, table.storage, table.base_path, table.config)
+    reader = evidence.table.bootstrap_reader()
     if reader is None or not same:
         return
     with looks.progress.phase("source keys", len(same)) as phase:
@@ -103,12 +102,11 @@ def check_source_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
 
 def _index_of(evidence: Evidence) -> BootstrapIndex | None:
     """None where there is none, or none that this release reads: what reads rows tells that."""
-    table = evidence.table
     try:
-        index = BootstrapIndex.of(table.lake, table.storage, table.base_path, table.config)
+        reader = evidence.table.bootstrap_reader()
     except UnsupportedTableError:
         return None
-    return index if index is not None and index.is_there else None
+    return reader.index if reader is not None and reader.index.is_there else None
 
 
 def _kept(evidence: Evidence, index: BootstrapIndex) -> list[_Kept]:
