@@ -10,7 +10,6 @@ from stat import S_ISREG
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.storage.protocol import Storage
 from spark_jobs.options import OptionsError
 
@@ -40,7 +39,7 @@ class OutputFile:
         made = cls(option=option, location=location, storage=storage, path=path)
         made._refuse_irregular()
         made._refuse_table(base_path, lake)
-        beside = f"{path}.{lake.clock.new_uuid()}{TEMPORARY_SUFFIX}"
+        beside = f"{path}.{lake.clock.new_uuid()}.check"
         storage.create(beside, b"")  # reports now whether the place can be written
         storage.delete(beside)
         return made
@@ -96,7 +95,7 @@ def _folders_above(path: str) -> Iterator[str]:
 
 
 def _holds_table(storage: Storage, folder: str) -> bool:
-    return folder.endswith(f"/{_TABLE}") or storage.stat(f"{folder}/{_TABLE}") is not None
+    return folder.endswith(f"/{_TABLE}") or storage.has_folder(f"{folder}/{_TABLE}")
 
 
 def _is_below(storage: Storage, path: str, base_path: str, lake: Lake) -> bool:

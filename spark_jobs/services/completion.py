@@ -55,7 +55,7 @@ class CompletionRecords:
 
         Nothing is kept where the markers are gone: the instant ended while an old attempt still worked.
         """
-        if not stats or self.storage.stat(marker_folder(self.base_path, self.instant)) is None:
+        if not stats or not self.storage.has_folder(marker_folder(self.base_path, self.instant)):
             return
         record = {"plan": self.plan_id, "stats": [stat.to_json() for stat in stats]}
         # a piece whose record a loss of power takes or tears is done again

@@ -66,6 +66,9 @@ class FaultyStorage(LocalStorage):
     def stat(self, path: str) -> FileStatus | None:
         return self._call("stat", path, super().stat, path)
 
+    def has_folder(self, path: str) -> bool:
+        return self._call("has_folder", path, super().has_folder, path)
+
     def delete(self, path: str) -> bool:
         return self._call("delete", path, super().delete, path)
 

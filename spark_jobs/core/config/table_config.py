@@ -145,7 +145,7 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
                 continue
             if not reason:
                 return TableConfig(properties)
-        if not found and storage.stat(folder) is None:
+        if not found and not storage.has_folder(folder):
             raise TableNotFoundError(
                 f"{base_path} is not a Hudi table ({META_FOLDER}/{PROPERTIES} is missing)",
                 todo="check the path",

@@ -36,7 +36,7 @@ def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker]
     :raises OutsideTableError: a marker that leads out of the table.
     """
     folder = marker_folder(base_path, instant)
-    if storage.stat(folder) is None:
+    if not storage.has_folder(folder):
         return None
     markers: dict[Marker, None] = {}
     for name, where in _marker_names(storage, folder):

@@ -57,6 +57,15 @@ class FencedStorage:
     def stat(self, path: str) -> FileStatus | None:
         return self.unfenced.stat(path)
 
+    def has_folder(self, path: str) -> bool:
+        return self.unfenced.has_folder(path)
+
+    def is_unpublished(self, name: str) -> bool:
+        return self.unfenced.is_unpublished(name)
+
+    def guard_of(self, lock: str) -> str | None:
+        return self.unfenced.guard_of(lock)
+
     def first_link(self, path: str, below: str) -> str | None:
         return self.unfenced.first_link(path, below)
 

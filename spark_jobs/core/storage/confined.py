@@ -100,6 +100,15 @@ class ConfinedStorage:
     def clock_ms(self, folder: str) -> int | None:
         return self.inner.clock_ms(self.check(folder))
 
+    def has_folder(self, path: str) -> bool:
+        return self.inner.has_folder(self.check(path))
+
+    def is_unpublished(self, name: str) -> bool:
+        return self.inner.is_unpublished(name)
+
+    def guard_of(self, lock: str) -> str | None:
+        return self.inner.guard_of(lock)
+
     def first_link(self, path: str, below: str) -> str | None:
         return self.inner.first_link(path, below)
 

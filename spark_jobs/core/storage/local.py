@@ -16,7 +16,7 @@ import pyarrow as pa
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, WriteConflictError
 from spark_jobs.core.storage.failure import one_line
-from spark_jobs.core.storage.guard import directory_lock, inside_guard
+from spark_jobs.core.storage.guard import GUARD_SUFFIX, directory_lock, inside_guard
 from spark_jobs.core.storage.protocol import Capabilities, FileStatus
 
 TEMPORARY_SUFFIX = ".tmp"
@@ -30,7 +30,7 @@ _LOCK_BYTES = 1 << 16
 class LocalStorage:
     """A file system of this machine (or mounted on it) that knows hard links.
 
-    What tells the state of a table always outlives a loss of power; ``durable`` says whether data files do.
+    ``durable`` says whether files outlive a loss of power.
     """
 
     capabilities = Capabilities(shared=True)
@@ -44,12 +44,12 @@ class LocalStorage:
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         with one_line(path, "written"):
             if not data:  # nothing to tear: markers and empty states need no temporary file
-                synced = durable and (self.durable or not _is_marker(path))
+                synced = durable and self.durable
                 _in_folder(lambda path: _create_empty(path, synced=synced), path)
                 if synced:
                     _sync_directory(path)
                 return
-            synced = durable and (self.durable or _is_control_file(path))
+            synced = durable and self.durable
             _in_folder(lambda path: _publish_new(path, data, synced=synced), path)
             _drop_checksum_file(path)
             if synced:
@@ -96,6 +96,16 @@ class LocalStorage:
                 return _status(path, os.stat(path))
             except (FileNotFoundError, NotADirectoryError):
                 return None
+
+    def has_folder(self, path: str) -> bool:
+        with one_line(path, "read"):
+            return os.path.isdir(path)
+
+    def is_unpublished(self, name: str) -> bool:
+        return name.endswith(TEMPORARY_SUFFIX)
+
+    def guard_of(self, lock: str) -> str | None:
+        return lock + GUARD_SUFFIX
 
     def first_link(self, path: str, below: str) -> str | None:
         end = len(below.rstrip("/"))
@@ -257,15 +267,6 @@ def _make_folders(path: str, *, synced: bool) -> None:
     if synced:
         for folder in missing:
             _sync_directory(folder)
-
-
-def _is_marker(path: str) -> bool:
-    """A rollback needs it where the data file that it names is on the disk."""
-    return "/.hoodie/.temp/" in path
-
-
-def _is_control_file(path: str) -> bool:
-    return "/.hoodie/" in path
 
 
 def _publish_new(path: str, data: bytes, *, synced: bool) -> None:

@@ -50,7 +50,7 @@ class Storage(Protocol):
     def capabilities(self) -> Capabilities: ...
 
     def relaxed(self) -> Storage:
-        """The same storage, which may lose data files (not those below ``.hoodie``) with the power."""
+        """The same storage for data files and their markers, which may be lost with the power."""
         ...
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
@@ -84,7 +84,23 @@ class Storage(Protocol):
         ...
 
     def stat(self, path: str) -> FileStatus | None:
-        """One entry, or None where nothing is."""
+        """One file, or None where none is. A folder too, on a storage that has any."""
+        ...
+
+    def has_folder(self, path: str) -> bool:
+        """Whether there is such a folder; on a storage without folders, a file below that path."""
+        ...
+
+    def is_unpublished(self, name: str) -> bool:
+        """Whether a file of this name is a part of one that was never published, as a process leaves that dies in a
+        call.
+        """
+        ...
+
+    def guard_of(self, lock: str) -> str | None:
+        """The path of the file that :meth:`only_while` and :meth:`while_alone` keep beside a lock file; None where they
+        need none.
+        """
         ...
 
     def first_link(self, path: str, below: str) -> str | None:

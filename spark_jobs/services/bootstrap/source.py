@@ -66,8 +66,7 @@ def list_source(storage: Storage, path: str) -> Source:
 
     :raises ConfigError: there is no such folder.
     """
-    status = storage.stat(path)
-    if status is None or not status.is_directory:
+    if not storage.has_folder(path):
         raise ConfigError(f"the source {path} is no folder", todo="give --source the folder of the Parquet files")
     found = []
     for one in storage.walk(path):

@@ -15,7 +15,6 @@ from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
 from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, parse_log_file_name
 from spark_jobs.core.storage import RelativePath, join, resolve
-from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
@@ -299,7 +298,7 @@ def remove_pending_files(timeline: ActiveTimeline, target: Instant, *, keep_plan
     if not keep_plan:
         timeline.storage.delete(timeline.path(target.at(State.REQUESTED)))
     for status in timeline.storage.list(timeline.folder):
-        if status.name.startswith(f"{target.timestamp}.") and status.name.endswith(TEMPORARY_SUFFIX):
+        if status.name.startswith(f"{target.timestamp}.") and timeline.storage.is_unpublished(status.name):
             timeline.storage.delete(status.path)
 
 

@@ -8,8 +8,7 @@ from types import MappingProxyType
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.names import MARKER_FOLDER
-from spark_jobs.core.storage import FileStatus
-from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
+from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, Pulse, read_pulse
@@ -63,7 +62,7 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
             done.append((target.timestamp, finished.timestamp))
         timeline = locked.load_timeline()
         for left in _debris(locked, timeline):
-            for _, late in _late_files_of(locked, timeline, instant_of_debris(left.name)):
+            for _, late in _late_files_of(locked, timeline, instant_of_debris(left.name, locked.storage)):
                 locked.storage.delete(late.path)
             remove = locked.storage.delete_tree if left.is_directory else locked.storage.delete
             remove(left.path)
@@ -99,17 +98,17 @@ def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Fil
     pending = {one.timestamp for one in timeline.instants if not one.is_completed}
     beats = settings.storage.list(f"{settings.base_path}/{HEARTBEAT_FOLDER}")
     markers = settings.storage.list(f"{settings.base_path}/{MARKER_FOLDER}")
-    found = [(instant_of_debris(status.name), status) for status in (*beats, *markers)]
+    found = [(instant_of_debris(status.name, settings.storage), status) for status in (*beats, *markers)]
     gone = {time for time in {time for time, _ in found} - pending if time and not _pulse(settings, time).alive}
     return [status for time, status in found if time in gone]
 
 
-def instant_of_debris(name: str) -> str:
+def instant_of_debris(name: str, storage: Storage) -> str:
     """The time of the instant whose heartbeat or markers have this name, or the copy of a heartbeat that its writer
     died over; empty for any other name.
     """
     time, _, rest = name.partition(".")
-    return time if time.isdigit() and (not rest or rest.endswith(TEMPORARY_SUFFIX)) else ""
+    return time if time.isdigit() and (not rest or storage.is_unpublished(rest)) else ""
 
 
 def late_files(settings: TransactionSettings, timeline: ActiveTimeline) -> Iterator[tuple[str, FileStatus]]:
@@ -117,7 +116,7 @@ def late_files(settings: TransactionSettings, timeline: ActiveTimeline) -> Itera
     was published without them.
     """
     for left in _debris(settings, timeline):
-        yield from _late_files_of(settings, timeline, instant_of_debris(left.name))
+        yield from _late_files_of(settings, timeline, instant_of_debris(left.name, settings.storage))
 
 
 def _late_files_of(

@@ -11,7 +11,6 @@ from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
 from spark_jobs.core.locks.owner import this_process
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
-from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -38,7 +37,9 @@ def take_back_table(
             _remove_meta_files(locked)
         storage, meta = settings.storage, f"{settings.base_path}/{META_FOLDER}"
         with storage.while_alone(settings.lock.file.path, str(this_process())):
-            storage.delete(f"{settings.lock.file.path}{GUARD_SUFFIX}")
+            guard = storage.guard_of(settings.lock.file.path)
+            if guard is not None:
+                storage.delete(guard)
         if storage.remove_empty_directory(meta):  # else somebody waits for the lock in it
             storage.remove_empty_directory(settings.base_path)
     except HudiError as error:
@@ -62,7 +63,8 @@ def files_of_table(settings: TransactionSettings, gone: Collection[str]) -> dict
 
 
 def _is_lock(settings: TransactionSettings, one: FileStatus) -> bool:
-    return one.path in (settings.lock.file.path, f"{settings.lock.file.path}{GUARD_SUFFIX}")
+    lock = settings.lock.file.path
+    return one.path in (lock, settings.storage.guard_of(lock))
 
 
 def _empty_partitions(

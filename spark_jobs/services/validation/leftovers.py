@@ -16,7 +16,6 @@ from spark_jobs.core.files.names import MARKER_FOLDER, LogFileName, parse_base_f
 from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.storage import RelativePath, join, resolve
-from spark_jobs.core.storage.local import TEMPORARY_SUFFIX
 from spark_jobs.core.timeline.undone import times_gone
 from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
 from spark_jobs.core.view.visibility import Visibility
@@ -227,7 +226,9 @@ def _strangers(evidence: Evidence) -> Iterator[Finding]:
     """Files in partitions that are none of a table's."""
     for path, status in evidence.on_storage.items():
         name = status.name
-        if _is_data(name) or name in METAFILES or name.endswith((_CHECKSUM_SUFFIX, TEMPORARY_SUFFIX)):
+        if _is_data(name) or name in METAFILES or name.endswith(_CHECKSUM_SUFFIX):
+            continue
+        if evidence.table.storage.is_unpublished(name):
             continue
         yield warning(7, path, "it is no file of a table by its name, and no reader sees it", "move or delete it")
 
@@ -242,7 +243,7 @@ def _debris(evidence: Evidence) -> Iterator[Finding]:
     begun = evidence.pending | {one.timestamp for one in now.instants if not one.is_completed}
     for folder, what, found in listed:
         for status in found:
-            time = instant_of_debris(status.name)
+            time = instant_of_debris(status.name, table.storage)
             if not time or time in begun:
                 continue
             if read_pulse(table.storage, table.base_path, time, settings, table.clock).alive:
@@ -266,8 +267,8 @@ def _temporary(evidence: Evidence) -> Iterator[Finding]:
                 "an update of hoodie.properties did not end",
                 "any update ends it; until then readers take whichever copy is good",
             )
-        elif status.name.endswith(TEMPORARY_SUFFIX):
+        elif table.storage.is_unpublished(status.name):
             yield warning(7, evidence.relative(status.path), "it was never published", _DELETE, Repair.LEFTOVERS)
     for path in evidence.on_storage:
-        if path.endswith(TEMPORARY_SUFFIX):
+        if table.storage.is_unpublished(path):
             yield warning(7, path, "it was never published", _DELETE, Repair.LEFTOVERS)

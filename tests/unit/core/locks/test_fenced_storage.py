@@ -33,6 +33,9 @@ CHANGES: dict[str, Callable[[Storage, str], object]] = {
 }
 READS = {"capabilities", "read", "list", "walk", "stat", "open_input", "only_while", "while_alone", "clock_ms"} | {
     "first_link",
+    "has_folder",
+    "is_unpublished",
+    "guard_of",
     "sync",
     "relaxed",
 }

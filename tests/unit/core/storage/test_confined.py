@@ -116,6 +116,7 @@ CALLS: dict[str, Callable[[Storage, str], object]] = {
     "list": lambda storage, path: storage.list(path),
     "walk": lambda storage, path: list(storage.walk(path)),
     "stat": lambda storage, path: storage.stat(path),
+    "has_folder": lambda storage, path: storage.has_folder(path),
     "delete": lambda storage, path: storage.delete(path),
     "delete_if": lambda storage, path: storage.delete_if(path, "1"),
     "delete_tree": lambda storage, path: storage.delete_tree(path),

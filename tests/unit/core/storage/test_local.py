@@ -12,6 +12,7 @@ import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
 from spark_jobs.core.storage import FileStatus, LocalStorage
+from spark_jobs.core.storage.local import _write_temporary
 
 pytestmark = pytest.mark.unit
 
@@ -252,7 +253,20 @@ def test_data_files_are_forced_with_their_names_unless_the_storage_is_relaxed(
     assert forced == []
     relaxed = pickle.loads(pickle.dumps(STORAGE.relaxed()))
     relaxed.create(f"{tmp_path}/p/log2", b"x")
+    relaxed.create(f"{tmp_path}/.hoodie/.temp/1/p/base.marker.CREATE", b"")
     relaxed.sync([path])
     assert forced == []
-    relaxed.create(f"{tmp_path}/.hoodie/1.commit", b"x")
-    assert len(forced) > 1
+
+
+def test_a_file_is_no_folder_and_what_a_dying_call_leaves_is_known_by_its_name(tmp_path: Path) -> None:
+    STORAGE.create(f"{tmp_path}/p/file", b"x")
+    assert [STORAGE.has_folder(f"{tmp_path}/{one}") for one in ("p", "p/file", "q")] == [True, False, False]
+    left = Path(_write_temporary(f"{tmp_path}/p/file", b"new", synced=False)).name
+    assert STORAGE.is_unpublished(left)
+    assert not STORAGE.is_unpublished("file")
+
+
+def test_the_guard_of_a_lock_stands_where_it_says(tmp_path: Path) -> None:
+    lock = f"{tmp_path}/lock"
+    with STORAGE.while_alone(lock, "a test"):
+        assert [str(one) for one in tmp_path.iterdir()] == [STORAGE.guard_of(lock)]
