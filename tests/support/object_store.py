@@ -1,0 +1,214 @@
+"""An object store in memory: objects by key, without folders, links, rename or append, with conditional puts.
+
+It stands for S3 and its like in tests that run in one process or several of one machine: a SQLite file, which belongs
+in a folder in memory, has the objects, so that a process which dies leaves what it had put.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
+from spark_jobs.core.storage import Capabilities, FileStatus
+
+SCHEME = "mem"
+_TABLE = "create table if not exists objects (key text primary key, data blob, etag integer, modified_ms integer)"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStore:
+    """Keys are whole URLs, ``mem://bucket/key``; ``file`` is the SQLite file. Pickles."""
+
+    file: str
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(shared=True)
+
+    def relaxed(self) -> ObjectStore:
+        return self
+
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        del durable  # what is put stays
+        with self._open() as objects:
+            try:
+                objects.execute("insert into objects values (?, ?, 1, ?)", (_key(path), data, _now_ms()))
+            except sqlite3.IntegrityError:
+                raise AlreadyExistsError(f"{path} exists already", path=path) from None
+
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        del durable
+        with self._open() as objects:
+            objects.execute(
+                "insert into objects values (?, ?, 1, ?) on conflict (key) do update set data = excluded.data, "
+                "etag = etag + 1, modified_ms = excluded.modified_ms",
+                (_key(path), data, _now_ms()),
+            )
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        with self._open() as objects:
+            changed = objects.execute(
+                "update objects set data = ?, etag = etag + 1, modified_ms = ? where key = ? and etag = ?",
+                (data, _now_ms(), _key(path), int(etag)),
+            )
+            if not changed.rowcount:
+                raise EtagMismatchError(f"{path} is not the version that was read", path=path, etag=etag)
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        with self._open() as objects:
+            row = objects.execute("select data from objects where key = ?", (_key(path),)).fetchone()
+        if row is None:
+            raise StorageError(f"{path} can't be read (no such object)", todo="check the path", path=path)
+        return bytes(row[0][offset:] if length is None else row[0][offset : offset + length])
+
+    def list(self, path: str) -> list[FileStatus]:
+        folder = f"{path.rstrip('/')}/"
+        found: dict[str, FileStatus] = {}
+        for status in self._below(folder):
+            name, slash, _ = status.path[len(folder) :].partition("/")
+            if not slash:
+                found[status.path] = status
+            else:
+                inner = folder + name
+                found[inner] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
+        return [found[one] for one in sorted(found)]
+
+    def walk(self, path: str) -> Iterator[FileStatus]:
+        yield from self._below(f"{path.rstrip('/')}/")
+
+    def stat(self, path: str) -> FileStatus | None:
+        with self._open() as objects:
+            row = objects.execute(f"{_STATUS} where key = ?", (_key(path),)).fetchone()
+        return None if row is None else _status(row)
+
+    def has_folder(self, path: str) -> bool:
+        first, last = _range(f"{path.rstrip('/')}/")
+        with self._open() as objects:
+            found = objects.execute("select 1 from objects where key >= ? and key < ? limit 1", (first, last))
+            return found.fetchone() is not None
+
+    def is_unpublished(self, name: str) -> bool:
+        del name  # an object is put whole
+        return False
+
+    def guard_of(self, lock: str) -> None:
+        del lock
+
+    def first_link(self, path: str, below: str) -> None:
+        del path, below
+
+    def delete(self, path: str) -> bool:
+        with self._open() as objects:
+            return objects.execute("delete from objects where key = ?", (_key(path),)).rowcount > 0
+
+    def delete_if(self, path: str, etag: str) -> bool:
+        with self._open() as objects:
+            gone = objects.execute("delete from objects where key = ? and etag = ?", (_key(path), int(etag)))
+            return gone.rowcount > 0
+
+    def delete_tree(self, path: str) -> None:
+        with self._open() as objects:
+            objects.execute("delete from objects where key >= ? and key < ?", _range(f"{path.rstrip('/')}/"))
+
+    def remove_empty_directory(self, path: str) -> bool:
+        return not self.has_folder(path)
+
+    def make_directory(self, path: str) -> None:
+        del path
+
+    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+        del may_change
+        return pa.BufferReader(self.read(path))
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        if self.stat(path) is not None:
+            raise AlreadyExistsError(f"{path} exists already", path=path)
+        return pa.PythonFile(_Upload(self, path), mode="w")
+
+    def sync(self, paths: Sequence[str]) -> None:
+        del paths
+
+    @contextmanager
+    def only_while(self, lock: str, token: str) -> Iterator[None]:
+        """A look before the change: nothing keeps the lock from being taken over in between."""
+        if self.stat(lock) is None or token.encode() not in self.read(lock):
+            raise WriteConflictError(f"the table lock {lock} was lost", todo="run it again", path=lock)
+        yield
+
+    @contextmanager
+    def while_alone(self, lock: str, name: str, *, wait_ms: int = 0) -> Iterator[None]:
+        del lock, name, wait_ms
+        yield
+
+    def clock_ms(self, folder: str) -> int:
+        del folder
+        return _now_ms()
+
+    def _below(self, folder: str) -> list[FileStatus]:
+        with self._open() as objects:
+            rows = objects.execute(f"{_STATUS} where key >= ? and key < ? order by key", _range(folder)).fetchall()
+        return [_status(row) for row in rows]
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.file, timeout=60)) as objects, objects:
+            objects.execute("pragma synchronous = off")
+            objects.execute(_TABLE)
+            yield objects
+
+
+_STATUS = "select key, length(data), modified_ms, etag from objects"
+
+
+def _status(row: tuple[str, int, int, int]) -> FileStatus:
+    key, size, modified_ms, etag = row
+    return FileStatus(path=key, size=size, modified_ms=modified_ms, is_directory=False, etag=str(etag))
+
+
+def _range(folder: str) -> tuple[str, str]:
+    return folder, folder[:-1] + chr(ord("/") + 1)
+
+
+def _key(path: str) -> str:
+    if not path.startswith(f"{SCHEME}://"):
+        raise StorageError(f"{path} is no object of this store", todo="give mem://bucket/key", path=path)
+    return path
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class _Upload:
+    """Put when it is closed; a process that dies before leaves nothing."""
+
+    def __init__(self, store: ObjectStore, path: str) -> None:
+        self._store, self._path = store, path
+        self._parts: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        return
+
+    def tell(self) -> int:
+        return sum(map(len, self._parts))
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._store.create(self._path, b"".join(self._parts))
+
+
+def new_store(folder: str | os.PathLike[str]) -> ObjectStore:
+    return ObjectStore(os.path.join(folder, "objects.sqlite"))
