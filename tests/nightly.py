@@ -67,6 +67,9 @@ FAULTS: Mapping[str, Sequence[str]] = {
         *("archival", "clean in parts", "rollback of a completed MOR write", "savepoint", "deletion of a savepoint"),
         "restore of a MOR table",
     ),
+    "faults/test_object_store_faults.py::test_a_rerun_gives_the_same": (
+        *(f"{COW}-upsert-Fault.LOSE_ANSWER", f"{MOR}-rewrite-Fault.DIE_BEFORE"),
+    ),
     "faults/test_power_loss.py::test_workers_of_spark_force_what_they_write": (MOR,),
 }
 INTEROP: Mapping[str, Sequence[str]] = {

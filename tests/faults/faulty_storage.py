@@ -1,4 +1,4 @@
-"""A local storage that breaks at one call: what a crash, a refused call or a lost answer does to a table."""
+"""A storage that breaks at one call: what a crash, a refused call or a lost answer does to a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from spark_jobs.core.errors import StorageError
-from spark_jobs.core.storage import FileStatus, LocalStorage
+from spark_jobs.core.storage import FileStatus, LocalStorage, Storage
 
 DIED, NOT_MET = 9, 8
 """Exit codes: of a process that a fault ended, and of one that came to its end without the fault."""
@@ -38,76 +38,89 @@ GUARDS = frozenset({"only_while", "while_alone"})
 
 
 class FaultyStorage(LocalStorage):
-    """Counts its calls in ``calls`` and breaks at the one of number ``at`` (from 0; None: never)."""
+    """Counts its calls in ``calls`` and breaks at the one of number ``at`` (from 0; None: never).
 
-    def __init__(self, fault: Fault = Fault.REFUSE, at: int | None = None) -> None:
+    :param inner: what serves the calls; a local storage where there is none.
+    """
+
+    def __init__(self, fault: Fault = Fault.REFUSE, at: int | None = None, inner: Storage | None = None) -> None:
+        self.inner = inner or LocalStorage()
         self.fault = fault
         self.at = at
         self.calls: list[str] = []
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        self._call("create", path, partial(super().create, durable=durable), path, data)
+        self._call("create", path, partial(self.inner.create, durable=durable), path, data)
 
     def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        self._call("replace", path, partial(super().replace, durable=durable), path, data)
+        self._call("replace", path, partial(self.inner.replace, durable=durable), path, data)
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:
-        self._call("replace_if", path, LocalStorage().replace_if, path, data, etag)
+        self._call("replace_if", path, self.inner.replace_if, path, data, etag)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
-        return self._call("read", path, super().read, path, offset, length)
+        return self._call("read", path, self.inner.read, path, offset, length)
 
     def list(self, path: str) -> list[FileStatus]:
-        return self._call("list", path, super().list, path)
+        return self._call("list", path, self.inner.list, path)
 
     def walk(self, path: str) -> Iterator[FileStatus]:
-        yield from self._call("walk", path, lambda: [*LocalStorage().walk(path)])
+        yield from self._call("walk", path, lambda: [*self.inner.walk(path)])
 
     def stat(self, path: str) -> FileStatus | None:
-        return self._call("stat", path, super().stat, path)
+        return self._call("stat", path, self.inner.stat, path)
 
     def has_folder(self, path: str) -> bool:
-        return self._call("has_folder", path, super().has_folder, path)
+        return self._call("has_folder", path, self.inner.has_folder, path)
+
+    def first_link(self, path: str, below: str) -> str | None:
+        return self.inner.first_link(path, below)
+
+    def is_unpublished(self, name: str) -> bool:
+        return self.inner.is_unpublished(name)
+
+    def guard_of(self, lock: str) -> str | None:
+        return self.inner.guard_of(lock)
 
     def delete(self, path: str) -> bool:
-        return self._call("delete", path, super().delete, path)
+        return self._call("delete", path, self.inner.delete, path)
 
     def delete_if(self, path: str, etag: str) -> bool:
-        return self._call("delete_if", path, LocalStorage().delete_if, path, etag)
+        return self._call("delete_if", path, self.inner.delete_if, path, etag)
 
     def delete_tree(self, path: str) -> None:
-        self._call("delete_tree", path, super().delete_tree, path)
+        self._call("delete_tree", path, self.inner.delete_tree, path)
 
     def remove_empty_directory(self, path: str) -> bool:
-        return self._call("remove_empty_directory", path, super().remove_empty_directory, path)
+        return self._call("remove_empty_directory", path, self.inner.remove_empty_directory, path)
 
     def make_directory(self, path: str) -> None:
-        self._call("make_directory", path, super().make_directory, path)
+        self._call("make_directory", path, self.inner.make_directory, path)
 
     def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
-        return self._call("open_input", path, partial(super().open_input, may_change=may_change), path)
+        return self._call("open_input", path, partial(self.inner.open_input, may_change=may_change), path)
 
     def open_output(self, path: str) -> pa.NativeFile:
-        return self._call("open_output", path, super().open_output, path)
+        return self._call("open_output", path, self.inner.open_output, path)
 
     def sync(self, paths: Sequence[str]) -> None:
-        self._call("sync", " ".join(paths), super().sync, paths)
+        self._call("sync", " ".join(paths), self.inner.sync, paths)
 
     @contextmanager
     def only_while(self, lock: str, token: str) -> Iterator[None]:
         with ExitStack() as inside:
-            self._call("only_while", lock, lambda: inside.enter_context(LocalStorage().only_while(lock, token)))
+            self._call("only_while", lock, lambda: inside.enter_context(self.inner.only_while(lock, token)))
             yield
 
     @contextmanager
     def while_alone(self, lock: str, name: str, *, wait_ms: int = 10_000) -> Iterator[None]:
         with ExitStack() as inside:
-            alone = partial(LocalStorage().while_alone, lock, name, wait_ms=wait_ms)
+            alone = partial(self.inner.while_alone, lock, name, wait_ms=wait_ms)
             self._call("while_alone", lock, lambda: inside.enter_context(alone()))
             yield
 
     def clock_ms(self, folder: str) -> int | None:
-        return self._call("clock_ms", folder, super().clock_ms, folder)
+        return self._call("clock_ms", folder, self.inner.clock_ms, folder)
 
     def _call(self, name: str, path: str, action: Callable[..., Answer], *arguments: Any) -> Answer:
         number = len(self.calls)
