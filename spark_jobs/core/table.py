@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -16,10 +15,10 @@ from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, InstantGoneError
+from spark_jobs.core.index.from_metadata import IndexesOfMetadata
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
 from spark_jobs.core.metadata_table.layout import MetadataPartition
-from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
@@ -27,7 +26,7 @@ from spark_jobs.core.read.partition_pruning import PartitionPruning
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.read.scan import Query, Scan, full_schema_of
 from spark_jobs.core.read.slice_keys import SliceKeys
-from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
+from spark_jobs.core.read.snapshot import Snapshot
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.storage import RelativePath, Storage
@@ -37,20 +36,10 @@ from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Instant, query_instant
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
-from spark_jobs.core.view.collector import collector_paused
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, group_files
-from spark_jobs.core.view.history import built_upon, written_by
-from spark_jobs.core.view.listing import Listing, StorageListing
-from spark_jobs.core.view.pending import read_pending_services
-from spark_jobs.core.view.visibility import Visibility
-from spark_jobs.core.view.written_files import (
-    CommittedFiles,
-    Parts,
-    refuse_lost_groups,
-    refuse_lost_partition,
-    with_extents,
-)
+from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices
+from spark_jobs.core.view.listing import Listing
+from spark_jobs.core.view.written_files import Parts
 
 T = TypeVar("T")
 _LOOKS = 5
@@ -74,6 +63,11 @@ class HudiTable:
     lists_storage: bool = False
     earlier: ActiveTimeline | None = field(default=None, repr=False, compare=False)
     """One that was loaded before: what was read of the archive then is not read again."""
+    taken_back: tuple[Instant, ...] = ()
+    """Pending instants that this table is seen without."""
+    loaded: ActiveTimeline | None = field(default=None, repr=False, compare=False)
+    """The timeline to begin with, in place of the one on storage."""
+    _snapshot: Snapshot | None = field(default=None, init=False, repr=False, compare=False)
 
     @staticmethod
     def open(url: str, *, lake: Lake = LAKE, lists_storage: bool = False) -> HudiTable:
@@ -155,23 +149,39 @@ class HudiTable:
         storage = storage or self.storage
         config = read_table_config(storage, self.base_path, self.clock)
         config.capabilities  # noqa: B018  (as when it was opened)
-        earlier = self.__dict__.get("timeline", self.earlier)
-        return replace(self, storage=storage, config=config, earlier=earlier)
+        earlier = self._snapshot.timeline if self._snapshot is not None else self.loaded or self.earlier
+        return replace(self, storage=storage, config=config, earlier=earlier, taken_back=(), loaded=None)
 
     def without(self, pending: Collection[Instant]) -> HudiTable:
         """The table as it will stand when pending instants are taken back: nobody asks for their plans and times. Their
         files are there still.
         """
-        table = replace(self)
-        table.__dict__["timeline"] = self.timeline.without(pending)
-        return table
+        taken_back = (*self.taken_back, *pending)
+        return replace(self, taken_back=taken_back, loaded=self.timeline.without(pending))
 
-    @cached_property
+    @property
     def timeline(self) -> ActiveTimeline:
+        return self._now.timeline
+
+    @property
+    def _now(self) -> Snapshot:
+        """What was read of the table until now."""
+        if self._snapshot is None:
+            self._snapshot = Snapshot(
+                storage=self.storage,
+                base_path=self.base_path,
+                config=self.config,
+                clock=self.clock,
+                timeline=self.loaded or self._load_timeline(),
+                lists_storage=self.lists_storage,
+            )
+        return self._snapshot
+
+    def _load_timeline(self) -> ActiveTimeline:
         timeline = self.transaction_settings({}).load_timeline()
         if self.earlier is not None:
             timeline.archive.take_over(self.earlier.archive)
-        return timeline
+        return timeline.without(self.taken_back) if self.taken_back else timeline
 
     def _looking_again(self, work: Callable[[], T]) -> T:
         """Do what reads the timeline, anew with all that was read before where another process took something back."""
@@ -179,9 +189,7 @@ class HudiTable:
             try:
                 return work()
             except InstantGoneError:
-                names = ("timeline", "_pending", "_committed_files", "avro_schema", "listing", "_built_upon", "_listed")
-                for name in names:
-                    self.__dict__.pop(name, None)
+                self._snapshot = self.loaded = None
         return work()
 
     def archived_timeline(self, begin: str = "", end: str | None = None) -> ArchivedTimeline:
@@ -193,19 +201,15 @@ class HudiTable:
 
     @property
     def pending(self) -> PendingServices:
-        return self._looking_again(lambda: self._pending)
+        return self._looking_again(lambda: self._now.pending)
 
-    @cached_property
-    def _pending(self) -> PendingServices:
-        return read_pending_services(self.timeline, self.clock)
-
-    @cached_property
+    @property
     def avro_schema(self) -> dict[str, Any]:
         """Avro record schema without meta columns.
 
         :raises ConfigError: an empty table that was made without a schema.
         """
-        return self.avro_schema_at(None)
+        return self._looking_again(lambda: self._now.avro_schema)
 
     @property
     def schema(self) -> pa.Schema:
@@ -214,96 +218,34 @@ class HudiTable:
 
     def avro_schema_at(self, until: str | None) -> dict[str, Any]:
         """The schema as of an instant (inclusive; None: now)."""
-        found = self.known_avro_schema(until)
-        if found is None:
-            raise ConfigError(
-                f"table {self.config.name} has no schema yet", todo="write to it first", table=self.config.name
-            )
-        return found
+        return self._looking_again(lambda: self._now.avro_schema_at(until))
 
     def known_avro_schema(self, until: str | None = None) -> dict[str, Any] | None:
         """As :meth:`avro_schema_at`, or None for a table that has no schema yet."""
-        found = committed_schema(self.timeline, self.config, self.clock, until)
-        if found is None:
-            bases = self.view(until=until).latest_base_files()
-            found = schema_of_file(self.storage, self.base_path, bases[0], self.config.name) if bases else None
-        return found
+        return self._looking_again(lambda: self._now.known_avro_schema(until))
 
     def evolution_at(self, until: str | None = None) -> SchemaEvolution | None:
         """The history of the schema as of an instant (inclusive; None: now), where the table has one."""
-        return committed_evolution(self.storage, self.base_path, self.timeline, self.clock, until)
+        return self._now.evolution_at(until)
 
     def partitions(self) -> list[RelativePath]:
         """Relative paths of all partitions, sorted; ``[""]`` for a table without partition columns."""
         return self.listing.partitions()
 
-    @cached_property
+    @property
     def listing(self) -> Listing:
         """Where partitions and files are looked up: the metadata table where it lists files, else the storage."""
-        from_metadata = None if self.lists_storage else self._metadata_listing
-        return from_metadata or self._storage_listing
-
-    @property
-    def _storage_listing(self) -> StorageListing:
-        return StorageListing(self.storage, self.base_path, self._refuse_lost_partition)
-
-    def _refuse_lost_partition(self, folder: str, names: Sequence[str]) -> None:
-        refuse_lost_partition(folder, names, self._written_by, lambda: self._pending.replaced)
-
-    @property
-    def _metadata_listing(self) -> MetadataListing | None:
-        """Where the table has a metadata table that lists files."""
-        trusted = self.config.capabilities.trusts_metadata_table
-        if not trusted or MetadataPartition.FILES.path not in self.config.metadata_partitions:
-            return None
-        return MetadataListing(self.storage, self.base_path, self.timeline, self.clock, self._storage_listing)
+        return self._now.listing
 
     def view(self, partitions: Sequence[str] | None = None, until: str | None = None) -> FileSystemView:
         """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now)."""
-        return self._looking_again(lambda: self._view(partitions, until))
-
-    def _view(self, partitions: Sequence[str] | None, until: str | None) -> FileSystemView:
-        # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
-        visibility, pending = Visibility.of(self.timeline, until), self._pending
-        wanted = self.partitions() if partitions is None else partitions
-        if isinstance(self.listing, MetadataListing):
-            with collector_paused():  # from the first record that is read until the last is sorted
-                listed = self.listing.committed(wanted)
-                if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
-                    return group_files(listed, visibility, pending, self._written_by, is_proven=lambda instant: True)
-            self.listing = self._storage_listing  # by which slices are checked, too
-        return group_files(
-            self._storage_listing.names(wanted),
-            visibility,
-            pending,
-            self._written_by,
-            self.proves_committed,
-            partitions=None if partitions is None else frozenset(partitions),
-        )
+        return self._looking_again(lambda: self._now.view(partitions, until))
 
     def proves_committed(self, partition: str, name: str, instant: str) -> bool:
         """Whether a write was completed of which neither archive nor rollbacks know: a later commit built on a file of
         it, or the metadata table lists this one.
         """
-        return instant in self._built_upon or name in self._listed_by_metadata(partition)
-
-    @cached_property
-    def _built_upon(self) -> frozenset[str]:
-        return built_upon(self.timeline, self.clock)
-
-    def _listed_by_metadata(self, partition: str) -> frozenset[str]:
-        """Names of the files of a partition; empty where no metadata table is to be trusted."""
-        if partition not in self._listed:
-            listed = self._metadata_listing.committed([partition]) if self._metadata_listing is not None else None
-            self._listed[partition] = frozenset(name for _, names, _ in listed or () for name in names)
-        return self._listed[partition]
-
-    @cached_property
-    def _listed(self) -> dict[str, frozenset[str]]:
-        return {}
-
-    def _written_by(self, instant: str) -> frozenset[str] | None:
-        return written_by(self.timeline, self.clock, instant)
+        return self._now.proves_committed(partition, name, instant)
 
     def file_slices(self, partition: str | None = None, as_of: str | None = None) -> list[FileSlice]:
         """The latest slices, as a snapshot query sees them.
@@ -311,7 +253,7 @@ class HudiTable:
         :raises CorruptTableError: a file that a completed write left is gone, or has not its length.
         """
         return self._looking_again(
-            lambda: self.slices_to_read(self._view(None if partition is None else [partition], as_of))
+            lambda: self.slices_to_read(self._now.view(None if partition is None else [partition], as_of))
         )
 
     def slices_to_read(self, view: FileSystemView) -> list[FileSlice]:
@@ -326,10 +268,7 @@ class HudiTable:
 
         :raises CorruptTableError: as :meth:`checked`, or all files of a file group are gone.
         """
-        until = view.visibility.until
-        if isinstance(self.listing, StorageListing):
-            refuse_lost_groups(slices, self._committed_files, self._pending.replaced, view.partitions, until, parts)
-        return self.checked(slices, until, parts)
+        return self._now.checked_of(view, slices, parts)
 
     def checked(
         self, slices: Sequence[FileSlice], until: str | None = None, parts: Parts = Parts.ALL
@@ -341,17 +280,7 @@ class HudiTable:
 
         :raises CorruptTableError: a file that a completed write left is gone, or has not its length.
         """
-        on_storage = isinstance(self.listing, StorageListing)
-        asked = [one for one in slices if on_storage or one.log_files]
-        if not asked:
-            return list(slices)
-        found = with_extents(asked, self._committed_files, until=until, sizes_known=on_storage, parts=parts)
-        by_key = {(one.partition, one.file_id): one for one in found}
-        return [by_key.get((one.partition, one.file_id), one) for one in slices]
-
-    @cached_property
-    def _committed_files(self) -> CommittedFiles:
-        return CommittedFiles(self.timeline, self.clock)
+        return self._now.checked(slices, until, parts)
 
     def scan(
         self,
@@ -387,20 +316,20 @@ class HudiTable:
         end: str | None,
         kind: Query,
     ) -> Scan:
-        asked = end if kind is Query.INCREMENTAL else as_of
+        asked, now = end if kind is Query.INCREMENTAL else as_of, self._now
         until = None if asked is None else query_instant(asked)
         if until is not None:
-            refuse_cleaned(self.timeline, lambda: self._view(None, None), until, self.clock)
+            refuse_cleaned(now.timeline, lambda: now.view(None, None), until, self.clock)
         schema_of = None if kind is Query.INCREMENTAL else until  # of a range in today's schema, as Hudi gives it
-        avro_schema = self.known_avro_schema(schema_of) or self.avro_schema  # before the first commit: no rows
-        evolution = self.evolution_at(schema_of)
+        avro_schema = now.known_avro_schema(schema_of) or now.avro_schema  # before the first commit: no rows
+        evolution = now.evolution_at(schema_of)
         return Scan(
             lake=self.lake,
             storage=self.storage,
             base_path=self.base_path,
             config=self.config,
             avro_schema=avro_schema,
-            view=self._view(self._partitions_with(filter, avro_schema, evolution), until),
+            view=now.view(self._partitions_with(filter, avro_schema, evolution), until),
             query=kind,
             columns=None if columns is None else tuple(columns),
             condition=filter,
@@ -408,7 +337,7 @@ class HudiTable:
             end=until,
             evolution=evolution,
             skipping=self._skipping(),
-            checked=self.checked_of,
+            checked=now.checked_of,
         )
 
     def _partitions_with(
@@ -425,6 +354,10 @@ class HudiTable:
         if self.lists_storage or MetadataPartition.COLUMN_STATS.path not in self.config.metadata_partitions:
             return None
         return DataSkipping(storage=self.storage, base_path=self.base_path, timeline=self.timeline, clock=self.clock)
+
+    def metadata_indexes(self) -> IndexesOfMetadata:
+        """What its metadata table knows of keys; nothing where it has none that is readable."""
+        return IndexesOfMetadata.of(self.storage, self.base_path, self.config, self.timeline, self.clock)
 
     def bootstrap_reader(self) -> BootstrapReader | None:
         """How base files are read that a bootstrap left; None for a table that was not bootstrapped.

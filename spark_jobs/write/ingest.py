@@ -60,7 +60,7 @@ from spark_jobs.write.source import (
     with_files_by_keys,
 )
 from spark_jobs.write.source_errors import unreadable_file
-from spark_jobs.write.sources.run import is_checkpointed, run_checkpointed
+from spark_jobs.write.sources.checkpointed import is_checkpointed, run_checkpointed
 from spark_jobs.write.upsert import UpsertJob
 from spark_jobs.write.workload import SOURCE_READER
 

@@ -15,7 +15,6 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.write.direct.tagged import NEW, PlacedRows, count_by_bucket
 from spark_jobs.write.pack import InsertShare, NewGroup
 from spark_jobs.write.tasks import BUCKET
 
@@ -45,20 +44,6 @@ class WorkloadProfile:
             else:
                 updates[bucket] = count
                 partition_of[bucket] = partition
-        return WorkloadProfile(updates, inserts, partition_of)
-
-    @staticmethod
-    def of_placed(placed: Mapping[str, PlacedRows], *, combine: bool) -> WorkloadProfile:
-        """Of rows with their buckets, by partition path; with ``combine`` those of one key count once."""
-        updates: dict[int, int] = {}
-        inserts: dict[str, int] = {}
-        partition_of: dict[int, str] = {}
-        for partition, rows in placed.items():
-            for bucket, count in count_by_bucket(rows, by_key=combine).items():
-                if bucket == NEW:
-                    inserts[partition] = count
-                else:
-                    updates[bucket], partition_of[bucket] = count, partition
         return WorkloadProfile(updates, inserts, partition_of)
 
     def beginning(self, groups: Mapping[int, NewGroup]) -> WorkloadProfile:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.index.ranges import KeyRange
@@ -16,10 +17,9 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice
-
-if TYPE_CHECKING:
-    from spark_jobs.core.table import HudiTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,15 @@ class IndexesOfMetadata:
     filters: MetadataTable | None = None
 
     @staticmethod
-    def of(table: HudiTable) -> IndexesOfMetadata:
+    def of(
+        storage: Storage, base_path: str, config: TableConfig, timeline: ActiveTimeline, clock: Clock
+    ) -> IndexesOfMetadata:
         """What a table has; nothing where its metadata table is not readable."""
-        listed = table.config.metadata_partitions
+        listed = config.metadata_partitions
         if not listed:
             return IndexesOfMetadata()
         try:
-            opened = MetadataTable.open(table.storage, table.base_path, table.timeline, table.clock)
+            opened = MetadataTable.open(storage, base_path, timeline, clock)
         except StorageError:
             return IndexesOfMetadata()
         return IndexesOfMetadata(

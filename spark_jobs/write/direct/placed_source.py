@@ -12,7 +12,15 @@ from spark_jobs.engine.spark import SparkEngine, parallelism
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.place import Placing
 from spark_jobs.write.direct.source import RowRange
-from spark_jobs.write.direct.tagged import PlacedRows, by_partition, rows_of_shares, rows_of_tasks, spread_inserts
+from spark_jobs.write.direct.tagged import (
+    NEW,
+    PlacedRows,
+    by_partition,
+    count_by_bucket,
+    rows_of_shares,
+    rows_of_tasks,
+    spread_inserts,
+)
 from spark_jobs.write.direct.unseen import place_unseen
 from spark_jobs.write.direct.write import exchange_placed_rows, write_placed_rows
 from spark_jobs.write.profile import WorkloadProfile
@@ -94,7 +102,7 @@ def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
         view=view,
         slices=number_slices(write.table.slices_to_read(view)),
         records=PlacedSource(open_write=write, source=source, rows=rows),
-        profile=WorkloadProfile.of_placed(rows, combine=write.config.combine),
+        profile=_profile_of(rows, combine=write.config.combine),
         content_size=source.source.content_size,
         begun=None,
         replaced=replaced,
@@ -124,7 +132,7 @@ def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
     slices = number_slices(write.table.slices_to_read(view))
     placed = placing.place(slices, recorded)
     write.refuse_duplicates(placed.dropped)
-    profile = WorkloadProfile.of_placed(placed.rows, combine=write.config.combine).beginning(placed.begun or {})
+    profile = _profile_of(placed.rows, combine=write.config.combine).beginning(placed.begun or {})
     return Workload(
         view=view,
         slices=slices,
@@ -135,3 +143,17 @@ def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
         replaced=replaced,
         dropped=placed.dropped,
     )
+
+
+def _profile_of(placed: Mapping[str, PlacedRows], *, combine: bool) -> WorkloadProfile:
+    """Of rows with their buckets, by partition path; with ``combine`` those of one key count once."""
+    updates: dict[int, int] = {}
+    inserts: dict[str, int] = {}
+    partition_of: dict[int, str] = {}
+    for partition, rows in placed.items():
+        for bucket, count in count_by_bucket(rows, by_key=combine).items():
+            if bucket == NEW:
+                inserts[partition] = count
+            else:
+                updates[bucket], partition_of[bucket] = count, partition
+    return WorkloadProfile(updates, inserts, partition_of)

@@ -51,7 +51,7 @@ def locate_by_bloom(incoming: Incoming, *, is_global: bool) -> DataFrame | None:
 def indexes_of_metadata(incoming: Incoming) -> IndexesOfMetadata:
     """What the metadata table can tell of keys, where the options ask for it."""
     wanted = keys.USE_METADATA.of(incoming.config.properties) and incoming.config.populate_meta_fields
-    return IndexesOfMetadata.of(incoming.table) if wanted else IndexesOfMetadata()
+    return incoming.table.metadata_indexes() if wanted else IndexesOfMetadata()
 
 
 def key_ranges(incoming: Incoming, slices: Mapping[int, FileSlice], metadata: IndexesOfMetadata) -> dict[int, KeyRange]:

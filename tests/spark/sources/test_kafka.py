@@ -19,7 +19,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.ingest import write_frame
-from spark_jobs.write.sources.run import run_checkpointed
+from spark_jobs.write.sources.checkpointed import run_checkpointed
 from tests.spark.sources.reading import Make, messages
 from tests.spark.tables import COW, MOR, digests
 

@@ -25,7 +25,7 @@ from spark_jobs.engine.progress import Phase, Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.ingest import ingest, write_frame
-from spark_jobs.write.sources.run import run_checkpointed
+from spark_jobs.write.sources.checkpointed import run_checkpointed
 from spark_jobs.write.sources.stopping import Stopping
 from tests.faults.commands import environment, spark_submit
 from tests.spark.conftest import kafka_connector

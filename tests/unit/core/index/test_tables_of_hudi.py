@@ -43,7 +43,7 @@ def keys_of(table: HudiTable, one: FileSlice) -> pa.Array:
 
 def test_ranges_hold_the_keys_and_the_metadata_table_has_the_same(table: HudiTable) -> None:
     slices = bases(table)
-    by_metadata = IndexesOfMetadata.of(table).key_ranges(slices)
+    by_metadata = table.metadata_indexes().key_ranges(slices)
     by_footers = read_footers(table.storage, table.base_path, slices)
     assert by_metadata.keys() == by_footers.keys() == slices.keys()
     for number, one in slices.items():
@@ -59,7 +59,7 @@ def test_ranges_hold_the_keys_and_the_metadata_table_has_the_same(table: HudiTab
 
 
 def test_filters_let_the_keys_through_and_hold_others_back(table: HudiTable) -> None:
-    metadata, reader = IndexesOfMetadata.of(table), table.scan().reader()
+    metadata, reader = table.metadata_indexes(), table.scan().reader()
     strangers = pa.array([f"nobody has this key {number}" for number in range(500)])
     for one in bases(table).values():
         assert one.base_file is not None

@@ -10,8 +10,9 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.write.sources.checkpointed import is_checkpointed
 from spark_jobs.write.sources.hudi import HudiSource
-from spark_jobs.write.sources.run import Run, is_checkpointed
+from spark_jobs.write.sources.run import Run
 from spark_jobs.write.sources.totals import Totals
 
 pytestmark = pytest.mark.unit
