@@ -22,7 +22,7 @@ endef
 export PYHUDI_ENV
 
 .PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services \
-	operations-in-turn rounds-in-turn all-plans all-faults all-spark all-interop nightly faults bench benches wheel clean
+	operations-in-turn rounds-in-turn all-plans all-faults object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -125,6 +125,13 @@ all-faults: ## Break every storage call of every service in every way, reads too
 		tests/faults/test_history_faults.py tests/faults/test_bootstrap_faults.py tests/faults/test_indexing_faults.py \
 		tests/faults/test_metadata_faults.py $(ARGS)
 
+object-store: ## Run all unit and fault tests that take any storage on a store of objects in memory
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	export PYHUDI_NIGHTLY=1
+	python -m pytest -m unit -k object_store -n 2 tests/unit $(ARGS)
+	exec python -m pytest -m faults -k object_store -n 2 tests/faults $(ARGS)
+
 all-spark: ## Run the tests that start Spark, those too that tests/nightly.py leaves to the night
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
@@ -138,7 +145,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 	exec scripts/run_tests.sh interop
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
-	@for target in all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
+	@for target in object-store all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
 		all-plans model together; do
 		$(MAKE) "$$target"
 	done

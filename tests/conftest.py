@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 
-from tests.nightly import NIGHTLY, TESTS, for_the_night
+from tests.nightly import NIGHTLY, OBJECT_STORE, TESTS, for_the_night
+
+if TYPE_CHECKING:
+    from tests.support.folder import Folder
 
 PHASES = ("unit", "provider", "spark", "faults", "interop")
 SHARED_FOLDERS = ("demo",)
@@ -21,6 +27,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if waiting and not NIGHTLY and not by_name:
         config.hook.pytest_deselected(items=waiting)
         items[:] = [item for item in items if item not in set(waiting)]
+
+
+@pytest.fixture(params=["local", OBJECT_STORE])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+    """An empty folder: on a local disk and on a store of objects."""
+    from tests.support.folder import folder_of  # most phases need none of the table format to begin
+
+    return folder_of(request.param, tmp_path)
 
 
 def _runs(item: pytest.Item) -> bool:

@@ -5,10 +5,14 @@ that hudi-rs tests with, whose folder is named by PYHUDI_FIXTURES.
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+
+from tests.support.folder import Folder, unzip
+
+Place = TypeVar("Place", Path, Folder)
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 SHARED = Path(os.environ.get("PYHUDI_FIXTURES", FIXTURES.parents[2] / "shared" / "fixtures"))
@@ -44,23 +48,22 @@ def is_here(table: str) -> bool:
     return archive_of(table).exists()
 
 
-def unpack(table: str, folder: Path) -> Path:
+def unpack(table: str, folder: Place) -> Place:
     """The base path of the table, unpacked below the folder; the test is skipped where there is no such archive."""
     archive = archive_of(table)
     if not archive.exists():
         pytest.skip(f"{archive} is not there: name the folder of Hudi's tables by PYHUDI_FIXTURES")
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder)
+    unzip(archive, folder)
     return base_path_in(folder)
 
 
-def base_path_in(folder: Path) -> Path:
+def base_path_in(folder: Place) -> Place:
     """Of the one table below the folder; its metadata table lies deeper."""
-    found = [one.parents[1] for one in folder.rglob("hoodie.properties") if "__MACOSX" not in one.parts]
-    return min(found, key=lambda one: len(one.parts))
+    found = [one.parent.parent for one in folder.rglob("hoodie.properties") if "__MACOSX" not in str(one)]
+    return min(found, key=lambda one: str(one).count("/"))
 
 
-def with_source(base: Path) -> Path:
+def with_source(base: Place) -> Place:
     """The same table, which is told where its source files are now, if it is a bootstrapped one."""
     properties, source = base / ".hoodie" / "hoodie.properties", base.with_name(f"{base.name}_source")
     if source.exists():

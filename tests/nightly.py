@@ -3,6 +3,9 @@
 Each line is a test and the cases that stay, by their ids in brackets; none, where the whole test is one for the night.
 What stays has every operation on both table types and every service with Hudi, each of our readers and index kinds, and
 every way to break a write; the night adds the other combinations. A test that is renamed is renamed here too.
+
+What takes the fixture ``root`` runs on a local disk by day, and what is in ``ON_OBJECTS`` on a store of objects too:
+the night has all of it there.
 """
 
 from __future__ import annotations
@@ -67,9 +70,6 @@ FAULTS: Mapping[str, Sequence[str]] = {
         *("archival", "clean in parts", "rollback of a completed MOR write", "savepoint", "deletion of a savepoint"),
         "restore of a MOR table",
     ),
-    "faults/test_object_store_faults.py::test_a_rerun_gives_the_same": (
-        *(f"{COW}-upsert-Fault.LOSE_ANSWER", f"{MOR}-rewrite-Fault.DIE_BEFORE"),
-    ),
     "faults/test_power_loss.py::test_workers_of_spark_force_what_they_write": (MOR,),
 }
 INTEROP: Mapping[str, Sequence[str]] = {
@@ -114,6 +114,17 @@ INTEROP: Mapping[str, Sequence[str]] = {
     "interop/test_schema.py::test_schemas_that_change_on_read_in_turn": ("altered_mor",),
     "interop/test_schema.py::test_schemas_that_change_on_write_in_turn": (),
 }
+ON_OBJECTS: Mapping[str, Sequence[str]] = {
+    "faults/test_storage_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": (
+        *("upsert of a COW table", "compaction"),
+    ),
+    "unit/services/test_life_of_a_table.py": (),
+}
+"""Files and tests that run on a store of objects by day, with the cases that do, or all: they are about what a storage
+keeps, loses or tells.
+"""
+OBJECT_STORE = "object_store"
+"""The parameter of the fixture ``root``."""
 BY_DAY = {**SPARK, **FAULTS, **INTEROP}
 
 
@@ -131,8 +142,13 @@ def for_the_night(items: Iterable[pytest.Item], *, whole: bool) -> list[pytest.I
             continue
         file = item.path.relative_to(TESTS).as_posix()
         files.add(file)
-        name, _, case = item.name.partition("[")
-        test, case = f"{file}::{name}", case.removesuffix("]")
+        name = item.name.partition("[")[0]
+        test, place, case = f"{file}::{name}", *_place_and_case(item)
+        if place == OBJECT_STORE:
+            by_day = ON_OBJECTS.get(file, ON_OBJECTS.get(test))
+            if by_day is None or (by_day and case not in by_day):
+                left_out.append(item)
+            continue
         kept = BY_DAY.get(test)
         if kept is None:
             continue
@@ -143,3 +159,12 @@ def for_the_night(items: Iterable[pytest.Item], *, whole: bool) -> list[pytest.I
     if whole and gone:
         raise pytest.UsageError(f"tests/nightly.py names what is not there: {', '.join(gone)}")
     return left_out
+
+
+def _place_and_case(item: pytest.Item) -> tuple[str, str]:
+    """What the fixture ``root`` gives it, and its other parameters as its name has them."""
+    call = getattr(item, "callspec", None)
+    if call is None:
+        return "", ""
+    place = str(call.params.get("root", ""))
+    return place, call.id if not place else f"-{call.id}-".replace(f"-{place}-", "-", 1).strip("-")

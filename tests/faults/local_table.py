@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,12 +14,11 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
-from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
@@ -45,6 +43,7 @@ from spark_jobs.write.once import is_free, settle
 from spark_jobs.write.overwrite import replaced_groups, requested_replacement
 from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route
 from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
+from tests.support.folder import Where, as_folder, lake_of
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.string()), ("ts", pa.int64())])
 BLOOM = BloomSettings(kind="DYNAMIC_V0", entries=100, fpp=0.001, max_entries=1000)
@@ -66,7 +65,7 @@ def batch(first: int, count: int, value: str, ts: int) -> pa.Table:
     )
 
 
-def create(path: Path, table_type: str) -> HudiTable:
+def create(path: Where, table_type: str) -> HudiTable:
     return HudiTable.create(
         str(path),
         name="t",
@@ -74,23 +73,24 @@ def create(path: Path, table_type: str) -> HudiTable:
         record_key_fields=["id"],
         partition_fields=["p"],
         precombine_field="ts",
+        lake=lake_of(path),
     )
 
 
-def write(path: Path, rows: pa.Table, key: str, attempt: str = "", *, lake: Lake = LAKE) -> str:
+def write(path: Where, rows: pa.Table, key: str, attempt: str = "") -> str:
     """Upsert rows whose keys are all new or all known; the instant that did it.
 
     :param attempt: the try of a task that it says of itself.
     """
-    return _write(path, rows, key, OperationType.UPSERT, attempt=attempt, lake=lake)
+    return _write(path, rows, key, OperationType.UPSERT, attempt=attempt)
 
 
-def delete(path: Path, rows: pa.Table, key: str) -> str:
+def delete(path: Where, rows: pa.Table, key: str) -> str:
     """Remove the keys of these rows, all of them known."""
     return _write(path, rows, key, OperationType.DELETE)
 
 
-def overwrite(path: Path, rows: pa.Table, partitions: Sequence[str], key: str) -> str:
+def overwrite(path: Where, rows: pa.Table, partitions: Sequence[str], key: str) -> str:
     """Put rows in the place of all that the partitions have, which without rows is a delete_partition.
 
     :raises WriteConflictError: a pending plan has one of their file groups, as :func:`replaced_groups` says.
@@ -100,15 +100,14 @@ def overwrite(path: Path, rows: pa.Table, partitions: Sequence[str], key: str) -
 
 
 def _write(
-    path: Path,
+    path: Where,
     rows: pa.Table,
     key: str,
     operation: OperationType,
     partitions: Sequence[str] = (),
     attempt: str = "",
-    lake: Lake = LAKE,
 ) -> str:
-    table = HudiTable.open(str(path), lake=lake)
+    table = HudiTable.open(str(path), lake=lake_of(path))
     settings = table.transaction_settings(AT_ONCE)
     done = settle(settings, key, print)
     if done is not None:
@@ -165,9 +164,9 @@ def _write(
         raise
 
 
-def begin_and_leave(path: Path, rows: pa.Table) -> None:
+def begin_and_leave(path: Where, rows: pa.Table) -> None:
     """A write that put its files down and never publishes; its process is expected to die now."""
-    table = HudiTable.open(str(path))
+    table = HudiTable.open(str(path), lake=lake_of(path))
     action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
     transaction = begin(table.transaction_settings(AT_ONCE), action)
     assert transaction is not None
@@ -179,25 +178,35 @@ def begin_and_leave(path: Path, rows: pa.Table) -> None:
         continue
 
 
-def compact(path: Path) -> None:
-    run_compaction(LocalEngine(SYSTEM_CLOCK), CompactionOptions(base_path=str(path), hoodie_conf=_conf()), _progress())
+def compact(path: Where) -> None:
+    run_compaction(
+        LocalEngine(SYSTEM_CLOCK),
+        CompactionOptions(base_path=str(path), hoodie_conf=AT_ONCE),
+        _progress(),
+        lake=lake_of(path),
+    )
 
 
-def cluster(path: Path) -> None:
-    run_clustering(LocalEngine(SYSTEM_CLOCK), ClusteringOptions(base_path=str(path), hoodie_conf=_conf()), _progress())
+def cluster(path: Where) -> None:
+    run_clustering(
+        LocalEngine(SYSTEM_CLOCK),
+        ClusteringOptions(base_path=str(path), hoodie_conf=AT_ONCE),
+        _progress(),
+        lake=lake_of(path),
+    )
 
 
-def clean(path: Path, lake: Lake = LAKE) -> None:
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=_conf()), _progress(), lake=lake)
+def clean(path: Where) -> None:
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=AT_ONCE), _progress(), lake=lake_of(path))
 
 
-def roll_back(path: Path) -> None:
-    roll_back_failed_writes(HudiTable.open(str(path)).transaction_settings(AT_ONCE))
+def roll_back(path: Where) -> None:
+    roll_back_failed_writes(HudiTable.open(str(path), lake=lake_of(path)).transaction_settings(AT_ONCE))
 
 
-def rows_of(path: Path, lake: Lake = LAKE) -> list[tuple[object, ...]]:
+def rows_of(path: Where) -> list[tuple[object, ...]]:
     """The rows of a snapshot query with their meta fields but the file name, sorted."""
-    return rows_in(HudiTable.open(str(path), lake=lake))
+    return rows_in(HudiTable.open(str(path), lake=lake_of(path)))
 
 
 def rows_in(table: HudiTable) -> list[tuple[object, ...]]:
@@ -213,45 +222,42 @@ def expected_rows(*batches: pa.Table) -> list[tuple[object, ...]]:
     return sorted((str(row["id"]), row["p"], *row.values()) for row in newest.values())
 
 
-def problems_of(path: Path) -> list[str]:
+def problems_of(path: Where) -> list[str]:
     """What a table must not have when nothing is under way (invariants 5, 7 and 12)."""
-    table = HudiTable.open(str(path), lists_storage=True)
+    folder = as_folder(path)
+    table = folder.table(lists_storage=True)
     archived = ArchivedTimeline.load(table.storage, table.timeline.archive_folder).states
     completed = {one.timestamp for one in (*table.timeline.completed_commits(), *archived) if one.is_completed}
     found = [f"{one} is pending" for one in table.timeline.instants if not one.is_completed]
-    for status in LocalStorage().walk(str(path)):
-        relative = status.path[len(str(path)) + 1 :]
-        base, log = parse_base_file_name(status.name), parse_log_file_name(status.name)
+    for file in folder.walk():
+        relative = str(file.relative_to(folder))
+        base, log = parse_base_file_name(file.name), parse_log_file_name(file.name)
         if relative.startswith((".hoodie/.temp/", ".hoodie/.heartbeat/")) or relative == ".hoodie/lock":
             found.append(f"{relative} was left")
-        elif status.name.endswith(".tmp"):
+        elif folder.storage.is_unpublished(file.name):
             found.append(f"{relative} was never published")
         elif base is not None and base.instant not in completed and ".hoodie/" not in relative:
             found.append(f"{relative} belongs to no completed instant")
         elif log is not None and ".hoodie/" not in relative:
-            found += [f"{relative} {what}" for what in _problems_of_log(status.path, completed)]
+            found += [f"{relative} {what}" for what in _problems_of_log(folder.storage, file.url, completed)]
     for one in table.file_slices():
-        found += [f"{name} is named by a live slice and missing" for name in one.paths if not (path / name).is_file()]
+        found += [f"{name} is named by a live slice and missing" for name in one.paths if not (folder / name).is_file()]
     return found
 
 
-def _problems_of_log(path: str, completed: set[str]) -> list[str]:
-    with LocalStorage().open_input(path) as file:
+def _problems_of_log(storage: Storage, path: str, completed: set[str]) -> list[str]:
+    with storage.open_input(path) as file:
         instants = [block.instant for block in read_blocks(file) if not block.is_rollback and not block.is_corrupt]
     folder, name = path.rsplit("/", 1)
     mine = parse_log_file_name(name)
     assert mine is not None
     cancelled = set()
-    for status in LocalStorage().list(folder):
+    for status in storage.list(folder):
         other = parse_log_file_name(status.name)
         if other and (other.file_id, other.base_instant) == (mine.file_id, mine.base_instant):
-            with LocalStorage().open_input(status.path) as file:
+            with storage.open_input(status.path) as file:
                 cancelled |= {block.target_instant for block in read_blocks(file) if block.is_rollback}
     return [f"has a block of {one}" for one in instants if one not in completed and one not in cancelled]
-
-
-def _conf() -> tuple[tuple[str, str], ...]:
-    return tuple(AT_ONCE.items())
 
 
 def _progress() -> Progress:

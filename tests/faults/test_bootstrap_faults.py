@@ -6,15 +6,13 @@ the same table, and nothing left.
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import CHANGES, DIED, GUARDS, Fault, FaultyStorage
 from tests.faults.test_storage_faults import ALL, act_with, in_another_process
+from tests.support.folder import Folder
 from tests.unit.services.bootstrap.sources import NORTH_STAYS, all_rows, bootstrap, make_source, rows_of
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
@@ -25,24 +23,24 @@ EVERY = [(table_type, fault) for table_type in ("COPY_ON_WRITE", "MERGE_ON_READ"
 
 
 @pytest.mark.parametrize(("table_type", "fault"), EVERY if ALL else IN_CI)
-def test_after_any_broken_call_a_rerun_gives_the_same(tmp_path: Path, table_type: str, fault: Fault) -> None:
-    source, expected = make_source(tmp_path / "source", hive=False), all_rows().combine_chunks()
+def test_after_any_broken_call_a_rerun_gives_the_same(root: Folder, table_type: str, fault: Fault) -> None:
+    source, expected = make_source(root / "source", hive=False), all_rows().combine_chunks()
     for name in ("north/part-1.parquet", "south/part-1.parquet"):
         (source / name).unlink()
     expected = expected.filter([number % 14 < 7 for number in range(expected.num_rows)])
 
     conf = {**NORTH_STAYS, "hoodie.write.lock.wait_time_ms": "10000"}
-    look = bootstrap(tmp_path / "whole", source, conf, table_type=table_type, dry_run=True)
+    look = bootstrap(root / "whole", source, conf, table_type=table_type, dry_run=True)
     by_hash = look.extra["plan_hash"] if table_type == "COPY_ON_WRITE" else None  # as a retry of a task gives it again
 
-    def act(path: Path) -> None:
+    def act(path: Folder) -> None:
         bootstrap(path, source, conf, table_type=table_type, plan_hash=by_hash)
 
-    record = tmp_path / "calls"
+    record = root / "calls"
 
     def whole() -> None:
-        storage = FaultyStorage()
-        act_with(storage, act, tmp_path / "whole")
+        storage = FaultyStorage(inner=root.storage)
+        act_with(storage, act, root / "whole")
         record.write_text("\n".join(storage.calls))
 
     assert in_another_process(whole) == 0
@@ -52,8 +50,8 @@ def test_after_any_broken_call_a_rerun_gives_the_same(tmp_path: Path, table_type
     assert len(broken) > 50
     wrong = []
     for number in broken:
-        path = tmp_path / str(number)
-        storage = FaultyStorage(fault, number)
+        path = root / str(number)
+        storage = FaultyStorage(fault, number, root.storage)
         code = in_another_process(lambda storage=storage, path=path: act_with(storage, act, path))
         assert code == (DIED if fault in (Fault.DIE_BEFORE, Fault.DIE_AFTER) else code)
         found = []
@@ -61,7 +59,7 @@ def test_after_any_broken_call_a_rerun_gives_the_same(tmp_path: Path, table_type
             found = ["the rerun failed"]
         else:
             found += [] if rows_of(path).equals(expected) else [f"{rows_of(path).num_rows} rows"]
-            found += local.problems_of(path) + [str(one) for one in validate(str(path), deep=True)]
+            found += local.problems_of(path) + [str(one) for one in validate(str(path), deep=True, lake=path.lake)]
         wrong += [f"call {number} ({calls[number]}): {one}" for one in found]
-        shutil.rmtree(path)
+        path.remove()
     assert not wrong, "\n".join(wrong)

@@ -8,12 +8,10 @@ their reads too, and all in every way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive as archive_now
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.progress import Progress
@@ -32,6 +30,7 @@ from spark_jobs.services.savepoint.job import run_savepoint, savepoints_of
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import Fault
 from tests.faults.test_storage_faults import COW, FIRST, MOR, SECOND, THIRD, Case, two_commits, wrong_after_broken_calls
+from tests.support.folder import Folder
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
@@ -47,106 +46,110 @@ KEEP = {
 }
 
 
-def commits(path: Path) -> list[str]:
-    return [one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits()]
+def commits(path: Folder) -> list[str]:
+    return [one.timestamp for one in path.table().timeline.completed_commits()]
 
 
-def archive(path: Path) -> None:
-    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP), QUIET)
+def archive(path: Folder) -> None:
+    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP), QUIET, lake=path.lake)
 
 
-def many_commits(path: Path) -> None:
+def many_commits(path: Folder) -> None:
     """An archive file already, and four commits that may go; all in base files of the metadata table, which holds what
     it has in logs.
     """
     two_commits(path)
     for number in range(6):
         local.write(path, THIRD, f"third {number}")
-        maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(KEEP), KEEP, pytest.fail)
+        maintain_metadata_table(path.table().transaction_settings(KEEP), KEEP, pytest.fail)
         if number == 1:
             archive(path)
-    look = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP, dry_run=True), QUIET)
+    look = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP, dry_run=True), QUIET, lake=path.lake)
     assert look.extra["archived"] == 4
 
 
-def clean(path: Path, **more: Any) -> JobResult:
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, **more), QUIET)
+def clean(path: Folder, **more: Any) -> JobResult:
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, **more), QUIET, lake=path.lake)
 
 
-def planned_clean(path: Path) -> None:
+def planned_clean(path: Folder) -> None:
     three_commits(path)
     look = clean(path, dry_run=True)
     assert look.files_in == 2
     (path / "plan").write_text(look.extra["plan_hash"])
 
 
-def clean_in_parts(path: Path) -> None:
+def clean_in_parts(path: Folder) -> None:
     """By the hash of its plan, and by a budget that one of the two files fits."""
     asked, runs = (path / "plan").read_text(), 1
     while clean(path, plan_hash=asked, max_bytes=5000, max_seconds=600).state is JobState.SCHEDULED:
         runs += 1
     assert runs <= 2
-    timeline = HudiTable.open(str(path)).timeline
+    timeline = path.table().timeline
     assert [one.is_completed for one in timeline.filter(lambda one: one.action is Action.CLEAN)] == [True]
     assert len([*path.glob("*/*.parquet")]) == 4
 
 
-def undo_third(path: Path) -> None:
+def undo_third(path: Folder) -> None:
     """By its time, so that a second run does not undo the commit before it."""
     (third,) = (path / "third").read_text().split()
-    run_rollback(RollbackOptions(base_path=str(path), instant_time=third, hoodie_conf=local.AT_ONCE), QUIET)
+    run_rollback(
+        RollbackOptions(base_path=str(path), instant_time=third, hoodie_conf=local.AT_ONCE), QUIET, lake=path.lake
+    )
 
 
-def three_commits(path: Path) -> None:
+def three_commits(path: Folder) -> None:
     two_commits(path)
     (path / "third").write_text(local.write(path, THIRD, "third"))
 
 
-def save(path: Path) -> None:
+def save(path: Folder) -> None:
     first = commits(path)[0]
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=first, hoodie_conf=local.AT_ONCE), QUIET)
-    assert [one.instant for one in savepoints_of(HudiTable.open(str(path)))] == [first]
+    run_savepoint(
+        SavepointOptions(base_path=str(path), instant_time=first, hoodie_conf=local.AT_ONCE), QUIET, lake=path.lake
+    )
+    assert [one.instant for one in savepoints_of(path.table())] == [first]
 
 
-def forget(path: Path) -> None:
+def forget(path: Folder) -> None:
     options = SavepointOptions(
         base_path=str(path), mode=SavepointMode.DELETE, instant_time=commits(path)[0], hoodie_conf=local.AT_ONCE
     )
-    run_savepoint(options, QUIET)
-    assert savepoints_of(HudiTable.open(str(path))) == []
+    run_savepoint(options, QUIET, lake=path.lake)
+    assert savepoints_of(path.table()) == []
 
 
-def saved(path: Path) -> None:
+def saved(path: Folder) -> None:
     two_commits(path)
     save(path)
 
 
-def saved_and_passed(path: Path) -> None:
+def saved_and_passed(path: Folder) -> None:
     """Commits behind the savepoint are archived, as ``hoodie.archive.beyond.savepoint`` has it."""
     local.write(path, FIRST, "first")
     save(path)
     local.write(path, FIRST, "again")
     local.write(path, SECOND, "second")
-    settings = HudiTable.open(str(path)).transaction_settings(KEEP)
+    settings = path.table().transaction_settings(KEEP)
     maintain_metadata_table(settings, KEEP, pytest.fail)
-    table = HudiTable.open(str(path))
+    table = path.table()
     archive_now(table.timeline, table.base_path, table.timeline.completed_commits()[1:-1])
 
 
-def forget_and_archive(path: Path) -> None:
-    saved = HudiTable.open(str(path)).timeline.filter(lambda one: one.action is Action.SAVEPOINT)
+def forget_and_archive(path: Folder) -> None:
+    saved = path.table().timeline.filter(lambda one: one.action is Action.SAVEPOINT)
     for one in saved:  # none where an earlier try was done but for its last answer
         options = SavepointOptions(
             base_path=str(path), mode=SavepointMode.DELETE, instant_time=one.timestamp, hoodie_conf=local.AT_ONCE
         )
-        run_savepoint(options, QUIET)
+        run_savepoint(options, QUIET, lake=path.lake)
     assert len(commits(path)) == 1
 
 
-def rewritten(service: Callable[[Path], None]) -> Callable[[Path], None]:
+def rewritten(service: Callable[[Folder], None]) -> Callable[[Folder], None]:
     """A savepoint of the first commit, then a write, a rewrite of all files, and a write on top."""
 
-    def prepare(path: Path) -> None:
+    def prepare(path: Folder) -> None:
         local.write(path, FIRST, "first")
         save(path)
         local.write(path, SECOND, "second")
@@ -156,9 +159,9 @@ def rewritten(service: Callable[[Path], None]) -> Callable[[Path], None]:
     return prepare
 
 
-def restore(path: Path) -> None:
+def restore(path: Folder) -> None:
     options = RestoreOptions(base_path=str(path), savepoint=commits(path)[0], verify="rows", hoodie_conf=local.AT_ONCE)
-    run_restore(options, QUIET)
+    run_restore(options, QUIET, lake=path.lake)
 
 
 CASES = {
@@ -190,8 +193,8 @@ IN_CI = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_after_any_broken_call_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
+def test_after_any_broken_call_a_rerun_gives_the_same(name: str, root: Folder) -> None:
     faults = IN_CI.get(name.split()[0], tuple(Fault))
     only_changes = name.split()[0] in IN_CI
-    wrong = wrong_after_broken_calls(CASES[name], tmp_path, faults, only_changes=only_changes)
+    wrong = wrong_after_broken_calls(CASES[name], root, faults, only_changes=only_changes)
     assert not wrong, "\n".join(wrong)

@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.indexing import IndexingOptions
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import Fault
 from tests.faults.test_storage_faults import FIRST, SECOND, Case, wrong_after_broken_calls
+from tests.support.folder import Folder
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
@@ -28,10 +26,12 @@ KEEP = {
 }
 
 
-def make_index(path: Path) -> None:
+def make_index(path: Folder) -> None:
     conf = tuple(local.AT_ONCE.items())
     run_indexing(
-        IndexingOptions(base_path=str(path), index_types=("RECORD_INDEX",), hoodie_conf=conf), Progress("index")
+        IndexingOptions(base_path=str(path), index_types=("RECORD_INDEX",), hoodie_conf=conf),
+        Progress("index"),
+        lake=path.lake,
     )
 
 
@@ -43,12 +43,12 @@ CASE = Case(
 )
 
 
-def test_after_any_broken_call_a_rerun_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_any_broken_call_a_rerun_gives_the_same(root: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     for key, value in KEEP.items():
         monkeypatch.setitem(local.AT_ONCE, key, value)
-    local.create(tmp_path / "whole", CASE.table_type)
-    CASE.prepare(tmp_path / "whole")
-    make_index(tmp_path / "whole")
-    assert "record_index" in HudiTable.open(str(tmp_path / "whole")).config.metadata_partitions
-    wrong = wrong_after_broken_calls(CASE, tmp_path, (Fault.REFUSE, Fault.DIE_AFTER), only_changes=True)
+    local.create(root / "whole", CASE.table_type)
+    CASE.prepare(root / "whole")
+    make_index(root / "whole")
+    assert "record_index" in (root / "whole").table().config.metadata_partitions
+    wrong = wrong_after_broken_calls(CASE, root, (Fault.REFUSE, Fault.DIE_AFTER), only_changes=True)
     assert not wrong, "\n".join(wrong)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from spark_jobs.core.table import HudiTable
 from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
 from tests.faults.test_storage_faults import FIRST, SECOND, Case, wrong_after_broken_calls
+from tests.support.folder import Folder
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
 COMPACT_AT_ONCE = {"hoodie.metadata.compact.max.delta.commits": "3"}
 
 
-def maintain(path: Path) -> None:
-    settings = HudiTable.open(str(path)).transaction_settings(local.AT_ONCE)
+def maintain(path: Folder) -> None:
+    settings = path.table().transaction_settings(local.AT_ONCE)
     maintain_metadata_table(settings, {**local.AT_ONCE, **COMPACT_AT_ONCE}, print)
 
 
@@ -29,6 +27,6 @@ MAINTENANCE = Case(
 )
 
 
-def test_after_any_broken_call_of_its_upkeep_a_rerun_gives_the_same(tmp_path: Path) -> None:
-    wrong = wrong_after_broken_calls(MAINTENANCE, tmp_path)
+def test_after_any_broken_call_of_its_upkeep_a_rerun_gives_the_same(root: Folder) -> None:
+    wrong = wrong_after_broken_calls(MAINTENANCE, root)
     assert not wrong, "\n".join(wrong)

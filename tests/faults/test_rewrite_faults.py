@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
@@ -36,6 +34,7 @@ from tests.faults.test_storage_faults import (
     two_commits,
     wrong_after_broken_calls,
 )
+from tests.support.folder import Folder
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
@@ -57,43 +56,43 @@ class DiesAfter(LocalEngine):
         return super().run_each(items, limited, advance, sizes)
 
 
-def log_compact(path: Path) -> None:
+def log_compact(path: Folder) -> None:
     conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
     options = CompactionOptions(base_path=str(path), hoodie_conf=conf, log_compaction=True)
-    run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress("test"))
+    run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress("test"), lake=path.lake)
 
 
-def two_blocks(path: Path) -> None:
+def two_blocks(path: Folder) -> None:
     """In each slice; a log compaction leaves one, so that a second run has nothing to do."""
     two_commits(path)
     local.write(path, THIRD, "third")
 
 
-def half_done(path: Path, service: Callable[[LocalEngine], object]) -> None:
+def half_done(path: Folder, service: Callable[[LocalEngine], object]) -> None:
     assert in_another_process(lambda: service(DiesAfter(1))) == DIED
     assert len(list((path / FOLDER).glob("*/*.json"))) == 1
 
 
-def half_compacted(path: Path) -> None:
+def half_compacted(path: Folder) -> None:
     two_commits(path)
     options = CompactionOptions(base_path=str(path), hoodie_conf=local.AT_ONCE)
-    half_done(path, lambda engine: run_compaction(engine, options, Progress("test")))
+    half_done(path, lambda engine: run_compaction(engine, options, Progress("test"), lake=path.lake))
 
 
-def half_clustered(path: Path) -> None:
+def half_clustered(path: Folder) -> None:
     small_files(path)
     options = ClusteringOptions(base_path=str(path), hoodie_conf=local.AT_ONCE)
-    half_done(path, lambda engine: run_clustering(engine, options, Progress("test")))
+    half_done(path, lambda engine: run_clustering(engine, options, Progress("test"), lake=path.lake))
 
 
-def take_back(path: Path) -> None:
+def take_back(path: Folder) -> None:
     """Until no plan is left: a crash in the middle of a rollback may leave the plan for another attempt."""
-    pending = HudiTable.open(str(path)).timeline.pending({Action.REPLACE_COMMIT})
+    pending = path.table().timeline.pending({Action.REPLACE_COMMIT})
     for one in pending:
         options = ClusteringOptions(
             base_path=str(path), hoodie_conf=local.AT_ONCE, mode="cancel", instant_time=one.timestamp
         )
-        run_clustering(LocalEngine(SYSTEM_CLOCK), options, Progress("test"))
+        run_clustering(LocalEngine(SYSTEM_CLOCK), options, Progress("test"), lake=path.lake)
 
 
 CASES = {
@@ -111,6 +110,6 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_after_a_death_at_any_change_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
-    wrong = wrong_after_broken_calls(CASES[name], tmp_path, (Fault.DIE_BEFORE,), only_changes=True)
+def test_after_a_death_at_any_change_a_rerun_gives_the_same(name: str, root: Folder) -> None:
+    wrong = wrong_after_broken_calls(CASES[name], root, (Fault.DIE_BEFORE,), only_changes=True)
     assert not wrong, "\n".join(wrong)

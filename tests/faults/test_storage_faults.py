@@ -12,25 +12,22 @@ break; ``make all-faults`` (``PYHUDI_ALL_FAULTS=1``) breaks every call in every 
 from __future__ import annotations
 
 import os
-import shutil
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.config.table_config import BACKUP
-from spark_jobs.core.lake import LAKE
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.services.savepoint.job import savepoints_of
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import CHANGES, DIED, GUARDS, NOT_MET, Fault, FaultyStorage
+from tests.support.folder import Folder
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
@@ -49,22 +46,22 @@ class Case:
     """``prepare`` makes the table, ``act`` is what breaks, ``expected`` the rows at the end."""
 
     table_type: str
-    prepare: Callable[[Path], None]
-    act: Callable[[Path], object]
+    prepare: Callable[[Folder], None]
+    act: Callable[[Folder], object]
     expected: tuple[pa.Table, ...]
 
 
-def two_commits(path: Path) -> None:
+def two_commits(path: Folder) -> None:
     local.write(path, FIRST, "first")
     local.write(path, SECOND, "second")
 
 
-def dead_write(path: Path) -> None:
+def dead_write(path: Folder) -> None:
     two_commits(path)
     assert in_another_process(lambda: local.begin_and_leave(path, THIRD)) == 0
 
 
-def small_files(path: Path) -> None:
+def small_files(path: Folder) -> None:
     local.write(path, FIRST, "first")
     local.write(path, local.batch(20, 10, "more", 2), "second")
 
@@ -116,22 +113,20 @@ def in_another_process(work: Callable[[], object]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def act_with(storage: FaultyStorage, act: Callable[[Path], object], path: Path) -> None:
-    """Run with all calls of the table going through ``storage``; only in a forked process: its modules are its own.
-
-    It ends with ``NOT_MET`` where it never made the call that breaks.
+def act_with(storage: FaultyStorage, act: Callable[[Folder], object], path: Folder) -> None:
+    """Run in a lake whose calls all go through ``storage``; it ends with ``NOT_MET`` where it never made the one that
+    breaks, and only in a forked process therefore.
     """
-    LAKE.storages["file"] = storage
-    act(path)
+    act(path.through(storage))
     if storage.at is not None and len(storage.calls) <= storage.at:
         os._exit(NOT_MET)
 
 
-def calls_of(case: Case, path: Path, record: Path) -> list[str]:
+def calls_of(case: Case, path: Folder, record: Folder) -> list[str]:
     """The storage calls of the action where nothing breaks."""
 
     def work() -> None:
-        storage = FaultyStorage()
+        storage = FaultyStorage(inner=path.storage)
         act_with(storage, case.act, path)
         record.write_text("\n".join(storage.calls))
 
@@ -150,13 +145,13 @@ IN_CI = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_after_any_broken_call_a_rerun_gives_the_same(name: str, tmp_path: Path) -> None:
-    wrong = wrong_after_broken_calls(CASES[name], tmp_path, IN_CI.get(name, tuple(Fault)), only_changes=name in IN_CI)
+def test_after_any_broken_call_a_rerun_gives_the_same(name: str, root: Folder) -> None:
+    wrong = wrong_after_broken_calls(CASES[name], root, IN_CI.get(name, tuple(Fault)), only_changes=name in IN_CI)
     assert not wrong, "\n".join(wrong)
 
 
 def wrong_after_broken_calls(
-    case: Case, tmp_path: Path, faults: Iterable[Fault] = Fault, *, only_changes: bool = False
+    case: Case, root: Folder, faults: Iterable[Fault] = Fault, *, only_changes: bool = False
 ) -> list[str]:
     """What is not as it should be after a rerun, for each call of the action and each way to break it.
 
@@ -164,12 +159,12 @@ def wrong_after_broken_calls(
     :param only_changes: calls that read are left out, but where all faults are asked for.
     """
     faults, only_changes = (Fault, False) if ALL else (faults, only_changes)
-    template = tmp_path / "template"
+    template = root / "template"
     local.create(template, case.table_type)
     case.prepare(template)
-    untouched = tmp_path / "untouched"
-    shutil.copytree(template, untouched)
-    calls = calls_of(case, untouched, tmp_path / "calls")
+    untouched = root / "untouched"
+    template.copy_to(untouched)
+    calls = calls_of(case, untouched, root / "calls")
     expected = local.expected_rows(*case.expected)
     assert local.rows_of(untouched) == expected
     assert in_another_process(lambda: (local.roll_back(untouched), local.clean(untouched))) == 0
@@ -185,16 +180,16 @@ def wrong_after_broken_calls(
             if not ALL and _is_another_death(fault, call, faults, is_last=not CHANGES & {*calls[number + 1 :]}):
                 continue
             broken += 1
-            path = tmp_path / f"{number}-{fault.name}"
-            shutil.copytree(template, path)
-            storage = FaultyStorage(fault, number)
+            path = root / f"{number}-{fault.name}"
+            template.copy_to(path)
+            storage = FaultyStorage(fault, number, path.storage)
             code = in_another_process(lambda storage=storage, path=path: act_with(storage, case.act, path))
             met += code != NOT_MET
             if fault in (Fault.DIE_BEFORE, Fault.DIE_AFTER):
                 assert code == DIED
             found = what_is_wrong(case, path, whole)
             wrong += [f"call {number} ({call}), {fault.name}: {one}" for one in found]
-            shutil.rmtree(path)
+            path.remove()
     assert met > broken / 2
     return wrong
 
@@ -210,7 +205,7 @@ def _is_another_death(fault: Fault, call: str, faults: Iterable[Fault], *, is_la
     return fault is Fault.DIE_AFTER and Fault.DIE_BEFORE in faults and call != "open_output" and not is_last
 
 
-def what_is_wrong(case: Case, path: Path, whole: dict[str, Any]) -> list[str]:
+def what_is_wrong(case: Case, path: Folder, whole: dict[str, Any]) -> list[str]:
     """Run again without faults, clean, and look; ``whole`` is the state of a table where nothing broke."""
     if in_another_process(lambda: case.act(path)) != 0:
         return ["the rerun failed"]
@@ -218,15 +213,15 @@ def what_is_wrong(case: Case, path: Path, whole: dict[str, Any]) -> list[str]:
         return ["rollback and clean after the rerun failed"]
     now = state_of(path)
     found = [f"{name} {now[name]}, not {whole[name]}" for name in whole if now[name] != whole[name]]
-    found += [str(one) for one in validate(str(path), deep=ALL) if one.path != BACKUP_PATH]
+    found += [str(one) for one in validate(str(path), deep=ALL, lake=path.lake) if one.path != BACKUP_PATH]
     return found + local.problems_of(path) + disagreements(path)
 
 
-def state_of(path: Path) -> dict[str, Any]:
+def state_of(path: Folder) -> dict[str, Any]:
     """What two tables have in common that came to the same: not their times and names of files, nor how often they were
     cleaned and something was rolled back. That the metadata table lists what the storage does is looked at elsewhere.
     """
-    table = HudiTable.open(str(path), lists_storage=True)
+    table = path.table(lists_storage=True)
     line = table.timeline
     archived = ArchivedTimeline.load(table.storage, line.archive_folder).states
     commits = {

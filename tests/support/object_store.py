@@ -151,6 +151,15 @@ class ObjectStore:
         del folder
         return _now_ms()
 
+    def copy_tree(self, path: str, target: str) -> None:
+        """All objects below a folder to another one: as a test makes a copy, which no table does."""
+        with self._open() as objects:
+            objects.execute(
+                "insert into objects select ? || substr(key, ?), data, 1, modified_ms from objects "
+                "where key >= ? and key < ?",
+                (target, len(path) + 1, *_range(f"{path.rstrip('/')}/")),
+            )
+
     def _below(self, folder: str) -> list[FileStatus]:
         with self._open() as objects:
             rows = objects.execute(f"{_STATUS} where key >= ? and key < ? order by key", _range(folder)).fetchall()

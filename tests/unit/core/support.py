@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,6 @@ from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.handles.context import TaskScope, WriteContext
-from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import OVERWRITE, Payload
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
@@ -25,6 +24,7 @@ from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata,
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
+from tests.support.folder import Where, lake_of
 
 ROWS = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("value", pa.string())])
 AVRO = avro_schema_of(ROWS, "t")
@@ -93,15 +93,15 @@ class MortalStorage(LocalStorage):
         super().delete_tree(path)
 
 
-def new_table(path: str, *, merge_on_read: bool = True, clock: Any = None, **options: Any) -> HudiTable:
+def new_table(path: Where | str, *, merge_on_read: bool = True, clock: Any = None, **options: Any) -> HudiTable:
     return HudiTable.create(
-        path,
+        str(path),
         name="t",
         table_type="MERGE_ON_READ" if merge_on_read else "COPY_ON_WRITE",
         record_key_fields=["id"],
         partition_fields=["p"],
         precombine_field="ts",
-        lake=Lake(clock=clock or HandClock()),
+        lake=replace(lake_of(path), clock=clock or HandClock()),
         **options,
     )
 

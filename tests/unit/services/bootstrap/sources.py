@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
@@ -16,6 +14,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.bootstrap import BootstrapOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.bootstrap.job import run_bootstrap
+from tests.support.folder import Where, lake_of, write_parquet
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("revision", pa.int64()), ("price", pa.decimal128(9, 2)), ("region", pa.string())]
@@ -45,7 +44,7 @@ def all_rows() -> pa.Table:
     return pa.concat_tables([rows(region, first + 10 * part) for region, first in REGIONS.items() for part in (0, 1)])
 
 
-def make_source(folder: Path, *, hive: bool) -> Path:
+def make_source(folder: Where, *, hive: bool) -> Any:
     """Two files for each region, in folders ``region=north`` without the column, or ``north`` with it; and files that
     are no data.
     """
@@ -55,14 +54,14 @@ def make_source(folder: Path, *, hive: bool) -> Path:
         for part in (0, 1):
             table = rows(region, first + 10 * part)
             stored = table.drop_columns(["region"]) if hive else table
-            pq.write_table(stored, place / f"part-{part}.parquet", row_group_size=4)
+            write_parquet(stored, place / f"part-{part}.parquet", row_group_size=4)
         (place / "_SUCCESS").write_text("")
     (folder / ".hidden").mkdir()
-    pq.write_table(rows("hidden", 0), folder / ".hidden" / "a.parquet")
+    write_parquet(rows("hidden", 0), folder / ".hidden" / "a.parquet")
     return folder
 
 
-def options(path: Path, source: Path, conf: dict[str, str] | None = None, **more: Any) -> BootstrapOptions:
+def options(path: Where, source: Where, conf: dict[str, str] | None = None, **more: Any) -> BootstrapOptions:
     given = {
         "table_name": "t",
         "source": str(source),
@@ -74,11 +73,13 @@ def options(path: Path, source: Path, conf: dict[str, str] | None = None, **more
     return BootstrapOptions(base_path=str(path), hoodie_conf={**CONF, **(conf or {})}, **given)
 
 
-def bootstrap(path: Path, source: Path, conf: dict[str, str] | None = None, **more: Any) -> JobResult:
-    return run_bootstrap(LocalEngine(SYSTEM_CLOCK), options(path, source, conf, **more), Progress.silent("test"))
+def bootstrap(path: Where, source: Where, conf: dict[str, str] | None = None, **more: Any) -> JobResult:
+    return run_bootstrap(
+        LocalEngine(SYSTEM_CLOCK), options(path, source, conf, **more), Progress.silent("test"), lake=lake_of(path)
+    )
 
 
-def rows_of(path: Path) -> pa.Table:
+def rows_of(path: Where) -> pa.Table:
     """The table's own columns, sorted by key."""
-    found = HudiTable.open(str(path)).scan().to_arrow().select(SCHEMA.names)
+    found = HudiTable.open(str(path), lake=lake_of(path)).scan().to_arrow().select(SCHEMA.names)
     return found.sort_by("id").cast(SCHEMA).combine_chunks()
