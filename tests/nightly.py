@@ -118,6 +118,8 @@ ON_OBJECTS: Mapping[str, Sequence[str]] = {
     "faults/test_storage_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": (
         *("upsert of a COW table", "compaction"),
     ),
+    "unit/core/metadata_table/test_stale.py": (),
+    "unit/core/transaction/test_transaction.py": (),
     "unit/services/test_life_of_a_table.py": (),
 }
 """Files and tests that run on a store of objects by day, with the cases that do, or all: they are about what a storage

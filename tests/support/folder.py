@@ -230,6 +230,12 @@ def lake_of(path: Where | str) -> Lake:
     return path.lake if isinstance(path, Folder) else LAKE
 
 
+def file_at(storage: Storage, *parts: str) -> Folder:
+    """A file or folder below what an opened table knows of itself."""
+    path = "/".join(parts)
+    return Folder(path, Lake(storages={path.split(":")[0] if "://" in path else "file": storage}))
+
+
 def as_folder(path: Where) -> Folder:
     return path if isinstance(path, Folder) else Folder(str(path))
 

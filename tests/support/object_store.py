@@ -138,8 +138,10 @@ class ObjectStore:
     @contextmanager
     def only_while(self, lock: str, token: str) -> Iterator[None]:
         """A look before the change: nothing keeps the lock from being taken over in between."""
-        if self.stat(lock) is None or token.encode() not in self.read(lock):
-            raise WriteConflictError(f"the table lock {lock} was lost", todo="run it again", path=lock)
+        gone = self.stat(lock) is None
+        if gone or token.encode() not in self.read(lock):
+            how = "its file was removed" if gone else "another process took it over"
+            raise WriteConflictError(f"the table lock {lock} was lost: {how}", todo="run it again", path=lock)
         yield
 
     @contextmanager

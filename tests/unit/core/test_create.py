@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, ConfigError
 from spark_jobs.core.keygen.spec import PACKAGE
-from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -27,9 +26,9 @@ SCHEMA = pa.schema(
 )
 
 
-def test_the_schema_is_stored_and_an_empty_table_has_it(tmp_path: Path) -> None:
+def test_the_schema_is_stored_and_an_empty_table_has_it(root: Folder) -> None:
     table = HudiTable.create(
-        str(tmp_path), name="t", database="lake", record_key_fields=["id"], schema=SCHEMA, lake=Lake(clock=HandClock())
+        str(root), name="t", database="lake", record_key_fields=["id"], schema=SCHEMA, lake=root.by(HandClock()).lake
     ).refreshed()
     assert table.schema.equals(SCHEMA)
     assert json.loads(table.config.properties["hoodie.table.create.schema"]) == avro_schema_of(SCHEMA, "t")
@@ -38,8 +37,8 @@ def test_the_schema_is_stored_and_an_empty_table_has_it(tmp_path: Path) -> None:
     assert (rows.num_rows, rows.column_names) == (0, ["place", "id"])
 
 
-def test_without_a_schema_the_first_write_decides(tmp_path: Path) -> None:
-    table = HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"], lake=Lake(clock=HandClock()))
+def test_without_a_schema_the_first_write_decides(root: Folder) -> None:
+    table = HudiTable.create(str(root), name="t", record_key_fields=["id"], lake=root.by(HandClock()).lake)
     assert "hoodie.table.create.schema" not in table.config.properties
     with pytest.raises(ConfigError, match="t has no schema yet"):
         _ = table.schema
@@ -56,10 +55,10 @@ def test_without_a_schema_the_first_write_decides(tmp_path: Path) -> None:
         ({"record_key_fields": ["id"], "table_type": "COW"}, "hoodie.table.type=COW is not valid"),
     ],
 )
-def test_fields_are_checked(fields: dict[str, object], what: str, tmp_path: Path) -> None:
+def test_fields_are_checked(fields: dict[str, object], what: str, root: Folder) -> None:
     with pytest.raises(ConfigError, match=what):
-        HudiTable.create(str(tmp_path / "t"), name="t", schema=SCHEMA, **fields)  # type: ignore[arg-type]
-    assert not (tmp_path / "t").exists()
+        HudiTable.create(str(root / "t"), name="t", schema=SCHEMA, lake=root.lake, **fields)  # type: ignore[arg-type]
+    assert not (root / "t").exists()
 
 
 @pytest.mark.parametrize(
@@ -97,37 +96,43 @@ def test_fields_are_checked(fields: dict[str, object], what: str, tmp_path: Path
         ({"name": "\udcff"}, r"name=\\udcff' is no Unicode text"),
     ],
 )
-def test_what_no_write_could_use_is_not_made(fields: dict[str, object], what: str, tmp_path: Path) -> None:
+def test_what_no_write_could_use_is_not_made(fields: dict[str, object], what: str, root: Folder) -> None:
     given = {"name": "t", "schema": SCHEMA, "record_key_fields": ["id"], **fields}
     with pytest.raises(ConfigError, match=what):
-        HudiTable.create(str(tmp_path / "t"), **given)  # type: ignore[arg-type]
-    assert not (tmp_path / "t").exists()
+        HudiTable.create(str(root / "t"), lake=root.lake, **given)  # type: ignore[arg-type]
+    assert not (root / "t").exists()
 
 
 @pytest.mark.parametrize("name", ["ComplexKeyGenerator", "CustomKeyGenerator", "NonpartitionedAvroKeyGenerator"])
-def test_key_generators_that_take_any_number_of_columns(name: str, tmp_path: Path) -> None:
+def test_key_generators_that_take_any_number_of_columns(name: str, root: Folder) -> None:
     for number, fields in enumerate(([], ["at"], ["at", "place.city"])):
         made = HudiTable.create(
-            str(tmp_path / str(number)),
+            str(root / str(number)),
             name="t",
             record_key_fields=["id", "at"],
             partition_fields=fields,
             key_generator_class=PACKAGE + name,
+            lake=root.lake,
         )
         assert made.config.partition_fields == tuple(fields)
 
 
-def test_members_of_structs_and_parts_of_custom_keys_are_columns(tmp_path: Path) -> None:
+def test_members_of_structs_and_parts_of_custom_keys_are_columns(root: Folder) -> None:
     table = HudiTable.create(
-        str(tmp_path), name="t", record_key_fields=["place.city"], partition_fields=["at:TIMESTAMP"], schema=SCHEMA
+        str(root),
+        name="t",
+        record_key_fields=["place.city"],
+        partition_fields=["at:TIMESTAMP"],
+        schema=SCHEMA,
+        lake=root.lake,
     )
     assert table.config.record_key_fields == ("place.city",)
 
 
-def test_a_table_is_made_once(tmp_path: Path) -> None:
-    HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"])
+def test_a_table_is_made_once(root: Folder) -> None:
+    HudiTable.create(str(root), name="t", record_key_fields=["id"], lake=root.lake)
     with pytest.raises(AlreadyExistsError):
-        HudiTable.create(str(tmp_path), name="t", record_key_fields=["id"])
+        HudiTable.create(str(root), name="t", record_key_fields=["id"], lake=root.lake)
 
 
 @pytest.mark.parametrize(
@@ -138,10 +143,10 @@ def test_a_table_is_made_once(tmp_path: Path) -> None:
         (pa.field("d", pa.list_(pa.decimal128(5, -2))), r"d\.\w+ has the type decimal128\(5, -2\): give a scale of 0"),
     ],
 )
-def test_columns_that_no_table_can_have(tmp_path: Path, column: pa.Field, said: str) -> None:
+def test_columns_that_no_table_can_have(root: Folder, column: pa.Field, said: str) -> None:
     schema = pa.schema([pa.field("id", pa.int64()), column])
     with pytest.raises(ConfigError, match=said):
         HudiTable.create(
-            str(tmp_path / "t"), name="t", record_key_fields=["id"], schema=schema, lake=Lake(clock=HandClock())
+            str(root / "t"), name="t", record_key_fields=["id"], schema=schema, lake=root.by(HandClock()).lake
         )
-    assert not (tmp_path / "t" / ".hoodie").exists()
+    assert not (root / "t" / ".hoodie").exists()

@@ -23,6 +23,7 @@ from spark_jobs.core.schema.internal import InternalSchema
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import next_instant_time
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -97,16 +98,16 @@ def test_columns_with_ids_and_half_characters() -> None:
 
 
 @pytest.mark.parametrize("line", [b"hoodie.table.name=\\ud800", b"hoodie.table.name=t\nhoodie.\\udfff=1"])
-def test_properties_with_half_characters(line: bytes, tmp_path: Path) -> None:
-    (tmp_path / ".hoodie").mkdir()
-    (tmp_path / ".hoodie" / "hoodie.properties").write_bytes(line)
+def test_properties_with_half_characters(line: bytes, root: Folder) -> None:
+    (root / ".hoodie").mkdir()
+    (root / ".hoodie" / "hoodie.properties").write_bytes(line)
     with pytest.raises(CorruptTableError, match=r"is corrupt \('hoodie\..*' is no Unicode text\)"):
-        read_table_config(LocalStorage(), str(tmp_path), SYSTEM_CLOCK)
+        read_table_config(root.storage, str(root), SYSTEM_CLOCK)
 
 
 @pytest.mark.parametrize("name", ["a\ud800", "a\0b"])
 def test_paths_that_no_file_has(name: str, tmp_path: Path) -> None:
-    """As a commit may name them, whose JSON can spell any character."""
+    """As a commit may name them, whose JSON can spell any character. Only a local disk refuses names."""
     storage, path = LocalStorage(), f"{tmp_path}/{name}/b"
     calls: list[Callable[[], object]] = [
         lambda: storage.stat(path),

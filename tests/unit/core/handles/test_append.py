@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.merge.log_changes import fold_log
-from spark_jobs.core.storage import LocalStorage
+from tests.support.folder import Folder, file_at
 from tests.unit.core.logs import scan_log_files
 from tests.unit.core.support import SCHEMA, context_of, new_table, rows, scope
 
@@ -28,11 +27,11 @@ TARGET = AppendTarget(
 
 
 @pytest.mark.parametrize("kind", [BlockType.AVRO_DATA_BLOCK, BlockType.PARQUET_DATA_BLOCK, BlockType.HFILE_DATA_BLOCK])
-def test_a_log_file_that_passed_its_size_is_followed_by_the_next_version(tmp_path: Path, kind: BlockType) -> None:
+def test_a_log_file_that_passed_its_size_is_followed_by_the_next_version(root: Folder, kind: BlockType) -> None:
     sizes = replace(
         DEFAULT_LOG_FORMAT, data_block=kind, max_block_bytes=12_000, max_file_bytes=30_000, codec="uncompressed"
     )
-    context = context_of(new_table(str(tmp_path / "t")), "100", log_format=sizes)
+    context = context_of(new_table(root / "t"), "100", log_format=sizes)
     records = rows(*((f"k{number:05}", number, f"{number * 7919 % 100_003}") for number in range(1200)))
     deleted = np.arange(1200) % 10 == 0
     changes = Changes(stamp(records, context, scope(), "a", "g-0"), deleted)
@@ -49,12 +48,12 @@ def test_a_log_file_that_passed_its_size_is_followed_by_the_next_version(tmp_pat
     assert {marker.file_name for marker in read_markers(context.storage, context.base_path, "100") or ()} == set(names)
     files = []
     for stat in stats:
-        path = Path(context.base_path, str(stat.path))
-        assert stat.file_size_in_bytes == stat.total_write_bytes == path.stat().st_size
+        path = file_at(context.storage, context.base_path, str(stat.path))
+        assert stat.file_size_in_bytes == stat.total_write_bytes == path.size
         blocks = list(read_blocks(path.read_bytes()))
         assert {block.type for block in blocks} <= {kind, BlockType.DELETE_BLOCK}
         assert all(block.start <= 30_000 for block in blocks)
-        files.append((path.name, lambda path=path: LocalStorage().open_input(str(path))))
+        files.append((path.name, lambda path=path: root.storage.open_input(str(path))))
     assert all(stat.file_size_in_bytes > 30_000 for stat in stats[:-1])
     folded = fold_log(scan_log_files(files, lambda instant: True, None, SCHEMA).entries, SCHEMA, "ts")
     kept = folded.upserts().sort_by("_hoodie_record_key")
@@ -62,8 +61,8 @@ def test_a_log_file_that_passed_its_size_is_followed_by_the_next_version(tmp_pat
     assert folded.deletes()["_hoodie_record_key"].to_pylist() == changes.deletes()["_hoodie_record_key"].to_pylist()
 
 
-def test_no_changes_leave_no_file(tmp_path: Path) -> None:
-    context = context_of(new_table(str(tmp_path / "t")), "100")
+def test_no_changes_leave_no_file(root: Folder) -> None:
+    context = context_of(new_table(root / "t"), "100")
     nothing = Changes(stamp(rows(), context, scope(), "a", "g-0"), np.zeros(0, bool))
     assert append_changes(context, scope(), TARGET, nothing, hard_deletes=False) == []
-    assert not Path(context.base_path, "a").exists()
+    assert not file_at(context.storage, context.base_path, "a").exists()

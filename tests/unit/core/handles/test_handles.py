@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +19,9 @@ from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import concatenate_base_file, merge_base_file
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.merge.payload import EVENT_TIME
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
+from tests.support.folder import Folder, file_at
 from tests.unit.core.logs import scan_log_files
 from tests.unit.core.support import SCHEMA, context_of, new_table, rows, scope
 
@@ -32,8 +31,8 @@ PREFIX = "00000000-0000-0000-0000-000000000001"
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> WriteContext:
-    return context_of(new_table(str(tmp_path / "t")), "100")
+def context(root: Folder) -> WriteContext:
+    return context_of(new_table(root / "t"), "100")
 
 
 def create(context: WriteContext, table: pa.Table, partition: str = "a") -> list[WriteStat]:
@@ -67,7 +66,7 @@ def test_a_new_file_with_its_meta_columns_footer_marker_and_stat(context: WriteC
     (stat,) = create(context, rows(("k2", 1, "x"), ("k1", 2, "y")))
     assert (stat.file_id, stat.path) == (f"{PREFIX}-0", f"a/{PREFIX}-0_0-1-1_100.parquet")
     assert (stat.prev_commit, stat.num_writes, stat.num_inserts) == ("null", 2, 2)
-    assert stat.file_size_in_bytes == Path(context.base_path, str(stat.path)).stat().st_size
+    assert stat.file_size_in_bytes == file_at(context.storage, context.base_path, str(stat.path)).size
     found = read(context, stat)
     assert own(found) == [("k2", 1, "x"), ("k1", 2, "y")]
     assert found.column("_hoodie_commit_seqno").to_pylist() == ["100_0_0", "100_0_1"]
@@ -81,8 +80,8 @@ def test_a_new_file_with_its_meta_columns_footer_marker_and_stat(context: WriteC
     assert list_partitions(context.storage, context.base_path) == ["a"]
 
 
-def test_a_full_file_is_followed_by_the_next_of_the_same_prefix(tmp_path: Path) -> None:
-    context = context_of(new_table(str(tmp_path / "t")), "100", max_file_size=1)
+def test_a_full_file_is_followed_by_the_next_of_the_same_prefix(root: Folder) -> None:
+    context = context_of(new_table(root / "t"), "100", max_file_size=1)
     handle = CreateHandle(context, scope(), "a", PREFIX)
     for number in range(3):
         handle.write(rows((f"k{number}", 1, "x" * 100_000)))
@@ -96,8 +95,8 @@ def test_a_full_file_is_followed_by_the_next_of_the_same_prefix(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("file_id", ["00000000-0000-0000-0000-00000000000a", f"{PREFIX}-007", "plain"])
-def test_a_file_keeps_a_whole_file_id_whatever_its_size(tmp_path: Path, file_id: str) -> None:
-    context = context_of(new_table(str(tmp_path / "t")), "100", max_file_size=1)
+def test_a_file_keeps_a_whole_file_id_whatever_its_size(root: Folder, file_id: str) -> None:
+    context = context_of(new_table(root / "t"), "100", max_file_size=1)
     handle = CreateHandle(context, scope(), "a", file_id, whole_id=True)
     for number in range(3):
         handle.write(rows((f"k{number}", 1, "x" * 100_000)))
@@ -117,7 +116,7 @@ def test_the_same_attempt_does_not_make_a_file_twice(context: WriteContext) -> N
         create(context, rows(("k", 1, "x")))
 
 
-def test_a_merge_lays_changes_over_the_old_rows(context: WriteContext, tmp_path: Path) -> None:
+def test_a_merge_lays_changes_over_the_old_rows(context: WriteContext, root: Folder) -> None:
     (old,) = create(context, rows(("a", 1, "old"), ("b", 1, "old"), ("c", 1, "old")))
     later = replace(context, instant="200")
     news = changes(
@@ -136,7 +135,7 @@ def test_a_merge_lays_changes_over_the_old_rows(context: WriteContext, tmp_path:
     assert own(read(context, old)) == [("a", 1, "old"), ("b", 1, "old"), ("c", 1, "old")]
 
 
-def test_a_merge_makes_the_meta_columns_of_its_records(context: WriteContext, tmp_path: Path) -> None:
+def test_a_merge_makes_the_meta_columns_of_its_records(context: WriteContext, root: Folder) -> None:
     (old,) = create(context, rows(("a", 1, "old"), ("b", 1, "old")))
     later = replace(context, instant="200")
     news = rows(("c", 1, "new"), ("b", 2, "new"), ("a", 2, ""))
@@ -147,8 +146,8 @@ def test_a_merge_makes_the_meta_columns_of_its_records(context: WriteContext, tm
     assert found.column("_hoodie_partition_path").to_pylist() == ["a", "a"]
 
 
-def test_a_merge_by_event_time_keeps_newer_rows(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"))
+def test_a_merge_by_event_time_keeps_newer_rows(root: Folder) -> None:
+    table = new_table(root / "t")
     context = context_of(table, "100", EVENT_TIME)
     (old,) = create(context, rows(("a", 5, "old"), ("b", 1, "old"), ("c", 5, "old")))
     later = context_of(table, "200", EVENT_TIME)
@@ -160,7 +159,7 @@ def test_a_merge_by_event_time_keeps_newer_rows(tmp_path: Path) -> None:
     ]
 
 
-def test_concatenation_does_not_look_at_keys(context: WriteContext, tmp_path: Path) -> None:
+def test_concatenation_does_not_look_at_keys(context: WriteContext, root: Folder) -> None:
     (old,) = create(context, rows(("a", 1, "old")))
     later = replace(context, instant="200")
     stat = concatenate_base_file(later, scope(), base_of(old), rows(("a", 1, "new")))
@@ -180,8 +179,8 @@ def test_a_log_holds_data_then_deletes(context: WriteContext) -> None:
     assert (stat.log_version, stat.log_files, stat.base_file) == (2, ("l1", ".g-0_50.log.2_3-1-1"), "b.parquet")
     assert (stat.num_writes, stat.num_deletes, stat.prev_commit) == (1, 1, "50")
     path = f"{context.base_path}/{stat.path}"
-    assert stat.file_size_in_bytes == Path(path).stat().st_size
-    scan = scan_log_files([("log", lambda: LocalStorage().open_input(path))], lambda instant: True, None, SCHEMA)
+    assert stat.file_size_in_bytes == file_at(context.storage, path).size
+    scan = scan_log_files([("log", lambda: context.storage.open_input(path))], lambda instant: True, None, SCHEMA)
     (data,), (deletes,) = scan.data, scan.deletes
     assert own(data.table) == [("a", 1, "x")]
     assert (deletes.keys.to_pylist(), deletes.orderings.to_pylist(), deletes.instant) == (["b"], [2], "100")
@@ -192,6 +191,6 @@ def test_hard_deletes_have_no_ordering_value(context: WriteContext) -> None:
     gone = Changes(stamp(rows(("b", 2, "y")), context, scope(), "a", "g-0"), np.array([True]))
     [stat] = append_changes(context, scope(), target, gone, hard_deletes=True)
     path = f"{context.base_path}/{stat.path}"
-    scan = scan_log_files([("log", lambda: LocalStorage().open_input(path))], lambda instant: True, None, SCHEMA)
+    scan = scan_log_files([("log", lambda: context.storage.open_input(path))], lambda instant: True, None, SCHEMA)
     assert scan.deletes[0].orderings.to_pylist() == [0]
     assert pa.types.is_int32(scan.deletes[0].orderings.type)

@@ -16,10 +16,11 @@ from spark_jobs.core.handles.context import WriteContext, forced_together, stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
 from spark_jobs.core.merge.changes import Changes
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
+from tests.support.folder import Folder
+from tests.support.through import Through
 from tests.unit.core.support import base_file, context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
@@ -28,32 +29,32 @@ T1, T2 = "20240101000000001", "20240101000000002"
 LATE = rf"instant {T2} ended while a task of it still wrote p/"
 
 
-class Ended(LocalStorage):
-    """Local disks on which the markers of the second instant go as soon as one is made: another process ended it."""
+class Ended(Through):
+    """A storage on which the markers of the second instant go as soon as one is made: another process ended it."""
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        super().create(path, data, durable=durable)
+        self.inner.create(path, data, durable=durable)
         base, found, _ = path.partition(f"/{MARKER_FOLDER}/")
         if found:
             delete_markers(self, base, T2)
 
 
-class RolledBack(LocalStorage):
-    """Local disks on which another process rolled a write back before its files are forced."""
+class RolledBack(Through):
+    """A storage on which another process rolled a write back before its files are forced."""
 
     def sync(self, paths: Sequence[str]) -> None:
         for path in paths:
             self.delete(path)
-        super().sync(paths)
+        self.inner.sync(paths)
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    return new_table(str(tmp_path / "t"))
+def table(root: Folder) -> HudiTable:
+    return new_table(root / "t")
 
 
 def late(table: HudiTable) -> WriteContext:
-    return context_of(table, T2, storage=Ended())
+    return context_of(table, T2, storage=Ended(table.storage))
 
 
 def written(table: HudiTable) -> WriteStat:
@@ -97,8 +98,9 @@ def test_a_log(table: HudiTable) -> None:
     assert files(table) == [stat.file_name]
 
 
-def test_files_that_a_rollback_deleted_before_they_were_forced(table: HudiTable) -> None:
-    context = context_of(table, T2, storage=RolledBack())
+def test_files_that_a_rollback_deleted_before_they_were_forced(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "t")  # only a local disk forces files when all are written
+    context = context_of(table, T2, storage=RolledBack(table.storage))
     with pytest.raises(WriteConflictError, match=LATE):
         write_together(context)
     alone = CreateHandle(context, scope(), "p", "i")

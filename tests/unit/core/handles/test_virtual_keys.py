@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +22,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
 from spark_jobs.services.compaction.execute import Compactor
 from spark_jobs.services.rewrite import rewrite_context, slice_reader
+from tests.support.folder import Folder
 from tests.unit.core.logs import scan_log_files
 from tests.unit.core.support import SCHEMA, complete, contents, context_of, new_table, rows, scope, start
 
@@ -34,8 +34,8 @@ NOTHING = dict.fromkeys(META_FIELDS)
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    return new_table(str(tmp_path / "t"), properties={"hoodie.populate.meta.fields": "false"})
+def table(root: Folder) -> HudiTable:
+    return new_table(root / "t", properties={"hoodie.populate.meta.fields": "false"})
 
 
 def virtual_context(table: HudiTable, instant: str) -> WriteContext:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -21,6 +19,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.services.rewrite import slice_reader
+from tests.support.folder import Folder
 from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit
@@ -29,9 +28,9 @@ TIME = "20240101000000000"
 KEYS = [f"k{number}" for number in range(40)]
 
 
-def bucketed(path: Path, *, in_logs: bool) -> HudiTable:
+def bucketed(path: Folder, *, in_logs: bool) -> HudiTable:
     """The keys in four buckets, of base files or of logs alone."""
-    table = new_table(str(path / "t"), merge_on_read=in_logs, clock=SYSTEM_CLOCK)
+    table = new_table(path / "t", merge_on_read=in_logs, clock=SYSTEM_CLOCK)
     work = start(table, TIME, Action.DELTA_COMMIT if in_logs else Action.COMMIT)
     context = context_of(table, TIME)
     buckets = bucket_ids(pa.array(KEYS), ("id",), 4)
@@ -55,8 +54,8 @@ def bucketed(path: Path, *, in_logs: bool) -> HudiTable:
 
 @pytest.mark.parametrize("in_logs", [False, True], ids=["base files", "logs"])
 @pytest.mark.parametrize("told", [4, 8, 12, 5])
-def test_only_the_number_of_the_table_is_taken(tmp_path: Path, told: int, in_logs: bool) -> None:
-    table = bucketed(tmp_path, in_logs=in_logs)
+def test_only_the_number_of_the_table_is_taken(root: Folder, told: int, in_logs: bool) -> None:
+    table = bucketed(root, in_logs=in_logs)
     slices = table.view(["a"]).latest_slices()
     assert all((one.base_file is None) is in_logs for one in slices)
     reader = slice_reader(table, context_of(table, "1"), {})
@@ -68,6 +67,6 @@ def test_only_the_number_of_the_table_is_taken(tmp_path: Path, told: int, in_log
             refuse_other_buckets(reader, slices, settings)
 
 
-def test_a_table_without_records_has_no_number_yet(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+def test_a_table_without_records_has_no_number_yet(root: Folder) -> None:
+    table = new_table(root / "t", clock=SYSTEM_CLOCK)
     refuse_other_buckets(slice_reader(table, context_of(table, "1"), {}), [], BucketSettings(buckets=8, fields=("id",)))

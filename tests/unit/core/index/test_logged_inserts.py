@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
 from spark_jobs.core.timeline.write_stat import WriteStat
+from tests.support.folder import Folder
 from tests.unit.core.support import complete, file_slice, new_table, start
 
 pytestmark = pytest.mark.unit
@@ -28,8 +27,8 @@ def appended(file_id: str, inserts: int, base_file: str = "f.parquet") -> WriteS
     )
 
 
-def test_those_that_may_have_such_keys(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"))
+def test_those_that_may_have_such_keys(root: Folder) -> None:
+    table = new_table(root / "t")
     complete(table, start(table, FIRST), [])
     complete(table, start(table, SECOND), [appended("updated", 0), appended("inserted", 4), appended("early", 0, "")])
     slices = {
@@ -46,10 +45,10 @@ def test_those_that_may_have_such_keys(tmp_path: Path) -> None:
     assert slices_with_logged_inserts({1: slices[1]}, table.timeline, table.clock) == {}
 
 
-def test_a_log_whose_commit_is_archived_can_have_any_key(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"))
+def test_a_log_whose_commit_is_archived_can_have_any_key(root: Folder) -> None:
+    table = new_table(root / "t")
     complete(table, start(table, SECOND), [appended("updated", 0)])
-    archive = tmp_path / "t" / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1"
+    archive = root / "t" / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1"
     archive.write_bytes(b"what it holds is not looked at")
     slices = {1: file_slice("updated", FIRST, 10, 5), 2: file_slice("updated", FIRST, 10, 5, 5)}
     table = table.refreshed()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from spark_jobs.core.index.stored_keys import footer_filter, footer_range, found
 from spark_jobs.core.storage import resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
+from tests.support.folder import Folder, unzip
 
 pytestmark = pytest.mark.unit
 
@@ -24,10 +24,9 @@ FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "metadata_tables"
 
 
 @pytest.fixture(params=["indexed_cow", "indexed_mor", "indexed_unpartitioned"])
-def table(request: pytest.FixtureRequest, tmp_path: Path) -> HudiTable:
-    with zipfile.ZipFile(FIXTURES / f"{request.param}.zip") as content:
-        content.extractall(tmp_path)
-    return HudiTable.open(str(tmp_path / request.param))
+def table(request: pytest.FixtureRequest, root: Folder) -> HudiTable:
+    unzip(FIXTURES / f"{request.param}.zip", root)
+    return (root / request.param).table()
 
 
 def bases(table: HudiTable) -> dict[int, FileSlice]:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.support.folder import Folder, unzip
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 PLAIN = ("cow_clustered", "cow_upserts", "mor_logs", "mor_pending_compaction")
@@ -11,19 +12,18 @@ INDEXED = tuple(sorted(path.stem for path in (FIXTURES / "metadata_tables").glob
 
 
 @pytest.fixture(params=[*PLAIN, *INDEXED])
-def table_of_hudi(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def table_of_hudi(request: pytest.FixtureRequest, root: Folder) -> Folder:
     """A table that Hudi wrote at its defaults, with its metadata table."""
-    return unpacked(request.param, tmp_path)
+    return unpacked(request.param, root)
 
 
 @pytest.fixture(params=INDEXED)
-def indexed_table(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def indexed_table(request: pytest.FixtureRequest, root: Folder) -> Folder:
     """One whose metadata table has column statistics, bloom filters and a record index."""
-    return unpacked(request.param, tmp_path)
+    return unpacked(request.param, root)
 
 
-def unpacked(name: str, target: Path) -> Path:
+def unpacked(name: str, target: Folder) -> Folder:
     folder = FIXTURES / ("tables" if name in PLAIN else "metadata_tables")
-    with zipfile.ZipFile(folder / f"{name}.zip") as content:
-        content.extractall(target)
+    unzip(folder / f"{name}.zip", target)
     return target / name

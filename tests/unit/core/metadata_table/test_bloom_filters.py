@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,14 +18,14 @@ from spark_jobs.core.metadata_table.keys import bloom_filter_key
 from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
-from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder
 from tests.unit.core.metadata_table.agreement import listed_files, metadata_table_of
 
 pytestmark = pytest.mark.unit
 
 
-def test_the_filters_of_footers_are_those_that_hudi_stored(indexed_table: Path) -> None:
-    table = HudiTable.open(str(indexed_table))
+def test_the_filters_of_footers_are_those_that_hudi_stored(indexed_table: Folder) -> None:
+    table = indexed_table.table()
     records = read_records(metadata_table_of(indexed_table), MetadataPartition.BLOOM_FILTERS, BLOOM_FILTERS)
     live = set()
     for key, names in listed_files(indexed_table).items():

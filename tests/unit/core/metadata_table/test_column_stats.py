@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
-from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
@@ -20,7 +19,7 @@ from spark_jobs.core.metadata_table.keys import column_id, column_stats_key, fil
 from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.scan import read_prefixes, read_records
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
-from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder
 from tests.unit.core.metadata_table.agreement import listed_files, metadata_table_of
 
 pytestmark = pytest.mark.unit
@@ -67,7 +66,7 @@ def test_the_hash_is_xxh64(text: bytes, value: int) -> None:
     assert xxhash64(text, 0) == value
 
 
-def test_keys_are_found_by_recomputing_them(indexed_table: Path) -> None:
+def test_keys_are_found_by_recomputing_them(indexed_table: Folder) -> None:
     table = metadata_table_of(indexed_table)
     records = read_records(table, MetadataPartition.COLUMN_STATS, COLUMN_STATS)
     listed = {(key, name) for key, names in listed_files(indexed_table).items() for name in names}
@@ -88,9 +87,9 @@ def test_keys_are_found_by_recomputing_them(indexed_table: Path) -> None:
     assert {one.column for one in by_prefix.values()} == {"id"}
 
 
-def test_footers_give_what_hudi_stored(indexed_table: Path) -> None:
+def test_footers_give_what_hudi_stored(indexed_table: Folder) -> None:
     """Bounds by value: a compaction of the metadata table changes the wrappers of dates and decimals."""
-    table = HudiTable.open(str(indexed_table))
+    table = indexed_table.table()
     records = read_records(metadata_table_of(indexed_table), MetadataPartition.COLUMN_STATS, COLUMN_STATS)
     compared = 0
     for key, names in listed_files(indexed_table).items():
@@ -117,22 +116,22 @@ def _value(bound: Wrapped | None) -> object:
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_no_row_is_lost_by_leaving_files_out(indexed_table: Path, name: str) -> None:
-    path, condition = str(indexed_table), CONDITIONS[name]
+def test_no_row_is_lost_by_leaving_files_out(indexed_table: Folder, name: str) -> None:
+    path, condition = indexed_table, CONDITIONS[name]
     for query in ("snapshot", "read_optimized"):
-        everything = HudiTable.open(path, lists_storage=True).scan(filter=condition, query=query)
-        skipping = HudiTable.open(path).scan(filter=condition, query=query)
+        everything = path.table(lists_storage=True).scan(filter=condition, query=query)
+        skipping = path.table().scan(filter=condition, query=query)
         assert skipping.to_arrow().sort_by("id").equals(everything.to_arrow().sort_by("id"))
         assert len(skipping.slices()) <= len(everything.slices())
 
 
 @pytest.mark.parametrize("name", sorted(set(CONDITIONS) - {"flag", "ratio", "null"}))
-def test_files_without_a_match_are_not_read(indexed_table: Path, name: str) -> None:
+def test_files_without_a_match_are_not_read(indexed_table: Folder, name: str) -> None:
     if name in ("price", "either") and indexed_table.name == "indexed_unpartitioned":
         pytest.skip("both of its files have such rows")
-    path, condition = str(indexed_table), CONDITIONS[name]
-    everything = HudiTable.open(path).scan(query="read_optimized").slices()
-    assert len(HudiTable.open(path).scan(filter=condition, query="read_optimized").slices()) < len(everything)
+    path, condition = indexed_table, CONDITIONS[name]
+    everything = path.table().scan(query="read_optimized").slices()
+    assert len(path.table().scan(filter=condition, query="read_optimized").slices()) < len(everything)
 
 
 def test_two_records_of_one_file() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,20 +12,20 @@ from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.record_cells import RECORD_LOCATIONS, RecordLocation, instant_of, millis_of
 from spark_jobs.core.metadata_table.record_locations import LOCATION_SCHEMA, RecordIndex
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
-from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder
 from tests.unit.core.metadata_table.agreement import metadata_table_of
 
 pytestmark = pytest.mark.unit
 
 
-def index_of(path: Path) -> RecordIndex:
+def index_of(path: Folder) -> RecordIndex:
     return RecordIndex.of(metadata_table_of(path))
 
 
-def test_hudis_index_names_the_file_group_of_each_row(indexed_table: Path) -> None:
+def test_hudis_index_names_the_file_group_of_each_row(indexed_table: Folder) -> None:
     located = {one["key"]: one for one in index_of(indexed_table).read_all().to_pylist()}
     columns = ["_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
-    rows = HudiTable.open(str(indexed_table)).scan(columns=columns).to_arrow().to_pylist()
+    rows = indexed_table.table().scan(columns=columns).to_arrow().to_pylist()
     assert len(rows) == len(located) > 50
     for row in rows:
         found = located[row["_hoodie_record_key"]]
@@ -34,7 +33,7 @@ def test_hudis_index_names_the_file_group_of_each_row(indexed_table: Path) -> No
         assert row["_hoodie_file_name"].startswith(found["file_id"])
 
 
-def test_keys_are_looked_up_alone_and_together(indexed_table: Path) -> None:
+def test_keys_are_looked_up_alone_and_together(indexed_table: Folder) -> None:
     index = index_of(indexed_table)
     everything = index.read_all().sort_by("key")
     keys = everything.column("key").combine_chunks()
@@ -45,7 +44,7 @@ def test_keys_are_looked_up_alone_and_together(indexed_table: Path) -> None:
     assert index.locations(pa.array(["é", "no such key"])).num_rows == 0
 
 
-def test_a_shard_is_read_where_it_was_sent_to(indexed_table: Path) -> None:
+def test_a_shard_is_read_where_it_was_sent_to(indexed_table: Folder) -> None:
     index = index_of(indexed_table)
     everything = index.read_all()
     keys = everything.column("key").combine_chunks()
@@ -58,8 +57,8 @@ def test_a_shard_is_read_where_it_was_sent_to(indexed_table: Path) -> None:
     assert pa.concat_tables(found).sort_by("key") == everything.sort_by("key")
 
 
-def test_a_table_without_an_index_has_none(indexed_table: Path) -> None:
-    table = HudiTable.open(str(indexed_table))
+def test_a_table_without_an_index_has_none(indexed_table: Folder) -> None:
+    table = indexed_table.table()
     opened = RecordIndex.open(table.storage, table.base_path, table.config, table.timeline, table.clock)
     assert opened is not None
     for base in (indexed_table / ".hoodie/metadata/record_index").iterdir():

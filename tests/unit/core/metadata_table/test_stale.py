@@ -5,20 +5,19 @@ it.
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.scan import read_file_records
-from spark_jobs.core.storage import FileStatus, LocalStorage
-from spark_jobs.core.table import HudiTable
+from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder
+from tests.support.through import Through
 from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
 
 pytestmark = pytest.mark.unit
@@ -28,8 +27,8 @@ TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 
 
 @pytest.fixture(scope="module", params=TYPES)
-def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("sound") / "t"
+def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    path = Folder(str(tmp_path_factory.mktemp("sound"))) / "t"
     local.create(path, request.param)
     for number, rows in enumerate(ROWS):
         local.write(path, rows, f"k{number}")
@@ -37,48 +36,48 @@ def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.fixture
-def path(sound: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(sound, tmp_path / "t"))
+def path(sound: Folder, root: Folder) -> Folder:
+    return sound.copy_to(root / "t")
 
 
-def _newest_log(path: Path) -> Path:
+def _newest_log(path: Folder) -> Folder:
     logs = (path / ".hoodie/metadata/files").glob(".files*.log.*")
     return max(logs, key=lambda one: int(one.name.split(".log.")[1].split("_")[0]))
 
 
-def _cut(keep: Callable[[int], int]) -> Callable[[Path], None]:
-    def damage(path: Path) -> None:
+def _cut(keep: Callable[[int], int]) -> Callable[[Folder], None]:
+    def damage(path: Folder) -> None:
         log = _newest_log(path)
-        log.write_bytes(log.read_bytes()[: keep(log.stat().st_size)])
+        log.write_bytes(log.read_bytes()[: keep(log.size)])
 
     return damage
 
 
-def _garbage(path: Path) -> None:
+def _garbage(path: Folder) -> None:
     log = _newest_log(path)
-    log.write_bytes(random.Random(1).randbytes(log.stat().st_size))
+    log.write_bytes(random.Random(1).randbytes(log.size))
 
 
-def _damaged_length(path: Path) -> None:
+def _damaged_length(path: Folder) -> None:
     log = _newest_log(path)
     data = bytearray(log.read_bytes())
     data[10] ^= 1
     log.write_bytes(bytes(data))
 
 
-def _no_log(path: Path) -> None:
+def _no_log(path: Folder) -> None:
     _newest_log(path).unlink()
 
 
-def _no_commit(path: Path) -> None:
+def _no_commit(path: Folder) -> None:
     max((path / ".hoodie/metadata/.hoodie").glob("*.deltacommit")).unlink()
 
 
-def _no_old_commit(path: Path) -> None:
+def _no_old_commit(path: Folder) -> None:
     sorted((path / ".hoodie/metadata/.hoodie").glob("*.deltacommit"))[-2].unlink()
 
 
-def _empty_commit_no_log(path: Path) -> None:
+def _empty_commit_no_log(path: Folder) -> None:
     max((path / ".hoodie/metadata/.hoodie").glob("*.deltacommit")).write_bytes(b"")
     _no_log(path)
 
@@ -98,7 +97,7 @@ BY_NAME = pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 
 
 @BY_NAME
-def test_readers_list_the_storage(path: Path, damage: Callable[[Path], None]) -> None:
+def test_readers_list_the_storage(path: Folder, damage: Callable[[Folder], None]) -> None:
     damage(path)
     with pytest.raises(CorruptTableError):
         read_file_records(metadata_table_of(path))
@@ -106,40 +105,40 @@ def test_readers_list_the_storage(path: Path, damage: Callable[[Path], None]) ->
 
 
 @BY_NAME
-def test_validate_reports_it(path: Path, damage: Callable[[Path], None]) -> None:
+def test_validate_reports_it(path: Folder, damage: Callable[[Folder], None]) -> None:
     damage(path)
-    found = [str(one) for one in validate(str(path))]
+    found = [str(one) for one in validate(str(path), lake=path.lake)]
     assert any(".hoodie/metadata" in one and "anew" in one for one in found), found
 
 
 @BY_NAME
-def test_an_upsert_of_other_rows_keeps_all(path: Path, damage: Callable[[Path], None]) -> None:
+def test_an_upsert_of_other_rows_keeps_all(path: Folder, damage: Callable[[Folder], None]) -> None:
     damage(path)
     rows = local.batch(10, 6, "four", 4)
     local.write(path, rows, "k3")
     assert local.rows_of(path) == local.expected_rows(*ROWS, rows)
-    assert local.rows_in(HudiTable.open(str(path), lists_storage=True)) == local.rows_of(path)
+    assert local.rows_in(path.table(lists_storage=True)) == local.rows_of(path)
 
 
 @pytest.mark.parametrize("damage", [_cut(lambda size: size - 1), _no_log, _no_commit], ids=["cut", "gone", "commit"])
-def test_the_next_write_makes_it_anew(path: Path, damage: Callable[[Path], None]) -> None:
+def test_the_next_write_makes_it_anew(path: Folder, damage: Callable[[Folder], None]) -> None:
     damage(path)
     local.write(path, local.batch(10, 6, "four", 4), "k3")
-    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert path.table().config.metadata_partitions == ("files",)
     assert disagreements(path) == []
-    assert validate(str(path)) == []
+    assert validate(str(path), lake=path.lake) == []
 
 
-def _compacted(path: Path) -> None:
+def _compacted(path: Folder) -> None:
     properties = {"hoodie.metadata.compact.max.delta.commits": "2"}
     for number in range(3, 9):
         local.write(path, local.batch(0, 10, f"v{number}", number), f"k{number}")
-        settings = HudiTable.open(str(path)).transaction_settings(properties)
+        settings = path.table().transaction_settings(properties)
         maintain_metadata_table(settings, properties, print)
 
 
 @pytest.mark.parametrize("what", ["base", "commit", "both"])
-def test_a_lost_compaction_of_it_changes_nothing(path: Path, what: str) -> None:
+def test_a_lost_compaction_of_it_changes_nothing(path: Folder, what: str) -> None:
     _compacted(path)
     local.write(path, local.batch(10, 5, "last", 20), "last")
     expected = local.rows_of(path)
@@ -155,26 +154,26 @@ def test_a_lost_compaction_of_it_changes_nothing(path: Path, what: str) -> None:
     assert len(local.rows_of(path)) == 20
 
 
-class _Counting(LocalStorage):
+class _Counting(Through):
     """Counts reads of timeline files of the metadata table."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, inner: Storage) -> None:
+        super().__init__(inner)
         self.reads: list[str] = []
         self.lists: list[str] = []
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         self.reads.append(path)
-        return super().read(path, offset, length)
+        return self.inner.read(path, offset, length)
 
     def list(self, path: str) -> list[FileStatus]:
         self.lists.append(path)
-        return super().list(path)
+        return self.inner.list(path)
 
 
-def test_a_look_reads_the_commits_since_its_compaction_once(path: Path) -> None:
-    storage = _Counting()
-    opened = HudiTable.open(str(path))
+def test_a_look_reads_the_commits_since_its_compaction_once(path: Folder) -> None:
+    opened = path.table()
+    storage = _Counting(opened.storage)
     table = replace(opened, storage=storage)
     table.listing.partitions()
     commits = [one for one in storage.reads if one.endswith(".deltacommit")]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pickle
-import shutil
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
@@ -25,6 +22,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, BY_FILE_ID, BY_PARTITION, BootstrapIndex, without_scheme
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder, read_parquet, unzip, write_parquet
 from tests.unit.services.bootstrap.sources import bootstrap
 
 pytestmark = pytest.mark.unit
@@ -38,11 +36,10 @@ FULL = {"hoodie.bootstrap.mode.selector": "FullRecordBootstrapModeSelector"}
 NO_INDEX = "org.apache.hudi.common.bootstrap.index.NoOpBootstrapIndex"
 
 
-def unpack(name: str, folder: Path) -> HudiTable:
+def unpack(name: str, folder: Folder) -> HudiTable:
     """A table and its source, which moved with it."""
-    with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
-        packed.extractall(folder)
-    return point(HudiTable.open(str(folder / name)), BASE_PATH, str(folder / f"{name}_source"))
+    unzip(TABLES / f"{name}.zip", folder)
+    return point((folder / name).table(), BASE_PATH, str(folder / f"{name}_source"))
 
 
 def point(table: HudiTable, key: str, value: str) -> HudiTable:
@@ -57,54 +54,54 @@ def keyed_rows(table: HudiTable) -> list[dict[str, object]]:
 
 
 @pytest.fixture(params=NAMES)
-def table(request: pytest.FixtureRequest, tmp_path: Path) -> HudiTable:
-    return unpack(request.param, tmp_path)
+def table(request: pytest.FixtureRequest, root: Folder) -> HudiTable:
+    return unpack(request.param, root)
 
 
 @pytest.fixture
-def cow(tmp_path: Path) -> HudiTable:
-    return unpack("bootstrap_cow", tmp_path)
+def cow(root: Folder) -> HudiTable:
+    return unpack("bootstrap_cow", root)
 
 
 @pytest.mark.parametrize("name", [*NAMES, WHOLE])
 @pytest.mark.parametrize("query", ["snapshot", "read_optimized"])
-def test_a_query_gives_what_hudi_gave(name: str, query: str, tmp_path: Path) -> None:
-    table = unpack(name, tmp_path)
-    wanted = pq.read_table(TABLES / f"{name}.{query}.parquet")
+def test_a_query_gives_what_hudi_gave(name: str, query: str, root: Folder) -> None:
+    table = unpack(name, root)
+    wanted = read_parquet(TABLES / f"{name}.{query}.parquet")
     found = table.scan(query=query).to_arrow()
     assert {field.name: field.type for field in found.schema} == {field.name: field.type for field in wanted.schema}
     ordered = found.sort_by("_hoodie_record_key").select(wanted.column_names)
     assert ordered.to_pylist() == wanted.to_pylist()
 
 
-def test_a_copied_table_needs_neither_index_nor_source(tmp_path: Path) -> None:
-    table = unpack(WHOLE, tmp_path)
+def test_a_copied_table_needs_neither_index_nor_source(root: Folder) -> None:
+    table = unpack(WHOLE, root)
     assert table.config.properties["hoodie.bootstrap.index.class"] == NO_INDEX
-    assert not list(Path(table.base_path, ".hoodie", ".aux").rglob("*.hfile"))
-    shutil.rmtree(f"{table.base_path}_source")
-    path = Path(table.base_path)
+    assert not list((Folder(table.base_path, table.lake) / ".hoodie/.aux").rglob("*.hfile"))
+    Folder(f"{table.base_path}_source", table.lake).remove()
+    path = Folder(table.base_path, table.lake)
     before = keyed_rows(table)
-    assert [str(one) for one in validate(str(path), deep=True)] == []
+    assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
     for service in (local.compact, local.cluster, local.clean):
         service(path)
         assert keyed_rows(table) == before
-        assert [str(one) for one in validate(str(path), deep=True)] == []
+        assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
 
 
-def test_a_copied_table_without_an_index_is_written_to(tmp_path: Path) -> None:
+def test_a_copied_table_without_an_index_is_written_to(root: Folder) -> None:
     for name in local.PARTITIONS:
-        (tmp_path / "source" / name).mkdir(parents=True)
+        (root / "source" / name).mkdir(parents=True)
         stored = local.batch(0, 4, "one", 1)
-        pq.write_table(stored.filter(pc.field("p") == name), tmp_path / "source" / name / "1.parquet")
+        write_parquet(stored.filter(pc.field("p") == name), root / "source" / name / "1.parquet")
     fields = {"record_key_fields": ("id",), "partition_path_fields": ("p",), "precombine_field": "ts"}
-    bootstrap(tmp_path / "t", tmp_path / "source", FULL, table_type="COPY_ON_WRITE", **fields)
-    point(HudiTable.open(str(tmp_path / "t")), "hoodie.bootstrap.index.class", NO_INDEX)
-    shutil.rmtree(tmp_path / "source")
-    local.write(tmp_path / "t", local.batch(0, 2, "two", 2), "k1")
-    local.write(tmp_path / "t", local.batch(10, 2, "new", 2), "k2")
+    bootstrap(root / "t", root / "source", FULL, table_type="COPY_ON_WRITE", **fields)
+    point((root / "t").table(), "hoodie.bootstrap.index.class", NO_INDEX)
+    (root / "source").remove()
+    local.write(root / "t", local.batch(0, 2, "two", 2), "k1")
+    local.write(root / "t", local.batch(10, 2, "new", 2), "k2")
     updated = (local.batch(0, 2, "two", 2), local.batch(10, 2, "new", 2))
-    assert local.rows_of(tmp_path / "t") == local.expected_rows(local.batch(0, 4, "one", 1), *updated)
-    assert [str(one) for one in validate(str(tmp_path / "t"), deep=True)] == []
+    assert local.rows_of(root / "t") == local.expected_rows(local.batch(0, 4, "one", 1), *updated)
+    assert [str(one) for one in validate(str(root / "t"), deep=True, lake=root.lake)] == []
 
 
 def test_some_columns(table: HudiTable) -> None:
@@ -153,7 +150,7 @@ def test_the_index_tells_the_same_both_ways(table: HudiTable) -> None:
 
 def test_its_files_are_written_again_to_the_same_bytes(table: HudiTable) -> None:
     for name in (BY_PARTITION, BY_FILE_ID):
-        data = Path(table.base_path, name).read_bytes()
+        data = (Folder(table.base_path, table.lake) / name).read_bytes()
         reader = HFileReader(data)
         info = {b"INDEX_INFO": reader.info[b"INDEX_INFO"]}
         again = write_hfile(
@@ -163,9 +160,9 @@ def test_its_files_are_written_again_to_the_same_bytes(table: HudiTable) -> None
 
 
 def test_a_source_that_changed(cow: HudiTable) -> None:
-    file = next(Path(cow.base_path + "_source").rglob("week=w2/*.parquet"))
+    file = next(Folder(cow.base_path + "_source", cow.lake).rglob("week=w2/*.parquet"))
     whole = file.read_bytes()
-    pq.write_table(pq.read_table(file).slice(1), file)
+    write_parquet(read_parquet(file).slice(1), file)
     with pytest.raises(CorruptTableError, match=rf"{file} has \d+ bytes, and had {len(whole)} when the table was"):
         cow.scan().to_arrow()
     file.write_bytes(whole)
@@ -173,7 +170,7 @@ def test_a_source_that_changed(cow: HudiTable) -> None:
 
 
 def test_a_source_that_is_damaged(cow: HudiTable) -> None:
-    file = next(Path(cow.base_path + "_source").rglob("week=w2/*.parquet"))
+    file = next(Folder(cow.base_path + "_source", cow.lake).rglob("week=w2/*.parquet"))
     whole = file.read_bytes()
     file.write_bytes(whole[:-4] + b"PARX")
     with pytest.raises(
@@ -198,7 +195,7 @@ def test_without_an_index_only_skeletons_are_refused(cow: HudiTable) -> None:
     keys = other.scan(columns=["_hoodie_record_key"]).to_arrow()  # which are in the skeletons themselves
     assert keys.sort_by("_hoodie_record_key").equals(whole.select(["_hoodie_record_key"]).sort_by("_hoodie_record_key"))
     with pytest.raises(CorruptTableError, match="no index that tells where"):
-        local.cluster(Path(other.base_path))
+        local.cluster(Folder(other.base_path, other.lake))
 
 
 def test_a_table_that_turns_the_index_off_and_names_no_class(cow: HudiTable) -> None:
@@ -219,13 +216,13 @@ def test_another_index_is_refused(cow: HudiTable) -> None:
 def test_our_services_keep_the_rows_of_hudis_tables(table: HudiTable) -> None:
     """Skeletons, and those with logs on top, become whole files."""
 
-    before, path = keyed_rows(table), Path(table.base_path)
+    before, path = keyed_rows(table), Folder(table.base_path, table.lake)
     (local.compact if table.config.is_merge_on_read else local.cluster)(path)
     assert keyed_rows(table) == before
     local.cluster(path)
     assert keyed_rows(table) == before
     assert BOOTSTRAP_INSTANT not in {one.base_instant for one in table.refreshed().file_slices()}
-    assert [str(one) for one in validate(str(path), deep=True)] == []
+    assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
 
 
 def batches(*sizes: int, name: str) -> Iterator[pa.RecordBatch]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,9 +10,8 @@ import pytest
 
 from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.lake import Lake
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archived import ArchivedTimeline
+from tests.support.folder import Folder, unzip
 
 pytestmark = pytest.mark.unit
 
@@ -33,14 +31,13 @@ CLOCK = HastyClock()
 
 
 @pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.stem)
-def test_any_damage_is_an_error_of_ours(archive: Path, tmp_path: Path) -> None:
+def test_any_damage_is_an_error_of_ours(archive: Folder, root: Folder) -> None:
     chance = random.Random(archive.stem)
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(tmp_path)
-    table = next(path for path in tmp_path.iterdir() if (path / ".hoodie").is_dir())
-    files = [path for path in sorted(table.rglob("*")) if path.is_file() and path.stat().st_size]
+    unzip(archive, root)
+    table = next(path for path in root.iterdir() if (path / ".hoodie").is_dir())
+    files = [path for path in sorted(table.rglob("*")) if path.is_file() and path.size]
     whole = {path: path.read_bytes() for path in files if not path.name.endswith(".crc")}
-    own = [path for path in whole if ".hoodie" in path.parts]
+    own = [path for path in whole if ".hoodie" in str(path)]
     for number in range(DAMAGES):
         chosen = chance.sample(own if number % 2 else sorted(whole), 1 + number % 3)
         for path in chosen:
@@ -62,9 +59,9 @@ def _damaged(whole: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def _use(path: Path) -> None:
+def _use(path: Folder) -> None:
     with suppress(HudiError):
-        table = HudiTable.open(str(path), lake=Lake(clock=CLOCK))
+        table = path.by(CLOCK).table()
         for query in ("snapshot", "read_optimized"):
             with suppress(HudiError):
                 table.scan(query=query).to_arrow()

@@ -8,16 +8,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from tests.fixtures.answers import ANSWERS, Question, tables, texts
 from tests.hudi_tables import is_here, unpack
+from tests.support.folder import Folder, read_parquet
 
 pytestmark = pytest.mark.unit
 
@@ -49,7 +48,7 @@ CLEANED = {"metadata_tables/indexed_cow": ("20261121160629811",), "tables/cow_cl
 @cache
 def answers() -> dict[str, dict[Question, list[str]]]:
     found: dict[str, dict[Question, list[str]]] = defaultdict(dict)
-    for one in pq.read_table(ANSWERS).to_pylist():
+    for one in read_parquet(ANSWERS).to_pylist():
         question = Question(one["table"], one["query"], one["begin"], one["end"])
         rows = found[question.table].setdefault(question, [])
         rows += [one["row"]] if one["row"] is not None else []
@@ -69,10 +68,10 @@ def without(columns: tuple[str, ...], rows: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", tables())
-def test_we_answer_what_hudi_answered(name: str, tmp_path: Path) -> None:
+def test_we_answer_what_hudi_answered(name: str, root: Folder) -> None:
     if not is_here(name):
         pytest.skip("not here: name the folder of Hudi's tables by PYHUDI_FIXTURES")
-    table = HudiTable.open(str(unpack(name, tmp_path)))
+    table = (unpack(name, root)).table()
     found = answers()[name]
     assert found  # if not to each question: of Parquet logs with bytes Hudi reads no snapshot
     for question, wanted in found.items():

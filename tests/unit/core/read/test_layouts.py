@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.schema.meta_fields import FILE_NAME, META_FIELDS
 from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder, read_parquet, unzip
 
 pytestmark = pytest.mark.unit
 
@@ -20,11 +19,10 @@ NAMES = pytest.mark.parametrize("name", ["virtual_base", "virtual_logs"])
 
 
 @pytest.fixture
-def open_table(tmp_path: Path) -> Callable[[str], HudiTable]:
+def open_table(root: Folder) -> Callable[[str], HudiTable]:
     def unpack(name: str) -> HudiTable:
-        with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
-            packed.extractall(tmp_path)
-        return HudiTable.open(str(tmp_path / name))
+        unzip(TABLES / f"{name}.zip", root)
+        return (root / name).table()
 
     return unpack
 
@@ -34,7 +32,7 @@ def open_table(tmp_path: Path) -> Callable[[str], HudiTable]:
 def test_we_read_what_hudi_read(name: str, query: str, open_table: Callable[[str], HudiTable]) -> None:
     """Hudi's reader gives no meta columns of such a table, ours gives empty ones."""
     found = open_table(name).scan(query=query).to_arrow().sort_by("id")
-    wanted = pq.read_table(TABLES / f"{name}.{query}.parquet")
+    wanted = read_parquet(TABLES / f"{name}.{query}.parquet")
     assert set(found.column_names) == {*META_FIELDS, *wanted.column_names}
     assert found.select(wanted.column_names).to_pylist() == wanted.to_pylist()
     assert found.num_rows >= 10

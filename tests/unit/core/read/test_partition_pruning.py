@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from spark_jobs.core.read.partition_pruning import PartitionPruning
 from spark_jobs.core.table import HudiTable
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import FaultyStorage
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -152,18 +152,18 @@ def test_conditions_without_a_partition_column_and_wrong_ones() -> None:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """Six partitions with a record each."""
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     values = {"id": range(6), "p": list("abcdef"), "v": ["x"] * 6, "ts": [1] * 6}
     local.write(path, pa.table(values, schema=local.SCHEMA), "k")
-    return HudiTable.open(str(path), lists_storage=True)
+    return path.table(lists_storage=True)
 
 
 def calls(table: HudiTable, name: str, condition: Any) -> tuple[int, list[dict[str, Any]]]:
     """How often the storage was asked, and the rows."""
-    counting = replace(table, storage=FaultyStorage())
+    counting = replace(table, storage=FaultyStorage(inner=table.storage))
     rows = counting.scan(filter=condition).to_arrow().to_pylist()
     storage = counting.storage
     assert isinstance(storage, FaultyStorage)

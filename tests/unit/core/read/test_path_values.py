@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.config.features import refuse_unwritable
@@ -16,6 +14,7 @@ from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.read.path_values import PathValues
 from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder, read_parquet, unzip
 
 pytestmark = pytest.mark.unit
 
@@ -24,11 +23,10 @@ NAMES = sorted(path.stem for path in TABLES.glob("dropped_*.zip"))
 
 
 @pytest.fixture
-def open_table(tmp_path: Path) -> Callable[[str], HudiTable]:
+def open_table(root: Folder) -> Callable[[str], HudiTable]:
     def unpack(name: str) -> HudiTable:
-        with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
-            packed.extractall(tmp_path)
-        return HudiTable.open(str(tmp_path / name))
+        unzip(TABLES / f"{name}.zip", root)
+        return (root / name).table()
 
     return unpack
 
@@ -38,7 +36,7 @@ def open_table(tmp_path: Path) -> Callable[[str], HudiTable]:
 def test_we_read_what_hudi_read(name: str, query: str, open_table: Callable[[str], HudiTable]) -> None:
     """Their types too: a partition column is text, whatever it was written from."""
     found = open_table(name).scan(query=query).to_arrow().sort_by("_hoodie_record_key")
-    wanted = pq.read_table(TABLES / f"{name}.{query}.parquet")
+    wanted = read_parquet(TABLES / f"{name}.{query}.parquet")
     assert {field.name: field.type for field in found.schema} == {field.name: field.type for field in wanted.schema}
     assert found.select(wanted.column_names).to_pylist() == wanted.to_pylist()
     assert found.num_rows >= 10

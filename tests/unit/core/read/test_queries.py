@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow.compute as pc
 import pytest
@@ -20,6 +18,7 @@ from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
+from tests.support.folder import Folder
 from tests.unit.core.support import SCHEMA, complete, contents, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit
@@ -54,9 +53,9 @@ def append(
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """T1: a, b in partition p, c in q. T2: logs: a changes, b goes, d comes. T3: a log that never completes."""
-    table = new_table(str(tmp_path / "t"))
+    table = new_table(root / "t")
     first = start(table, T1)
     base, other = inserts(table, T1, "p", A1, B1), inserts(table, T1, "q", C1)
     complete(table, first, [base, other], OperationType.BULK_INSERT)
@@ -103,9 +102,9 @@ def test_incremental(table: HudiTable, begin: str, end: str | None, expected: li
 
 
 def test_incremental_from_the_start_has_rows_whose_commit_was_archived(table: HudiTable) -> None:
-    for file in Path(table.base_path, ".hoodie").glob(f"{T1}.*"):
+    for file in Folder(f"{table.base_path}/.hoodie", table.lake).glob(f"{T1}.*"):
         file.unlink()
-    Path(table.base_path, ".hoodie", "archived", ".commits_.archive.1_1-0-1").write_bytes(b"")
+    Folder(f"{table.base_path}/.hoodie/archived/.commits_.archive.1_1-0-1", table.lake).write_bytes(b"")
     assert contents(table, query="incremental", begin="000") == NOW
 
 
@@ -122,7 +121,7 @@ def test_partitions_and_slices(table: HudiTable) -> None:
     assert table.schema.names == ["id", "ts", "value"]
 
 
-def test_queries_that_can_not_be(table: HudiTable, tmp_path: Path) -> None:
+def test_queries_that_can_not_be(table: HudiTable, root: Folder) -> None:
     with pytest.raises(ConfigError, match="query=latest is not valid: give one of snapshot"):
         table.scan(query="latest")
     with pytest.raises(ConfigError, match="needs begin"):
@@ -130,22 +129,22 @@ def test_queries_that_can_not_be(table: HudiTable, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no column nothing: its columns are _hoodie_commit_time, .*id, ts, value"):
         table.scan(columns=("nothing",)).to_arrow()
     with pytest.raises(TableNotFoundError):
-        HudiTable.open(str(tmp_path / "elsewhere"))
-    bare = new_table(str(tmp_path / "bare"))
+        (root / "elsewhere").table()
+    bare = new_table(root / "bare")
     with pytest.raises(ConfigError, match="has no schema yet: write to it first"):
         bare.scan()
-    keyless = new_table(str(tmp_path / "keyless"), properties={"hoodie.populate.meta.fields": "false"})
+    keyless = new_table(root / "keyless", properties={"hoodie.populate.meta.fields": "false"})
     complete(keyless, start(keyless, T1), [])
     with pytest.raises(ConfigError, match=r"populate\.meta\.fields=false: its rows don't say when they were written"):
         keyless.refreshed().scan(query="incremental", begin="000").to_arrow()
-    narrow = new_table(str(tmp_path / "narrow"), properties={"hoodie.table.base.file.format": "ORC"})
+    narrow = new_table(root / "narrow", properties={"hoodie.table.base.file.format": "ORC"})
     complete(narrow, start(narrow, T1), [])
     with pytest.raises(UnsupportedTableError, match=r"hoodie\.table\.base\.file\.format other than PARQUET"):
         narrow.refreshed().scan().to_arrow()
 
 
-def test_copy_on_write_versions(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"), merge_on_read=False)
+def test_copy_on_write_versions(root: Folder) -> None:
+    table = new_table(root / "t", merge_on_read=False)
     first = start(table, T1, Action.COMMIT)
     stat = inserts(table, T1, "p", A1, B1)
     complete(table, first, [stat])
@@ -172,7 +171,7 @@ def test_replaced_groups_are_not_read(table: HudiTable) -> None:
 
 @pytest.mark.parametrize("torn", [True, False])
 def test_a_damaged_base_file_is_named(table: HudiTable, torn: bool) -> None:
-    [base] = list(Path(table.base_path, "p").glob("*.parquet"))
+    [base] = list(Folder(f"{table.base_path}/p", table.lake).glob("*.parquet"))
     data = bytearray(base.read_bytes())
     if torn:
         del data[len(data) // 2 :]

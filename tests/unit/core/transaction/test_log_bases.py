@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
@@ -12,6 +10,7 @@ from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.core.transaction.log_bases import base_instants, logs_of_no_slice, refuse_logs_of_no_slice
+from tests.support.folder import Folder
 from tests.unit.core.support import complete, new_table, start
 
 pytestmark = pytest.mark.unit
@@ -20,9 +19,9 @@ FIRST, SECOND, THIRD, PLAN, BEGUN, CLUSTERING, ROLLED, OWN = (f"2024010100000000
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """Three delta commits; then a compaction, a delta commit and a clustering that are pending, and the own write."""
-    table = new_table(str(tmp_path / "t"))
+    table = new_table(root / "t")
     for time in (FIRST, SECOND, THIRD):
         complete(table, start(table, time), [])
     request(table.timeline, PLAN, Action.COMPACTION)
@@ -67,8 +66,8 @@ def test_archived_writes_count_also_behind_one_that_a_savepoint_keeps(table: Hud
     assert logs_of_no_slice(left, OWN, logs) == {ROLLED: log_on(ROLLED)}
 
 
-def test_the_slices_of_a_bootstrap_before_and_after_it_was_archived(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"))
+def test_the_slices_of_a_bootstrap_before_and_after_it_was_archived(root: Folder) -> None:
+    table = new_table(root / "t")
     bootstrap = complete(table, start(table, "00000000000001", Action.COMMIT), [])
     complete(table, start(table, FIRST), [])
     line = table.refreshed().timeline

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,6 @@ from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType
-from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, REQUESTED_REPLACE_METADATA
@@ -25,6 +22,8 @@ from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin, resume, schedule
 from spark_jobs.services.clustering.plan import ClusteringGroup, ClusteringPlan
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
+from tests.support.folder import Folder, file_at
+from tests.support.through import Through
 from tests.unit.core.support import HandClock, file_slice, new_table
 
 pytestmark = pytest.mark.unit
@@ -40,8 +39,8 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, clock: HandClock) -> TransactionSettings:
-    return new_table(str(tmp_path / "t"), clock=clock).transaction_settings({"hoodie.write.lock.wait_time_ms": "100"})
+def settings(root: Folder, clock: HandClock) -> TransactionSettings:
+    return new_table(root / "t", clock=clock).transaction_settings({"hoodie.write.lock.wait_time_ms": "100"})
 
 
 def started(settings: TransactionSettings, **options: object) -> Transaction:
@@ -58,14 +57,14 @@ def commit(file_id: str = "g-0", operation: OperationType = OperationType.UPSERT
 
 def test_a_write_from_begin_to_publish(settings: TransactionSettings) -> None:
     one = started(settings, idempotency_key="k")
-    assert Path(heartbeat_path(settings.base_path, one.time)).exists()
+    assert file_at(settings.storage, heartbeat_path(settings.base_path, one.time)).exists()
     create_marker(settings.storage, settings.base_path, one.time, "a", "f.parquet", MarkerType.CREATE)
     done = one.publish(commit(), frozenset({GROUP}), written=frozenset())
     assert done.file_name == f"{one.time}.deltacommit"
     assert settings.load_timeline().instants == (done,)
-    assert not Path(heartbeat_path(settings.base_path, one.time)).exists()
-    assert not Path(marker_folder(settings.base_path, one.time)).exists()
-    assert not Path(settings.lock.file.path).exists()
+    assert not file_at(settings.storage, heartbeat_path(settings.base_path, one.time)).exists()
+    assert not file_at(settings.storage, marker_folder(settings.base_path, one.time)).exists()
+    assert not file_at(settings.storage, settings.lock.file.path).exists()
 
 
 def test_instants_increase_though_the_clock_stands_still(settings: TransactionSettings) -> None:
@@ -80,7 +79,9 @@ def test_instants_increase_though_the_clock_stands_still(settings: TransactionSe
 def test_begin_asks_under_the_lock_and_writes_nothing_when_told_no(settings: TransactionSettings) -> None:
     seen = []
     found = begin(
-        settings, Action.COMMIT, allowed=lambda line: seen.append(Path(settings.lock.file.path).exists()) is not None
+        settings,
+        Action.COMMIT,
+        allowed=lambda line: seen.append(file_at(settings.storage, settings.lock.file.path).exists()) is not None,
     )
     assert (found, seen) == (None, [True])
     assert settings.load_timeline().instants == ()
@@ -111,22 +112,22 @@ def test_what_ends_while_begin_waits_for_the_lock_is_seen(settings: TransactionS
 def test_a_plan_is_made_while_the_lock_is_held_or_not_at_all(settings: TransactionSettings) -> None:
     with settings.new_lock() as locked:
         line = locked.load_timeline()
-        Path(settings.lock.file.path).write_bytes(b"")  # Hudi took the lock over
+        file_at(settings.storage, settings.lock.file.path).write_bytes(b"")  # Hudi took the lock over
         with pytest.raises(WriteConflictError, match="lock was lost"):
             schedule(locked, Action.COMPACTION, line, planned_compaction(settings))
     assert settings.load_timeline().instants == ()
-    assert Path(settings.lock.file.path).exists()
+    assert file_at(settings.storage, settings.lock.file.path).exists()
 
 
 def test_a_write_begins_while_the_lock_is_held_or_not_at_all(settings: TransactionSettings) -> None:
     def lose_it(_: object) -> bool:
-        Path(settings.lock.file.path).unlink()
+        file_at(settings.storage, settings.lock.file.path).unlink()
         return True
 
     with pytest.raises(WriteConflictError, match="lock was lost: its file was removed"):
         begin(settings, Action.COMMIT, allowed=lose_it)
     assert settings.load_timeline().instants == ()
-    assert not Path(heartbeat_path(settings.base_path, "")).exists()
+    assert not file_at(settings.storage, heartbeat_path(settings.base_path, "").rstrip("/")).exists()
 
 
 def test_of_two_writers_of_a_file_group_the_second_is_told(settings: TransactionSettings) -> None:
@@ -163,7 +164,7 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
         """Stands for another writer that takes the lock over in the middle of the publish."""
 
         def before_publish(self, publication: object) -> None:
-            Path(settings.lock.file.path).write_bytes(b"{}")
+            file_at(settings.storage, settings.lock.file.path).write_bytes(b"{}")
 
     robbed = replace(settings, metadata_writer=Robber())
     one = started(robbed)
@@ -173,24 +174,24 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
     one.abandon()
 
 
-class Overtaken(LocalStorage):
+class Overtaken(Through):
     """Suspended right after its commit; its lock is taken over, its plan rolled back and executed again."""
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        super().create(path, data, durable=durable)
+        self.inner.create(path, data, durable=durable)
         if path.endswith(".deltacommit") and "/metadata/" not in path:
             base, _, name = path.partition("/.hoodie/")
-            Path(base, ".hoodie/lock").write_bytes(b"{}")
-            create_marker(LocalStorage(), base, name.partition(".")[0], "a", ANEW, MarkerType.CREATE)
-            Path(base, "a").mkdir(exist_ok=True)
-            Path(base, "a", ANEW).touch()
+            file_at(self.inner, base, ".hoodie/lock").write_bytes(b"{}")
+            create_marker(self.inner, base, name.partition(".")[0], "a", ANEW, MarkerType.CREATE)
+            file_at(self.inner, base, "a").mkdir(exist_ok=True)
+            file_at(self.inner, base, "a", ANEW).touch()
 
 
 def test_who_lost_the_lock_after_its_commit_deletes_nothing_any_more(settings: TransactionSettings) -> None:
-    one = started(replace(settings, storage=Overtaken()))
+    one = started(replace(settings, storage=Overtaken(settings.storage)))
     done = one.publish(commit(), written=frozenset())
     assert settings.load_timeline().instants == (done,)
-    assert Path(settings.base_path, "a", ANEW).exists()
+    assert file_at(settings.storage, settings.base_path, "a", ANEW).exists()
 
 
 def test_an_instant_is_published_once(settings: TransactionSettings) -> None:
@@ -262,19 +263,19 @@ def test_a_clustering_does_not_overwrite_what_was_written_after_its_plan(setting
     work.abandon()
 
 
-def test_a_listed_metadata_table_is_taken_off_by_a_job_that_keeps_none(tmp_path: Path, clock: HandClock) -> None:
+def test_a_listed_metadata_table_is_taken_off_by_a_job_that_keeps_none(root: Folder, clock: HandClock) -> None:
     listed = {"hoodie.table.metadata.partitions": "files", "hoodie.table.metadata.partitions.inflight": ""}
-    table = new_table(str(tmp_path / "t"), clock=clock, properties=listed)
-    folder = tmp_path / "t" / ".hoodie" / "metadata" / "files"
+    table = new_table(root / "t", clock=clock, properties=listed)
+    folder = root / "t" / ".hoodie" / "metadata" / "files"
     folder.mkdir(parents=True)
     one = started(table.transaction_settings({"hoodie.metadata.enable": "false"}))
     one.publish(commit(), written=frozenset())
     assert not folder.parent.exists()
-    assert HudiTable.open(table.base_path).config.metadata_partitions == ()
+    assert table.refreshed().config.metadata_partitions == ()
 
 
 def test_nothing_begins_while_a_restore_is_pending(settings: TransactionSettings) -> None:
-    folder = Path(settings.timeline_folder)
+    folder = file_at(settings.storage, settings.timeline_folder)
     (folder / "20200101000000000.restore.requested").touch()
     with pytest.raises(WriteConflictError, match=r"restore 20200101000000000 is pending.*let it end"):
         begin(settings, Action.DELTA_COMMIT)
@@ -284,7 +285,7 @@ def test_nothing_begins_while_a_restore_is_pending(settings: TransactionSettings
 
 def test_publish_deletes_files_of_other_attempts_and_completes_the_partitions(settings: TransactionSettings) -> None:
     one = started(settings)
-    folder = Path(settings.base_path, "a")
+    folder = file_at(settings.storage, settings.base_path, "a")
     folder.mkdir()
     for name in ("kept_0-0-1_1.parquet", "stray_0-0-2_1.parquet"):
         create_marker(settings.storage, settings.base_path, one.time, "a", name, MarkerType.CREATE)
