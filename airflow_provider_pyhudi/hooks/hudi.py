@@ -50,7 +50,7 @@ def completed_commits(base_path: str, after_instant: str | None, actions: Collec
     except TableNotFoundError:
         return []
     return [
-        commit.timestamp for commit in commits if commit.timestamp > after and (not actions or commit.action in actions)
+        commit.timestamp for commit in commits if commit.follows(after) and (not actions or commit.action in actions)
     ]
 
 

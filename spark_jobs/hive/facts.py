@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT, TimelineZone
+from spark_jobs.core.format.order import follows, is_from
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, format_instant
 
@@ -42,7 +43,8 @@ class SyncedUntil:
 
     def is_new(self, instant: str, completed: str) -> bool:
         """True for an instant after (exclusive), or one that was completed at or after the last sync's newest."""
-        return instant > self.instant or bool(self.completed and completed and completed >= self.completed)
+        is_late = bool(self.completed and completed) and is_from(completed, self.completed)
+        return follows(instant, self.instant) or is_late
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +82,9 @@ def facts_of(table: HudiTable, changes_after: SyncedUntil | None = None) -> Tabl
     timeline, config = table.timeline, table.config
     commits = timeline.completed_commits()
     moved = max((timeline.moved_ms[instant] for instant in commits), default=None)
-    since = changes_after if changes_after and commits and changes_after.instant >= timeline.unbroken_from else None
+    since = (
+        changes_after if changes_after and commits and is_from(changes_after.instant, timeline.unbroken_from) else None
+    )
     return TableFacts(
         name=config.name,
         base_path=table.base_path,
@@ -106,7 +110,7 @@ def _partitions_with_data(table: HudiTable, commits: Sequence[Instant]) -> tuple
         return tuple(table.partitions())
     gone: set[str] = set()
     for instant in commits:
-        if instant.timestamp >= dropping[0].instant:
+        if instant.is_from(dropping[0].instant):
             change = _changes(table, instant)
             gone = (gone - set(change.written)) | set(change.dropped)
     return tuple(path for path in table.partitions() if path not in gone)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.order import precedes
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.events import (
     AddPartitions,
@@ -231,8 +232,9 @@ def _incremental_since(facts: TableFacts, config: SyncConfig, known: TableState 
     since = synced_until(known.table)
     if since is None or not _same_place(known.table.location, facts.base_path):
         return None
-    unknown = since.instant < facts.changes_after.instant or since.completed < facts.changes_after.completed
-    return None if unknown else since
+    known_from = facts.changes_after
+    is_unknown = precedes(since.instant, known_from.instant) or precedes(since.completed, known_from.completed)
+    return None if is_unknown else since
 
 
 def _changed_since(

@@ -6,6 +6,7 @@ import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from spark_jobs.core.format.order import earliest
 from spark_jobs.hive.client import Metastore, TableExistsError
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.events import (
@@ -105,7 +106,9 @@ def all_synced_until(config: SyncConfig, metastore: Metastore, name: str, merge_
         if until is None:
             return None
         found.append(until)
-    return SyncedUntil(instant=min(one.instant for one in found), completed=min(one.completed for one in found))
+    return SyncedUntil(
+        instant=earliest(one.instant for one in found), completed=earliest(one.completed for one in found)
+    )
 
 
 def count(plan: SyncPlan) -> SyncCounts:

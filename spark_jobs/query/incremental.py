@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, rows_in_range
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
@@ -24,8 +24,8 @@ def read_incremental(spark: SparkSession, table: HudiTable, begin: str, end: str
     """
     scan = table.scan(begin=begin, end=end, query="incremental")
     reader, schema = scan.reader(), scan.schema
-    first, last = scan.begin or "", end
-    changed = [one for one in scan.slices() if _last_change(one) > first]
+    first, last = scan.begin or BEFORE_ALL, end
+    changed = [one for one in scan.slices() if follows(_last_change(one), first)]
     spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
     if not changed:
         return spark.createDataFrame([], spark_schema)
@@ -35,7 +35,7 @@ def read_incremental(spark: SparkSession, table: HudiTable, begin: str, end: str
             for number in batch.column(0).to_pylist():
                 for rows in reader.read(changed[number]):
                     time = rows.column(schema.get_field_index(COMMIT_TIME))
-                    yield rows.filter(pc.and_(pc.greater(time, first), pc.less_equal(time, last)))
+                    yield rows.filter(rows_in_range(time, first, last))
 
     return spark.range(0, len(changed), 1, len(changed)).mapInArrow(run, spark_schema)
 
@@ -47,5 +47,5 @@ def _last_change(file_slice: FileSlice) -> str:
     at any time since.
     """
     if file_slice.log_files:
-        return "9"
-    return file_slice.base_file.name.instant if file_slice.base_file is not None else ""
+        return AFTER_ALL
+    return file_slice.base_file.name.instant if file_slice.base_file is not None else BEFORE_ALL

@@ -130,7 +130,7 @@ def expired_plans(service: RewriteService[P], table: HudiTable, settings: Transa
     back_ms = min(minutes, _ALL_MINUTES) * 60_000
     moment = datetime.fromtimestamp(max(now - back_ms, 0) / 1000, UTC)
     limit = format_instant(moment, settings.config.timezone)
-    return [one for one in service.pending(table) if one.timestamp < limit and not is_alive(settings, one)]
+    return [one for one in service.pending(table) if one.precedes(limit) and not is_alive(settings, one)]
 
 
 def take_back_expired(

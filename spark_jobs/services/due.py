@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.format.order import latest, oldest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_slice import FileSlice
@@ -16,13 +17,13 @@ GroupKey = tuple[str, str]
 
 def delta_commits_since_compaction(timeline: ActiveTimeline) -> list[Instant]:
     """Completed delta commits after the newest compaction that completed, all of them where none did."""
-    last = max((one.timestamp for one in timeline.completed(Action.COMMIT)), default="")
-    return [one for one in timeline.completed(Action.DELTA_COMMIT) if one.timestamp > last]
+    last = latest(one.timestamp for one in timeline.completed(Action.COMMIT))
+    return [one for one in timeline.completed(Action.DELTA_COMMIT) if one.follows(last)]
 
 
 def commits_since(timeline: ActiveTimeline, after: str) -> list[Instant]:
     """Completed writes later than an instant (exclusive)."""
-    return [one for one in timeline.completed_commits() if one.timestamp > after]
+    return list(timeline.commits_after(after))
 
 
 def pending_plans(timeline: ActiveTimeline, action: Action) -> list[Instant]:
@@ -57,9 +58,7 @@ def what_blocks(slices: Iterable[FileSlice], busy: Mapping[GroupKey, str], kinds
     :param kinds: what an instant is, by its time.
     """
     counted = Counter(busy[key] for one in slices if (key := (one.partition, one.file_id)) in busy)
-    return ", ".join(
-        f"{count} in {kinds.get(instant, 'instant')} {instant}" for instant, count in sorted(counted.items())
-    )
+    return ", ".join(f"{counted[one]} in {kinds.get(one, 'instant')} {one}" for one in oldest_first(counted))
 
 
 def kinds_of(timeline: ActiveTimeline, instants: Collection[str]) -> dict[str, str]:

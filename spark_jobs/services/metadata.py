@@ -16,6 +16,7 @@ from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.names import BaseFileName
+from spark_jobs.core.format.order import earliest
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.metadata_table.base_file import base_file_path, cells_of, encode_base_file
 from spark_jobs.core.metadata_table.codecs import CODECS
@@ -92,9 +93,9 @@ def _latest_due(table: MetadataTable, properties: Mapping[str, str]) -> str | No
     waiting = delta_commits_since_compaction(table.timeline)
     if len(waiting) < metadata_keys.METADATA_COMPACT_AFTER.of(properties):
         return None
-    latest = waiting[-1].timestamp
-    pending = any(not one.is_completed and one.timestamp <= latest for one in table.data_timeline.instants)
-    return None if pending else latest
+    newest = waiting[-1].timestamp
+    pending = any(not one.is_completed and not one.follows(newest) for one in table.data_timeline.instants)
+    return None if pending else newest
 
 
 def _compact(table: MetadataTable, properties: Mapping[str, str]) -> None:
@@ -197,6 +198,6 @@ def _archive(table: MetadataTable) -> None:
     if not compactions or not data:
         return
     limits = ArchiveLimits(
-        keep_min=_KEPT_AT_LEAST, keep_max=_KEPT_AT_MOST, all_before=(min(data), compactions[-1].timestamp)
+        keep_min=_KEPT_AT_LEAST, keep_max=_KEPT_AT_MOST, all_before=(earliest(data), compactions[-1].timestamp)
     )
     archive(table.timeline, table.folder, instants_to_archive(table.timeline.instants, limits))

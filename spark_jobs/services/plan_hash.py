@@ -68,7 +68,7 @@ def refuse_other_plan(asked: str, now: PlanFacts | str, timeline: ActiveTimeline
     digest, files, size, instant = _parts(asked)
     if isinstance(now, PlanFacts) and now.digest == digest:
         return
-    later = [one for one in timeline.instants if one.timestamp > instant]
+    later = [one for one in timeline.instants if one.follows(instant)]
     changes = []
     if isinstance(now, str):
         changes.append(f"there is no such plan now: {now}")

@@ -119,4 +119,4 @@ def of_generation(
 
 
 def _is_recent(settings: TransactionSettings, instant: Instant) -> bool:
-    return instant.timestamp > format_instant(settings.clock.now() - timedelta(days=KNOWN_DAYS), TimelineZone.UTC)
+    return instant.follows(format_instant(settings.clock.now() - timedelta(days=KNOWN_DAYS), TimelineZone.UTC))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.order import latest
 
 Pair = tuple[str, "SeenBlock"]
 
@@ -43,7 +44,7 @@ class LogExtents(NamedTuple):
 
     def newest(self, name: str) -> str:
         """The last write of a file; empty where none is known."""
-        return max((one.instant for one in self.written if name in one.names), default="")
+        return latest(one.instant for one in self.written if name in one.names)
 
     def ends(self, name: str) -> frozenset[int]:
         """Where writes of a file were done: whatever stands behind, a block that ends there is whole."""

@@ -18,6 +18,7 @@ from spark_jobs.core.files.delete_records import decode_delete_records
 from spark_jobs.core.files.log_block import BlockType, LogBlock, instant_of_torn, parse_blocks
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
 from spark_jobs.core.files.log_extents import LogExtents, SeenBlock, check_extents, damaged
+from spark_jobs.core.format.order import is_up_to
 from spark_jobs.core.schema.conform import Origins, conform
 from spark_jobs.core.schema.evolution import SchemaEvolution
 
@@ -170,7 +171,7 @@ def _seen(block: LogBlock) -> SeenBlock:
 def _is_within(name: str, block: LogBlock, max_instant: str | None) -> bool:
     if block.instant is None:
         raise CorruptTableError(f"a {block.type.name} at byte {block.start} of {name} names no instant")
-    return max_instant is None or block.instant <= max_instant
+    return is_up_to(block.instant, max_instant)
 
 
 def _counts(placed: PlacedBlock, is_valid_instant: Callable[[str], bool]) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.format.order import earliest, precedes
 from spark_jobs.core.index.buckets import bucket_of
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action
@@ -32,10 +33,12 @@ def slices_with_logged_inserts(
     left = {number: one for number, one in logged.items() if number not in sure}
     if not left:
         return sure
-    told, inserted = _appended(timeline, clock, min(one.base_instant for one in left.values()))
+    told, inserted = _appended(timeline, clock, earliest(one.base_instant for one in left.values()))
     unbroken_from = timeline.unbroken_from
     for number, one in left.items():
-        is_old = one.base_instant < unbroken_from and any(log.relative_path not in told for log in one.log_files)
+        is_old = precedes(one.base_instant, unbroken_from) and any(
+            log.relative_path not in told for log in one.log_files
+        )
         if is_old or (one.partition, one.file_id) in inserted:
             sure[number] = one
     return sure
@@ -48,7 +51,7 @@ def _appended(timeline: ActiveTimeline, clock: Clock, since: str) -> tuple[set[s
     stats = [
         stat
         for instant in timeline.completed_commits()
-        if instant.action is Action.DELTA_COMMIT and instant.timestamp >= since
+        if instant.action is Action.DELTA_COMMIT and instant.is_from(since)
         for stat in timeline.commit_metadata(instant, clock).write_stats
         if stat.is_log_append
     ]

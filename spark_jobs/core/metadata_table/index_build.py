@@ -21,7 +21,7 @@ from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.timeline.instant import Action, Instant, State, in_order
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 _FOLLOWED = frozenset({*Action}) - {Action.INDEXING, Action.SAVEPOINT}
@@ -79,16 +79,16 @@ class IndexBuild:
         now = table.data_timeline
         known = {one for one in self.seen.instants if one.is_completed and one.action in _FOLLOWED}
         there = {one for one in now.instants if one.is_completed}
-        undone = [one for one in known - there if not now.start or one.timestamp >= now.start]
+        undone = [one for one in known - there if not now.start or one.is_from(now.start)]
         if undone:
             raise WriteConflictError(
-                f"{min(undone, key=lambda one: one.timestamp)} was undone while its records were indexed",
+                f"{in_order(undone)[0]} was undone while its records were indexed",
                 todo="run the indexing again",
-                instant=min(one.timestamp for one in undone),
+                instant=in_order(undone)[0].timestamp,
             )
         later = [one for one in there - known if one.action in _FOLLOWED]
         # compactions first: what was written on top of one is found once its base files count
-        later.sort(key=lambda one: (not _is_compaction(now, one), one.timestamp))
+        later = sorted(in_order(later), key=lambda one: not _is_compaction(now, one))
         for instant in later:
             data = now.read(instant)
             for partition in self.partitions:
@@ -139,4 +139,4 @@ def _moved_on(before: ActiveTimeline, now: ActiveTimeline, done: Sequence[Instan
     there = {one.timestamp for one in now.instants} - {one.timestamp for one in done}
     pending = {one.timestamp: one for one in (*before.instants, *now.instants) if not one.is_completed}
     waiting = (one for time, one in pending.items() if time in there)
-    return replace(now, instants=tuple(sorted((*done, *waiting), key=lambda one: one.timestamp)))
+    return replace(now, instants=tuple(in_order((*done, *waiting))))

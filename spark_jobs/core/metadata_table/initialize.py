@@ -16,6 +16,7 @@ from spark_jobs.core.config.table_config import TableConfig, create_table_config
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_extents import damaged
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.order import is_up_to, latest
 from spark_jobs.core.metadata_table.base_file import cells_of
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of_listing
 from spark_jobs.core.metadata_table.codec import Codec
@@ -150,7 +151,7 @@ def free_time(own: ActiveTimeline, timeline: ActiveTimeline) -> str:
 
 
 def _last(timeline: ActiveTimeline) -> str:
-    return max((one.timestamp for one in timeline.instants if one.is_completed), default=SOLO_PREFIX)
+    return latest((one.timestamp for one in timeline.instants if one.is_completed), SOLO_PREFIX)
 
 
 def committed_files(
@@ -186,7 +187,7 @@ def committed_files(
             path = join(partition, status.name)
             if path in bases and not status.size:
                 raise damaged(path, base.instant, "it is empty", "base file")
-        is_seen = path in bases if base else log is not None and log.base_instant <= until
+        is_seen = path in bases if base else log is not None and is_up_to(log.base_instant, until)
         if is_seen and status.size > 0:
             found[partition][status.name] = status.size
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spark_jobs.core.format.order import is_from
 from spark_jobs.core.metadata_table.commit import commits_at, finish_undo, undo_commit
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
@@ -30,7 +31,7 @@ def recover(table: MetadataTable, own: str) -> MetadataTable:
 def is_compacted(table: MetadataTable, instant: str) -> bool:
     """Whether a compaction has merged the delta commit of an instant, so that it can't be taken back any more."""
     compactions = table.timeline.completed(Action.COMMIT)
-    return any(one.timestamp > instant for one in compactions) and bool(commits_at(table, instant))
+    return any(one.follows(instant) for one in compactions) and bool(commits_at(table, instant))
 
 
 def is_built_in(table: MetadataTable, instant: str) -> bool:
@@ -40,5 +41,5 @@ def is_built_in(table: MetadataTable, instant: str) -> bool:
     An instant that the metadata table has no delta commit of is in there if all partitions are as new.
     """
     made = [one.timestamp for one in table.timeline.completed(Action.DELTA_COMMIT) if len(one.timestamp) > len(instant)]
-    seen = [time[: len(instant)] >= instant for time in made]
+    seen = [is_from(time[: len(instant)], instant) for time in made]
     return any(seen) and (all(seen) or bool(commits_at(table, instant)))

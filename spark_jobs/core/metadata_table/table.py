@@ -11,6 +11,7 @@ from spark_jobs.core.config.java_properties import parse_properties
 from spark_jobs.core.config.table_config import TableConfig, read_table_config
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.names import PARTITION_METAFILE
+from spark_jobs.core.format.order import earliest, follows
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -115,7 +116,7 @@ class MetadataTable:
         :raises CorruptTableError: a file group is gone, or a delta commit is empty, which may have written to any.
         """
         there = {one.file_id for one in found}
-        oldest = min(one.base_instant for one in found)
+        oldest = earliest(one.base_instant for one in found)
         since = self._written.since(oldest)
         written = {one.file_id for files in since.values() for one in files if one.partition == partition.path}
         numbers = {partition.number_of(one) for one in there}
@@ -152,13 +153,13 @@ class MetadataTable:
         What completed before it was made is in its base files. The one that made it may be older than that.
         """
         known = {one.timestamp for one in self.timeline.completed_commits()}
-        first = min(known)
+        first = earliest(known)
         done = (one.timestamp for one in self.data_timeline.completed_commits())
-        missed = [one for one in done if one > first and one not in known]
+        missed = [one for one in done if follows(one, first) and one not in known]
         if not missed:
             return ()
         made = self._made_at
-        return tuple(one for one in missed if one > made)
+        return tuple(one for one in missed if follows(one, made))
 
     @property
     def _made_at(self) -> str:

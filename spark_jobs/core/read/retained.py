@@ -12,6 +12,7 @@ from typing import Any
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, CorruptTableError, InstantGoneError, StorageError
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.order import BEFORE_ALL, earliest, follows, latest, precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
@@ -27,13 +28,13 @@ def refuse_cleaned(timeline: ActiveTimeline, view: Callable[[], FileSystemView],
     """
     if any(one.timestamp == until for one in timeline.completed(Action.SAVEPOINT)):
         return  # cleaning keeps what it needs
-    earliest = max(earliest_readable(timeline, view, clock), _by_archived_cleans(timeline, view, until))
-    if until < earliest:
+    first = latest((earliest_readable(timeline, view, clock), _by_archived_cleans(timeline, view, until)))
+    if precedes(until, first):
         raise ConfigError(
             f"the table can't be read as of {until}: cleaning removed files that this needs",
-            todo=f"read as of {earliest} or later; hoodie.cleaner.commits.retained says how much history is kept",
+            todo=f"read as of {first} or later; hoodie.cleaner.commits.retained says how much history is kept",
             instant=until,
-            earliest=earliest,
+            earliest=first,
         )
 
 
@@ -52,7 +53,7 @@ def earliest_readable(timeline: ActiveTimeline, view: Callable[[], FileSystemVie
             if clean.is_completed:
                 raise
             continue  # Hudi died before its plan was written, so nothing is deleted by it; or it ended meanwhile
-        bound = max(bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline))
+        bound = latest((bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline)))
     return bound
 
 
@@ -61,14 +62,14 @@ def _by_archived_cleans(timeline: ActiveTimeline, view: Callable[[], FileSystemV
     archive is read only for moments before the oldest clean that is still on the active timeline.
     """
     cleans = timeline.completed(Action.CLEAN)
-    if not timeline.has_archive or (cleans and until >= cleans[0].timestamp):
+    if not timeline.has_archive or (cleans and not cleans[0].follows(until)):
         return ""
     archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, until)
     bound = ""
     for clean in archived.completed(Action.CLEAN):
         raw = archived.payload(clean)
         if raw is not None:
-            bound = max(bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline))
+            bound = latest((bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline)))
     return bound
 
 
@@ -82,13 +83,13 @@ def _by_versions(
     for one in (raw["partitionMetadata"] or {}).values():
         for path in one["deletePathPatterns"] or []:
             group, instant = _slice_of(one["partitionPath"], path.rsplit("/", 1)[-1])
-            gone[group] = max(gone.get(group, ""), instant)
+            gone[group] = latest((gone.get(group, BEFORE_ALL), instant))
     if not gone:
         return ""
     left = {group.key: [one.base_instant for one in group.slices] for group in view().all_groups()}
     last = raw["lastCompletedCommitTimestamp"] or _last_before(timeline, clean)
-    later = (min((at for at in left.get(key, ()) if at > taken), default=last) for key, taken in gone.items())
-    return max(timeline.start, *later)
+    later = (earliest((at for at in left.get(key, ()) if follows(at, taken)), last) for key, taken in gone.items())
+    return latest((timeline.start, *later))
 
 
 def _slice_of(partition: str, name: str) -> tuple[tuple[str, str], str]:
@@ -99,8 +100,8 @@ def _slice_of(partition: str, name: str) -> tuple[tuple[str, str], str]:
 
 
 def _last_before(timeline: ActiveTimeline, clean: Instant) -> str:
-    done = [one.timestamp for one in timeline.completed_commits() if one.timestamp < clean.timestamp]
-    return max(done, default="")
+    done = timeline.commits_before(clean.timestamp)
+    return done[-1].timestamp if done else BEFORE_ALL
 
 
 def _result(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from spark_jobs.core.config.keys.table import POPULATE_META_FIELDS
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.format.order import BEFORE_ALL, rows_in_range
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import ordering_field_of, payload_of_table, refuse_other_mergers
@@ -197,8 +198,5 @@ class Scan:
         if self.query is not Query.INCREMENTAL:
             return self.condition
         # the rows of visible slices are all of completed instants, also of those that left the timeline for the archive
-        time = pc.field(COMMIT_TIME)
-        in_range = time > (self.begin or "")
-        if self.end is not None:
-            in_range &= time <= self.end
+        in_range = rows_in_range(pc.field(COMMIT_TIME), self.begin or BEFORE_ALL, self.end)
         return in_range if self.condition is None else in_range & self.condition

@@ -82,7 +82,7 @@ def add_to_history(
 
 def _newest_with_schema(timeline: ActiveTimeline, clock: Clock, until: str | None) -> CommitMetadata | None:
     for instant in reversed(timeline.completed_commits()):
-        if until is not None and instant.timestamp > until:
+        if not instant.is_visible_at(until):
             continue
         metadata = timeline.commit_metadata(instant, clock)
         if metadata.operation_type not in SERVICE_OPERATIONS and metadata.schema_text:

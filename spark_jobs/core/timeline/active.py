@@ -18,6 +18,7 @@ from spark_jobs.core.errors import (
     InstantTakenError,
     StorageError,
 )
+from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, is_from, precedes
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
@@ -81,8 +82,8 @@ class ActiveTimeline:
         """
         if not self.has_archive:
             return False
-        first = min((one.timestamp for one in self.instants if one.is_completed and one.action in COMMITS), default="~")
-        old = (one for one in self.pending_writes() if one.timestamp < first)
+        first = next((one.timestamp for one in self.completed_commits()), AFTER_ALL)
+        old = (one for one in self.pending_writes() if one.precedes(first))
         return any(self.storage.stat(self.path(one)) is None for one in old)
 
     def reload(self) -> ActiveTimeline:
@@ -96,6 +97,18 @@ class ActiveTimeline:
     def completed_commits(self) -> tuple[Instant, ...]:
         """Completed commits, delta commits and replace commits, oldest first."""
         return self.filter(lambda one: one.is_completed and one.action in COMMITS)
+
+    def commits_after(self, time: str) -> tuple[Instant, ...]:
+        """Of :meth:`completed_commits` those that began after a time (exclusive)."""
+        return tuple(one for one in self.completed_commits() if follows(one.timestamp, time))
+
+    def commits_before(self, time: str) -> tuple[Instant, ...]:
+        """Of :meth:`completed_commits` those that began before a time (exclusive)."""
+        return tuple(one for one in self.completed_commits() if precedes(one.timestamp, time))
+
+    def commits_from(self, time: str) -> tuple[Instant, ...]:
+        """Of :meth:`completed_commits` those that began at a time or after it."""
+        return tuple(one for one in self.completed_commits() if is_from(one.timestamp, time))
 
     def pending(self, actions: Iterable[Action]) -> tuple[Instant, ...]:
         wanted = frozenset(actions)
@@ -119,7 +132,7 @@ class ActiveTimeline:
     @property
     def last_time(self) -> str:
         """The greatest instant of any action and state; empty on a new table."""
-        return max((one.timestamp for one in self.instants), default="")
+        return self.instants[-1].timestamp if self.instants else BEFORE_ALL
 
     @property
     def start(self) -> str:
@@ -132,7 +145,7 @@ class ActiveTimeline:
     @property
     def first_write(self) -> str:
         """The oldest write, completed or not; empty where there is none."""
-        return min((one.timestamp for one in self.instants if one.action in WRITES), default="")
+        return next((one.timestamp for one in self.instants if one.action in WRITES), BEFORE_ALL)
 
     @property
     def unbroken_from(self) -> str:
@@ -144,7 +157,7 @@ class ActiveTimeline:
             return ""
         saved = {one.timestamp for one in self.instants if one.action is Action.SAVEPOINT}
         writes = [one.timestamp for one in self.instants if one.action in WRITES]
-        return min((one for one in writes if one not in saved), default=max(writes))
+        return next((one for one in writes if one not in saved), writes[-1])
 
     def find(self, timestamp: str) -> tuple[Instant, ...]:
         return self.filter(lambda one: one.timestamp == timestamp)

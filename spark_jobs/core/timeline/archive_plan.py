@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.order import latest
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant
 
 
@@ -55,7 +56,7 @@ def _commits(instants: Sequence[Instant], limits: ArchiveLimits) -> list[Instant
     commits = [one for one in instants if one.is_completed and one.action in COMMITS]
     if len(commits) <= limits.keep_max:
         return []
-    saved = sorted(one.timestamp for one in instants if one.is_completed and one.action is Action.SAVEPOINT)
+    saved = [one.timestamp for one in instants if one.is_completed and one.action is Action.SAVEPOINT]
     bounds = [*limits.commits_before, *_pending_bound(instants, commits)]
     if saved and not limits.beyond_savepoints:
         bounds.append(saved[0])
@@ -67,10 +68,10 @@ def _commits(instants: Sequence[Instant], limits: ArchiveLimits) -> list[Instant
 
 def _pending_bound(instants: Sequence[Instant], commits: Sequence[Instant]) -> list[str]:
     """The last commit before the oldest pending write, or that write itself."""
-    pending = [one.timestamp for one in instants if not one.is_completed and one.action in WRITES]
-    if not pending:
+    first = next((one.timestamp for one in instants if not one.is_completed and one.action in WRITES), None)
+    if first is None:
         return []
-    return [max((one.timestamp for one in commits if one.timestamp < min(pending)), default=min(pending))]
+    return [latest((one.timestamp for one in commits if one.precedes(first)), first)]
 
 
 def _oldest(completed: Sequence[Instant], limits: ArchiveLimits) -> Sequence[Instant]:
@@ -78,4 +79,4 @@ def _oldest(completed: Sequence[Instant], limits: ArchiveLimits) -> Sequence[Ins
 
 
 def _is_before(instant: Instant, bounds: Iterable[str]) -> bool:
-    return all(instant.timestamp < bound for bound in bounds)
+    return all(instant.precedes(bound) for bound in bounds)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.errors import InstantStateError
 from spark_jobs.core.files.markers import delete_markers, marker_sizes
+from spark_jobs.core.format.order import by_time, earliest
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_entries import entry_of
@@ -54,7 +55,7 @@ class PreparedArchival:
         """
         done = [one for one in self.states if one[0].is_completed]
         pending = [one for one in self.states if not one[0].is_completed]
-        return [*pending, *sorted(done, key=lambda one: one[0].timestamp)]
+        return [*pending, *by_time(done, lambda one: one[0].timestamp)]
 
 
 def archive(
@@ -85,7 +86,9 @@ def prepare_archival(
             )
     storage, folder = timeline.storage, timeline.archive_folder
     states = _states(timeline, instants) if instants else []
-    before = ArchivedTimeline.load(storage, folder, min(one.timestamp for one, _ in states)).states if states else {}
+    before = (
+        ArchivedTimeline.load(storage, folder, earliest(one.timestamp for one, _ in states)).states if states else {}
+    )
     fresh = [(state, status) for state, status in states if state not in before]
     archives = [status.path for status in list_archive(storage, folder)] if fresh else []
     return PreparedArchival(

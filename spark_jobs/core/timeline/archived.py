@@ -8,6 +8,7 @@ from datetime import UTC, timedelta
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.format.order import is_up_to
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content_of, instant_of
 from spark_jobs.core.timeline.archive_files import (
@@ -19,7 +20,7 @@ from spark_jobs.core.timeline.archive_files import (
 )
 from spark_jobs.core.timeline.archive_listing import listed_entries
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, Instant, parse_instant_time
+from spark_jobs.core.timeline.instant import Action, Instant, in_order, parse_instant_time
 
 _TRIES = 5
 _SKEW = timedelta(days=2)
@@ -59,7 +60,7 @@ class ArchivedTimeline:
         states: dict[Instant, ArchivedState] = {}
         for entry, place in _entries(storage, folder, begin):
             instant = instant_of(entry)
-            if instant is None or instant.timestamp < begin or (end is not None and instant.timestamp > end):
+            if instant is None or instant.precedes(begin) or not is_up_to(instant.timestamp, end):
                 continue
             states.setdefault(instant, ArchivedState(moved=entry.get("stateTransitionTime"), place=place))
         return ArchivedTimeline(
@@ -159,4 +160,4 @@ def _highest(states: Mapping[Instant, ArchivedState]) -> tuple[Instant, ...]:
         key = (instant.timestamp, instant.comparable_action)
         if key not in highest or highest[key].rank < instant.rank:
             highest[key] = instant
-    return tuple(sorted(highest.values(), key=lambda one: (one.timestamp, one.comparable_action.value)))
+    return tuple(in_order(highest.values()))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.format.order import earliest, follows, is_from, latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content_of, instant_of
 from spark_jobs.core.timeline.archive_files import EntryPlace, archive_version, decode_entry, list_archive, read_entry
@@ -34,11 +35,11 @@ class _FileFacts:
 
     @property
     def first(self) -> str:
-        return min(self.writes, default="")
+        return earliest(self.writes)
 
     @property
     def last(self) -> str:
-        return max(self.writes, default="")
+        return latest(self.writes)
 
 
 class ArchivedWrites:
@@ -102,8 +103,8 @@ class ArchivedWrites:
         for facts in self._all(time):
             if facts.failure is not None:
                 raise facts.failure
-            found.update(one for one in facts.writes if one >= time)
-        return sorted(found)
+            found.update(one for one in facts.writes if is_from(one, time))
+        return oldest_first(found)
 
     def rolled_back_by(self, time: str) -> str | None:
         """The completed rollback that undid an instant, by the archive; None where it has none.
@@ -113,7 +114,7 @@ class ArchivedWrites:
         rollbacks: dict[str, tuple[Instant, EntryPlace]] = {}
         for facts in self._all(time):
             rollbacks.update(facts.rollbacks)
-        for at in sorted(one for one in rollbacks if one > time):
+        for at in oldest_first(one for one in rollbacks if follows(one, time)):
             undone = self._undone_by(*rollbacks[at])
             if undone is None:  # the files are others
                 return self.rolled_back_by(time)
@@ -129,7 +130,7 @@ class ArchivedWrites:
         for facts in self._all(time):
             found.update(facts.rollbacks)
         results = []
-        for at in sorted(one for one in found if one >= time):
+        for at in oldest_first(one for one in found if is_from(one, time)):
             rollback, place = found[at]
             try:
                 results.append(content_of(read_entry(self._storage, place), rollback) or {})
@@ -167,9 +168,9 @@ class ArchivedWrites:
                 return self._find(time)
             if time in facts.writes:
                 return facts.writes[time]
-            if facts.writes and facts.last < time:
+            if facts.writes and precedes(facts.last, time):
                 low = middle + 1
-            elif facts.writes and time < facts.first:
+            elif facts.writes and precedes(time, facts.first):
                 high = middle
             else:
                 break  # it should be here, or nothing tells on which side: a run keeps writes back for a savepoint
@@ -205,7 +206,7 @@ class ArchivedWrites:
             facts = self._facts_of(number - 1)
             if facts is None:  # the listing was renewed
                 return self._first_for(time)
-            if facts.last < time:
+            if precedes(facts.last, time):
                 break
             number -= 1
         return number

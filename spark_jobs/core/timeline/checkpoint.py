@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, InstantGoneError, WriteConflictError
+from spark_jobs.core.format.order import follows, newest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
@@ -54,7 +55,7 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
             continue  # taken back, its checkpoint with it
         if found is None:
             continue
-        if not timeline.unbroken_from or instant.timestamp > timeline.unbroken_from:
+        if not timeline.unbroken_from or instant.follows(timeline.unbroken_from):
             return found
         kept, kept_at = found, instant.timestamp
         break
@@ -64,7 +65,7 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
         if (found := StoredCheckpoint.of(metadata)) is not None
     }
     undone = UndoneWrites(timeline)
-    newer = (time for time in sorted(archived, reverse=True) if time > kept_at and not undone.has_archived(time))
+    newer = (one for one in newest_first(archived) if follows(one, kept_at) and not undone.has_archived(one))
     newest = next(newer, None)
     return kept if newest is None else archived[newest]
 

@@ -11,6 +11,7 @@ from operator import itemgetter
 
 from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.errors import ConfigError, CorruptTableError
+from spark_jobs.core.format.order import follows, is_from, is_up_to, precedes
 
 
 class Action(StrEnum):
@@ -59,6 +60,22 @@ class Instant:
     def comparable_action(self) -> Action:
         """A compaction ends as a commit, a log compaction as a delta commit."""
         return _COMPARABLE.get(self.action, self.action)
+
+    def precedes(self, time: str) -> bool:
+        """Whether it began before a time."""
+        return precedes(self.timestamp, time)
+
+    def follows(self, time: str) -> bool:
+        """Whether it began after a time."""
+        return follows(self.timestamp, time)
+
+    def is_from(self, begin: str) -> bool:
+        """Whether it began at a time or after it."""
+        return is_from(self.timestamp, begin)
+
+    def is_visible_at(self, moment: str | None) -> bool:
+        """Whether a reader of a moment (inclusive; None: now) takes it, once it is completed."""
+        return is_up_to(self.timestamp, moment)
 
     @property
     def rank(self) -> int:
@@ -132,6 +149,16 @@ _RANKED = {
 _by_key: Callable[[tuple[tuple[str, Action], object]], tuple[str, Action]] = itemgetter(0)
 
 
+def order_of(instant: Instant) -> tuple[str, str]:
+    """A key to sort by: the timeline's order, in which instants of one time stand by what they do."""
+    return (instant.timestamp, instant.comparable_action.value)
+
+
+def in_order(instants: Iterable[Instant]) -> list[Instant]:
+    """As the timeline has them: oldest first."""
+    return sorted(instants, key=order_of)
+
+
 def format_instant(moment: datetime, zone: TimelineZone) -> str:
     """17 digits, ``yyyyMMddHHmmssSSS``, in the zone that the table keeps its timeline in."""
     local = moment if zone is TimelineZone.UTC else moment.astimezone()
@@ -164,7 +191,7 @@ def next_instant_time(moment: datetime, zone: TimelineZone, after: str) -> str:
     :raises CorruptTableError: the calendar ends with ``after``.
     """
     candidate = format_instant(moment, zone)
-    if candidate > after:
+    if follows(candidate, after):
         return candidate
     try:
         later = parse_instant_time(after) + timedelta(milliseconds=1)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from spark_jobs.core.errors import StorageError
+from spark_jobs.core.format.order import follows, is_between
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
@@ -31,7 +32,7 @@ class UndoneWrites:
         if self._undone is None:
             self._undone = frozenset(undone for one in self.timeline.instants for undone in self._undone_by(one))
             self._gone = times_gone(self.timeline)
-        return instant in self._undone or any(goal < instant < restore for goal, restore in self._gone)
+        return instant in self._undone or any(is_between(instant, *gone) for gone in self._gone)
 
     def may_be_done_again(self, instant: str) -> bool:
         """Of one that was taken back: a plan may stay, and is carried out at the same time once more."""
@@ -66,7 +67,7 @@ def archived_after(timeline: ActiveTimeline, moment: str) -> list[str]:
     broke off left on it too, or that was taken back there.
     """
     active = {one.timestamp for one in timeline.instants}
-    found = [one for one in timeline.archive.times_since(moment) if one > moment and one not in active]
+    found = [one for one in timeline.archive.times_since(moment) if follows(one, moment) and one not in active]
     undone = UndoneWrites(timeline)
     return [one for one in found if not undone.has_archived(one)]
 

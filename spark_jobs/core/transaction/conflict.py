@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.order import BEFORE_ALL, latest, oldest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
 
@@ -37,8 +38,8 @@ class Baseline:
 
     def since(self, plan: Instant, timeline: ActiveTimeline) -> Baseline:
         """What counts for the execution of a clustering plan: all that completed after it was made."""
-        before = [one.timestamp for one in timeline.completed_commits() if one.timestamp < plan.timestamp]
-        return replace(self, last_completed=max(before, default=""))
+        before = timeline.commits_before(plan.timestamp)
+        return replace(self, last_completed=before[-1].timestamp if before else BEFORE_ALL)
 
 
 def archived_of(timeline: ActiveTimeline, pending: Iterable[str]) -> tuple[Instant, ...]:
@@ -49,7 +50,7 @@ def archived_of(timeline: ActiveTimeline, pending: Iterable[str]) -> tuple[Insta
     :param pending: their times.
     :raises CorruptTableError: the archive may have one of them, and is damaged.
     """
-    gone = [time for time in sorted(set(pending)) if not timeline.find(time)]
+    gone = [time for time in oldest_first(set(pending)) if not timeline.find(time)]
     return tuple(one for time in gone if (one := timeline.archive.completed(time)) is not None)
 
 
@@ -77,10 +78,10 @@ def refuse_taken_back(timeline: ActiveTimeline, seen: ActiveTimeline, own: str) 
     undone = gone - {one.timestamp for one in archived_of(timeline, gone)}
     if undone:
         raise WriteConflictError(
-            f"instant {own} may not be published, it may build on {max(undone)}, which was rolled back meanwhile",
+            f"instant {own} may not be published, it may build on {latest(undone)}, which was rolled back meanwhile",
             todo="run it again; nothing of it is visible",
             instant=own,
-            other=max(undone),
+            other=latest(undone),
         )
 
 
@@ -102,10 +103,10 @@ def candidates(
             return False
         if other.is_completed:
             return other.action in COMMITS and (
-                other.timestamp > baseline.last_completed or other.timestamp in baseline.pending
+                other.follows(baseline.last_completed) or other.timestamp in baseline.pending
             )
         return (yields_to_clusterings and other.action is Action.REPLACE_COMMIT) or (
-            other.action is Action.COMPACTION and other.timestamp > own.timestamp
+            other.action is Action.COMPACTION and other.follows(own.timestamp)
         )
 
     return (*archived_of(timeline, baseline.pending), *timeline.filter(concerns))
@@ -126,7 +127,7 @@ def find_conflict(
     :param place_of: file groups with one place are the same to both writers, whatever their ids.
     """
     for other in others:
-        if other.timestamp < own.timestamp and is_compaction(other):
+        if other.precedes(own.timestamp) and is_compaction(other):
             continue
         places = {place_of(group) for group in groups_of(other)}
         common = frozenset(group for group in touched if place_of(group) in places)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.order import precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action
 
@@ -47,7 +48,7 @@ def slice_makers(timeline: ActiveTimeline) -> Callable[[str], bool]:
 
     def makes_slices(base: str) -> bool:
         # what is older than the timeline can't have been taken back since a reader saw it
-        return base in done or base in planned or base < start or timeline.archive.has(base)
+        return base in done or base in planned or precedes(base, start) or timeline.archive.has(base)
 
     return makes_slices
 

@@ -262,7 +262,7 @@ class Transaction:
         if found is not None:
             other, common = found
             partition, file_id = min(common)
-            outdated = self.instant.action is Action.REPLACE_COMMIT and other.timestamp > self.time
+            outdated = self.instant.action is Action.REPLACE_COMMIT and other.follows(self.time)
             raise WriteConflictError(
                 f"instant {self.time} and {other} both changed {len(common)} file group(s), "
                 f"such as {file_id} in partition {partition!r}",

@@ -9,6 +9,7 @@ from operator import itemgetter
 
 from spark_jobs.core.errors import CorruptTableError, UnknownInstantError
 from spark_jobs.core.files.names import BaseFileName, LogFileName
+from spark_jobs.core.format.order import latest, newest_first
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.view.collector import collector_paused
 from spark_jobs.core.view.file_slice import BaseFile, FileGroup, FileSlice, LogFile
@@ -82,7 +83,7 @@ class FileSystemView:
 
 def is_live(replaced_at: str | None, visibility: Visibility) -> bool:
     """Whether a group was not replaced yet at the reader's moment."""
-    return replaced_at is None or (visibility.until is not None and replaced_at > visibility.until)
+    return replaced_at is None or not visibility.is_reached(replaced_at)
 
 
 def merged_slice(group: FileGroup) -> FileSlice | None:
@@ -166,10 +167,10 @@ class ListedView(FileSystemView):
     def _newest_seen(self, key: GroupKey, files: GroupFiles) -> str | None:
         """What is behind the newest slice that counts is not judged: it may be long archived."""
         instants = {**files.bases, **files.logs}
-        newest = max(instants)
+        newest = latest(instants)
         if self._sees(newest, key):
             return newest
-        older = sorted(instants, reverse=True)[1:]
+        older = newest_first(instants)[1:]
         return next((instant for instant in older if self._sees(instant, key)), None)
 
     def _group(self, key: GroupKey, files: GroupFiles) -> FileGroup:
@@ -184,10 +185,9 @@ class ListedView(FileSystemView):
 
     def _slices(self, key: GroupKey, files: GroupFiles, pending: str | None) -> Iterator[FileSlice]:
         """Newest first."""
-        until = self.visibility.until
-        for instant in sorted(files.bases.keys() | files.logs.keys(), reverse=True):
+        for instant in newest_first(files.bases.keys() | files.logs.keys()):
             is_seen = self._sees(instant, key)
-            is_planned = instant == pending and (until is None or instant <= until)
+            is_planned = instant == pending and self.visibility.is_reached(instant)
             raw = files.bases.get(instant) if is_seen and instant != pending else None
             # logs on a base instant that never completed hold nothing but blocks of it, unless a plan made it
             logs = files.logs.get(instant, ()) if is_seen or is_planned else ()
@@ -198,8 +198,7 @@ class ListedView(FileSystemView):
         """Each instant is judged once."""
         found = self._seen.get(instant)
         if found is None:
-            until = self.visibility.until
-            found = self._seen[instant] = (until is None or instant <= until) and self.is_committed(instant, key)
+            found = self._seen[instant] = self.visibility.is_reached(instant) and self.is_committed(instant, key)
         return found
 
     def is_committed(self, instant: str, key: GroupKey) -> bool:

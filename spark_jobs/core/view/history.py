@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.order import precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.core.timeline.undone import UndoneWrites
@@ -68,7 +69,7 @@ class History:
             raise failure
         if archive.rolled_back_by(instant) is not None:
             return False
-        return True if instant < self._timeline.lost_before else None
+        return True if precedes(instant, self._timeline.lost_before) else None
 
 
 def built_upon(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from spark_jobs.core.errors import UnknownInstantError
+from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, is_from, is_up_to, latest, precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.core.view.history import History
-
-_AFTER_ALL = "~"
-"""Greater than any instant: of a timeline without a write, all files are older."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +29,14 @@ class Visibility:
     @staticmethod
     def of(timeline: ActiveTimeline, until: str | None = None) -> Visibility:
         done = frozenset(one.timestamp for one in timeline.instants if one.is_completed and one.action in COMMITS)
-        last, archived_until = max(done, default=""), ""
+        last, archived_until = latest(done), BEFORE_ALL
         if timeline.has_archive:
             is_saved = any(one.timestamp == last for one in timeline.completed(Action.SAVEPOINT))
-            archived_until = _AFTER_ALL if is_saved else last  # behind a saved one Hudi may archive even the newest
+            archived_until = AFTER_ALL if is_saved else last  # behind a saved one Hudi may archive even the newest
         return Visibility(
             completed=done,
-            start=timeline.unbroken_from or timeline.first_write or _AFTER_ALL,
+            # of a timeline without a write, all files are older
+            start=timeline.unbroken_from or timeline.first_write or AFTER_ALL,
             until=until,
             history=History(timeline),
             pending=frozenset(one.timestamp for one in timeline.pending_writes()),
@@ -46,14 +45,14 @@ class Visibility:
 
     def is_old(self, instant: str) -> bool:
         """Older than the timeline, so that the timeline can't say whether it was completed."""
-        return instant < self.start and instant not in self.completed
+        return precedes(instant, self.start) and instant not in self.completed
 
     def fate(self, instant: str) -> bool | None:
         """Whether it was completed; None where it is older than the timeline and nothing on record says either."""
         if instant in self.completed:
             return True
-        if instant >= self.start:
-            may_be_archived = instant < self.holes_until and instant not in self.pending
+        if is_from(instant, self.start):
+            may_be_archived = precedes(instant, self.holes_until) and instant not in self.pending
             return may_be_archived and self.history is not None and self.history.is_archived(instant)
         return None if self.history is None else self.history.fate(instant)
 
@@ -66,9 +65,13 @@ class Visibility:
             raise UnknownInstantError.of(instant, "a file")
         return found
 
+    def is_reached(self, instant: str) -> bool:
+        """Not younger than the reader's moment, completed or not."""
+        return is_up_to(instant, self.until)
+
     def sees(self, instant: str) -> bool:
         """Completed and not younger than the reader's moment.
 
         :raises UnknownInstantError: nothing says.
         """
-        return (self.until is None or instant <= self.until) and self.is_completed(instant)
+        return self.is_reached(instant) and self.is_completed(instant)

@@ -15,6 +15,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.log_extents import LogExtent, LogExtents, damaged
 from spark_jobs.core.files.names import PARTITION_METAFILE, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.order import earliest, is_from, is_up_to, precedes
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Instant
@@ -53,11 +54,7 @@ class CommittedFiles:
 
         :raises InstantGoneError: one was taken back since the timeline was loaded.
         """
-        wanted = [
-            one
-            for one in self._timeline.completed_commits()
-            if begin <= one.timestamp and (until is None or one.timestamp <= until)
-        ]
+        wanted = [one for one in self._timeline.commits_from(begin) if one.is_visible_at(until)]
         unknown = [one for one in wanted if one not in self._known]
         if len(unknown) <= _FEW:
             found = [self._timeline.written_files(one, self._clock) for one in unknown]
@@ -73,23 +70,27 @@ class CommittedFiles:
 
         Nothing where the archive is damaged: :meth:`is_complete` says so.
         """
-        if begin >= self._timeline.unbroken_from:
+        if is_from(begin, self._timeline.unbroken_from):
             return {}
-        if self._archived_from is None or begin < self._archived_from or not self._archived_ids.issuperset(file_ids):
-            ids, first = self._archived_ids.union(file_ids), min(begin, self._archived_from or begin)
+        if (
+            self._archived_from is None
+            or precedes(begin, self._archived_from)
+            or not self._archived_ids.issuperset(file_ids)
+        ):
+            ids, first = self._archived_ids.union(file_ids), earliest((begin, self._archived_from or begin))
             with suppress(CorruptTableError):
                 self._archived = self._timeline.archived_files(first, ids)
                 self._archived_from, self._archived_ids = first, ids
-        return {instant: files for instant, files in self._archived.items() if instant >= begin}
+        return {instant: files for instant, files in self._archived.items() if is_from(instant, begin)}
 
     def is_old(self, begin: str) -> bool:
         """Whether writes from an instant on have left the timeline."""
-        return begin < self._timeline.unbroken_from
+        return precedes(begin, self._timeline.unbroken_from)
 
     def is_complete(self, begin: str) -> bool:
         """Whether every write from an instant on is on the timeline still, or was found in the archive."""
-        read = self._archived_from is not None and begin >= self._archived_from
-        return read or begin >= self._timeline.unbroken_from
+        read = self._archived_from is not None and is_from(begin, self._archived_from)
+        return read or is_from(begin, self._timeline.unbroken_from)
 
 
 def with_extents(
@@ -115,20 +116,20 @@ def with_extents(
     """
     if not slices:
         return []
-    oldest = min(one.base_instant for one in slices)
+    oldest = earliest(one.base_instant for one in slices)
     by_key = {(one.partition, one.file_id): one for one in slices}
     logs: dict[GroupKey, list[LogExtent]] = {}
     bases: dict[GroupKey, tuple[str, WrittenFile]] = {}
     history = files.since(oldest, until)
     logged = [one for one in slices if one.log_files]
     if reads_archive and logged:
-        since = min(one.base_instant for one in logged)
+        since = earliest(one.base_instant for one in logged)
         # of a slice that a metadata table lists without logs, none was lost
         asked = slices if sizes_known else logged
         old = frozenset(one.file_id for one in asked if files.is_old(one.base_instant))
         history = {**files.files_archived_since(since, old), **history}
     for instant, written in history.items():
-        if not counts(instant) or (until is not None and instant > until):
+        if not counts(instant) or not is_up_to(instant, until):
             continue
         of_instant: dict[tuple[GroupKey, tuple[int, ...]], list[WrittenFile]] = {}
         for file in written:
@@ -138,11 +139,11 @@ def with_extents(
                 continue
             if file.name[:1] != ".":
                 base = parse_base_file_name(file.name)
-                if base is not None and base.instant == instant and instant >= of_group.base_instant:
+                if base is not None and base.instant == instant and is_from(instant, of_group.base_instant):
                     bases[key] = (instant, file)
                 continue
             log = parse_log_file_name(file.name)
-            if log is not None and not log.is_cdc and log.base_instant >= of_group.base_instant:
+            if log is not None and not log.is_cdc and is_from(log.base_instant, of_group.base_instant):
                 of_instant.setdefault((key, file.likeness), []).append(file)
         for (key, _), alike in of_instant.items():
             logs.setdefault(key, []).append(_extent(instant, alike, by_key[key]))

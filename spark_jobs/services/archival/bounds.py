@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from spark_jobs.core.config.keys.compact import COMPACT_MAX_DELTA_COMMITS, COMPACT_TRIGGER, CompactionTrigger
 from spark_jobs.core.errors import CorruptTableError, StorageError, TableNotFoundError
+from spark_jobs.core.format.order import earliest
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.table import HudiTable
@@ -73,7 +74,7 @@ def _for_compaction(timeline: ActiveTimeline, properties: Mapping[str, str]) -> 
     needed = COMPACT_MAX_DELTA_COMMITS.of(properties)
     compactions = timeline.completed(Action.COMMIT)
     deltas = timeline.filter(lambda one: one.action is Action.DELTA_COMMIT)
-    since = [one for one in deltas if not compactions or one.timestamp > compactions[-1].timestamp]
+    since = [one for one in deltas if not compactions or one.follows(compactions[-1].timestamp)]
     if not compactions and not deltas:
         return None
     if len(since) >= needed:
@@ -89,14 +90,14 @@ def _for_replaced_by(timeline: ActiveTimeline, retained: str, clean: Instant | N
     """
     replaces = timeline.filter(lambda one: one.action is Action.REPLACE_COMMIT)
     lower = (retained or clean.timestamp) if clean is not None else ""
-    kept = [one.timestamp for one in replaces if one.timestamp >= lower]
+    kept = [one.timestamp for one in replaces if one.is_from(lower)]
     pending = [one.timestamp for one in replaces if not one.is_completed]
     if pending:
-        before = [one.timestamp for one in timeline.completed_commits() if one.timestamp < pending[0]]
-        kept += before[-1:]
+        kept += [one.timestamp for one in timeline.commits_before(pending[0])[-1:]]
     if not kept:
         return None
-    return Bound(before=min(kept), why=f"replace commit {min(kept)}, which the last clean did not reach: clean again")
+    first = earliest(kept)
+    return Bound(before=first, why=f"replace commit {first}, which the last clean did not reach: clean again")
 
 
 def _for_files_of_replaced(table: HudiTable) -> Bound | None:
@@ -108,7 +109,8 @@ def _for_files_of_replaced(table: HudiTable) -> Bound | None:
     left = [replaced[group.key] for group in table.view(partitions).all_groups() if group.key in replaced]
     if not left:
         return None
-    return Bound(before=min(left), why=f"replace commit {min(left)}, whose replaced files are there still: clean again")
+    first = earliest(left)
+    return Bound(before=first, why=f"replace commit {first}, whose replaced files are there still: clean again")
 
 
 def _for_metadata_table(table: HudiTable) -> Bound | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import archive as keys
+from spark_jobs.core.format.order import latest
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
@@ -85,7 +86,7 @@ def plan_of(table: HudiTable, properties: Mapping[str, str], more: tuple[Bound, 
     commits = [one.timestamp for one in timeline.completed_commits()]
     retain = retained_from(table, properties, at_last_commit=True)
     freed = retained_from(table, properties, at_last_commit=True, beside_pending=True)
-    is_held = retain is not None and freed is not None and retain.timestamp < freed.timestamp
+    is_held = retain is not None and freed is not None and retain.precedes(freed.timestamp)
     held_back_by = str(timeline.pending_writes()[0]) if is_held else ""
     keep = Keep.of(properties, commits, retain.timestamp if retain else None, held_back_by)
     facts = TimelineFacts(
@@ -106,7 +107,7 @@ def _result(table: HudiTable, work: ArchivalWork, why: str, progress: Progress, 
     prepared, facts = work.prepared, work.facts
     told: dict[str, Any] = {
         "archived": len(instants),
-        "newest": max((one.timestamp for one in instants), default=None),
+        "newest": latest(one.timestamp for one in instants) or None,
         "held_by": held_by,
     }
     if dry_run:

@@ -13,6 +13,7 @@ from functools import cache
 from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.order import earliest, is_between, is_from, latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -37,10 +38,10 @@ class Orphans:
         commits = [one.timestamp for one in timeline.completed_commits()]
         return tuple(
             Bound(
-                before=max((one for one in commits if one < instant), default=instant),
+                before=latest((one for one in commits if precedes(one, instant)), instant),
                 why=f"instant {instant}, which was rolled back and has blocks in {path} still: compact that file group",
             )
-            for instant, path in sorted(self.stuck.items())
+            for instant, path in ((time, self.stuck[time]) for time in oldest_first(self.stuck))
         )
 
 
@@ -51,10 +52,14 @@ def orphans_passed(table: HudiTable, going: Collection[Instant]) -> Orphans:
     timeline = table.timeline
     left = replace(timeline, instants=timeline.filter(lambda one: one not in going), has_archive=True)
     begin, end = timeline.unbroken_from, left.unbroken_from
-    gone = [(max(goal, begin), min(restore, end)) for goal, restore in times_gone(timeline)]
+    gone = [(latest((goal, begin)), earliest((restore, end))) for goal, restore in times_gone(timeline)]
     passed = _Passed(
-        rolled_back={time: named for time, named in _rolled_back(table, begin).items() if begin <= time < end},
-        between=tuple((first, last) for first, last in gone if first < last),
+        rolled_back={
+            time: named
+            for time, named in _rolled_back(table, begin).items()
+            if is_from(time, begin) and precedes(time, end)
+        },
+        between=tuple((first, last) for first, last in gone if precedes(first, last)),
         is_completed=cache(lambda time: bool(timeline.find(time)) or timeline.archive.has(time)),
     )
     if passed.is_empty:
@@ -102,7 +107,7 @@ class _Passed:
     def has(self, time: str | None) -> bool:
         if time is None:
             return False
-        is_gone = time in self.rolled_back or any(first < time < last for first, last in self.between)
+        is_gone = time in self.rolled_back or any(is_between(time, *one) for one in self.between)
         return is_gone and not self.is_completed(time)
 
 

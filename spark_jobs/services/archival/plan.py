@@ -4,10 +4,11 @@ ArchivalUtils).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.core.config.keys import archive as keys
+from spark_jobs.core.format.order import earliest, follows, latest, precedes
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant
 
@@ -45,7 +46,7 @@ class Keep:
         :param retained_from: what cleaning by the same configuration would retain from now on.
         """
         least, most = keys.KEEP_MIN_COMMITS.of(properties), keys.KEEP_MAX_COMMITS.of(properties)
-        needed = sum(time > retained_from for time in commits) + 2 if retained_from else 0
+        needed = sum(follows(time, retained_from) for time in commits) + 2 if retained_from else 0
         if needed <= least:
             return Keep(least=least, most=most)
         raised_for = retained_from or ""
@@ -97,7 +98,8 @@ class TimelineFacts:
         found = list(self.bounds)
         pending = [one for one in self.instants if not one.is_completed and one.action in WRITES]
         if pending:
-            before = max((time for time in self.commits if time < pending[0].timestamp), default=pending[0].timestamp)
+            first = pending[0].timestamp
+            before = latest((time for time in self.commits if precedes(time, first)), first)
             found.append(Bound(before=before, why=f"{pending[0]}, which is pending"))
         saved = [one for one in self.instants if one.is_completed and one.action is Action.SAVEPOINT]
         if saved and not self.beyond_savepoints:
@@ -116,13 +118,19 @@ def plan_archival(facts: TimelineFacts, keep: Keep) -> tuple[tuple[Instant, ...]
     )
     chosen = instants_to_archive(facts.instants, limits)
     if _held(facts, keep, chosen, COMMITS):
-        return chosen, min(facts.all_bounds, key=lambda one: one.before, default=None)
+        return chosen, _first(facts.all_bounds)
     if any(_held(facts, keep, chosen, {action}) for action in _SERVICES):
-        return chosen, min((one for one in facts.bounds if one.for_all), key=lambda one: one.before, default=None)
+        return chosen, _first([one for one in facts.bounds if one.for_all])
     return chosen, None
 
 
 _SERVICES = (Action.CLEAN, Action.ROLLBACK)
+
+
+def _first(bounds: Sequence[Bound]) -> Bound | None:
+    """The one that keeps the most."""
+    before = earliest(one.before for one in bounds)
+    return next((one for one in bounds if one.before == before), None)
 
 
 def _held(facts: TimelineFacts, keep: Keep, chosen: Collection[Instant], actions: Collection[Action]) -> bool:

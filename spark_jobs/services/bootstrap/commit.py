@@ -90,7 +90,7 @@ class Bootstrap:
         with settings.new_lock() as locked:
             timeline = locked.load_timeline()
             refuse_pending_restore(timeline)
-            others = [one for one in in_the_way(timeline, PAST) if one.timestamp >= time or not one.is_completed]
+            others = [one for one in in_the_way(timeline, PAST) if one.is_from(time) or not one.is_completed]
             if others:
                 raise WriteConflictError(
                     f"{others[0]} came to table {self.table.config.name} before it was bootstrapped",

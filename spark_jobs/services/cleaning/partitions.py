@@ -29,14 +29,14 @@ def partitions_to_clean(table: HudiTable, retain: Instant | None, savepoints: Se
         return None
     since = last["earliestCommitToRetain"] or ""
     commits = table.timeline.completed_commits()
-    if not since or not commits or since < commits[0].timestamp:
+    if not since or not commits or commits[0].follows(since):
         return None
     spared = {one for one in ((last.get("extraMetadata") or {}).get(_SAVEPOINTS) or "").split(",") if one}
     if spared - {one.timestamp for one in savepoints}:
         return None
     found: set[str] = set()
     for one in commits:
-        if since <= one.timestamp < retain.timestamp:
+        if one.is_from(since) and one.precedes(retain.timestamp):
             metadata = table.timeline.commit_metadata(one, table.clock)
             found.update(stat.partition_path for stat in metadata.write_stats)
             found.update(metadata.replaced_file_ids or {})

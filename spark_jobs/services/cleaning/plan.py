@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.config.keys.clean import CleaningPolicy
+from spark_jobs.core.format.order import AFTER_ALL, earliest, follows, is_up_to, latest, precedes
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
@@ -136,16 +137,16 @@ def earliest_since(completed: Sequence[Instant], pending: Iterable[str], since: 
     """The first completed commit from an instant on (inclusive), but never past a pending write; None where none is as
     young. (Hudi does not look at pending writes here.)
     """
-    first = next((one for one in completed if one.timestamp >= since), None)
+    first = next((one for one in completed if one.is_from(since)), None)
     return None if first is None else _not_past_pending(first, completed, pending)
 
 
 def _not_past_pending(wanted: Instant, completed: Sequence[Instant], pending: Iterable[str]) -> Instant | None:
     """Or the last commit completed before the earliest pending write."""
-    earliest_pending = min(pending, default=None)
-    if earliest_pending is None or wanted.timestamp <= earliest_pending:
+    earliest_pending = earliest(pending, AFTER_ALL)
+    if not wanted.follows(earliest_pending):
         return wanted
-    before = [one for one in completed if one.timestamp < earliest_pending]
+    before = [one for one in completed if one.precedes(earliest_pending)]
     return before[-1] if before else None
 
 
@@ -207,10 +208,10 @@ def needed_as_of(groups: Iterable[FileGroup], moments: Sequence[str]) -> frozens
     names: set[str] = set()
     for group in groups:
         for moment in moments:
-            if group.replaced_at is not None and group.replaced_at <= moment:
+            if group.replaced_at is not None and is_up_to(group.replaced_at, moment):
                 continue
             for one in group.slices:
-                if one.base_instant > moment:
+                if follows(one.base_instant, moment):
                     continue
                 names.update(path.rsplit("/", 1)[-1] for path in one.paths)
                 if one.base_file is not None:  # logs alone stand on the slice before them
@@ -222,9 +223,9 @@ def _by_commits(group: FileGroup, retain: Instant | None) -> list[FileSlice]:
     """Slices older than the one that the earliest retained instant reads; of a group replaced before it, all."""
     if retain is None:
         return []
-    if group.replaced_at is not None and group.replaced_at < retain.timestamp:
+    if group.replaced_at is not None and precedes(group.replaced_at, retain.timestamp):
         return list(group.slices)
-    older = [one for one in group.slices if one.base_instant < retain.timestamp]
+    older = [one for one in group.slices if precedes(one.base_instant, retain.timestamp)]
     return _without_pending(group, [one for one in older[1:] if one is not group.slices[0]])
 
 
@@ -242,6 +243,6 @@ def _without_pending(group: FileGroup, doomed: list[FileSlice]) -> list[FileSlic
     """A pending compaction reads the newest slice below its own instant: that one and all later ones stay."""
     if group.pending_compaction is None:
         return doomed
-    sources = [one.base_instant for one in group.slices if one.base_instant < group.pending_compaction]
-    oldest_needed = max(sources, default="")
-    return [one for one in doomed if one.base_instant < oldest_needed]
+    sources = [one.base_instant for one in group.slices if precedes(one.base_instant, group.pending_compaction)]
+    oldest_needed = latest(sources)
+    return [one for one in doomed if precedes(one.base_instant, oldest_needed)]

@@ -52,7 +52,7 @@ def held_back_by(table: HudiTable, plan: CleanPlan) -> str | None:
     if plan.retain_from is None:
         return None
     free = retained_by(plan.settings, table.timeline.completed_commits(), ())
-    if free is None or free.timestamp <= plan.retain_from.timestamp:
+    if free is None or not free.follows(plan.retain_from.timestamp):
         return None
     pending = table.timeline.pending_writes()
     return f"the pending instant {pending[0]}" if pending else None  # else it ended since the plan was made

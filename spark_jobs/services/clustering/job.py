@@ -13,6 +13,7 @@ import pyarrow as pa
 from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.order import latest
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -157,8 +158,8 @@ class ClusteringService:
         pending = [one.timestamp for one in self.pending(table)]
         for instant in reversed(table.timeline.completed(Action.REPLACE_COMMIT)):
             if table.timeline.commit_metadata(instant, table.clock).operation_type is OperationType.CLUSTER:
-                return max([*pending, instant.timestamp])
-        return max(pending, default="")
+                return latest([*pending, instant.timestamp])
+        return latest(pending)
 
     def _limits(self) -> ClusteringLimits:
         return ClusteringLimits(

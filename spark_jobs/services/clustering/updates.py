@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from spark_jobs.core.config.keys.clustering import ROLLBACK_PENDING_CLUSTERING, UPDATES_STRATEGY, UpdatesStrategy
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.order import follows, oldest_first
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -67,7 +68,7 @@ def refuse_overtaken(table: HudiTable, instant: str, slices: Collection[FileSlic
 
 def _written_beside(written: CommittedFiles, planned: FileSlice, now: FileSlice) -> str | None:
     """The completed write that a slice has files of, and the same slice of a plan not."""
-    if now.base_instant > planned.base_instant:
+    if follows(now.base_instant, planned.base_instant):
         return now.base_instant
     logs = {str(log.name) for log in now.log_files} - {str(log.name) for log in planned.log_files}
     if not logs:
@@ -79,7 +80,7 @@ def _written_beside(written: CommittedFiles, planned: FileSlice, now: FileSlice)
 def _take_back(settings: TransactionSettings, instants: frozenset[str], tell: Callable[[str], None]) -> None:
     with settings.new_lock() as locked:
         finish_rollbacks(locked)
-        for time in sorted(instants):
+        for time in oldest_first(instants):
             for instant in locked.load_timeline().find(time):
                 if instant.is_completed:
                     continue  # meanwhile; the conflict shows when the write is published

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.files.log_reader import LogData, LogDeletes, LogSurvey
+from spark_jobs.core.format.order import precedes
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
@@ -44,7 +45,7 @@ class Compactor:
 
     def _belongs(self, instant: str) -> bool:
         """Blocks of completed writes that are older than the compaction."""
-        return instant < self.context.instant and self.reader.visibility.is_completed(instant)
+        return precedes(instant, self.context.instant) and self.reader.visibility.is_completed(instant)
 
 
 class Counted:

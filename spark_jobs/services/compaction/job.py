@@ -136,7 +136,7 @@ class CompactionService:
     def _awaited(self, table: HudiTable, plan: Instant) -> str | None:
         settings = table.transaction_settings(self.properties)
         for write in table.timeline.pending({Action.DELTA_COMMIT}):
-            if write.timestamp > plan.timestamp and is_alive(settings, write):
+            if write.follows(plan.timestamp) and is_alive(settings, write):
                 return f"write {write.timestamp} is under way and may put logs on the slices that it makes"
         return None
 

@@ -57,7 +57,7 @@ def _since(timeline: ActiveTimeline, compactions: tuple[Instant, ...]) -> SinceC
     deltas = timeline.completed(Action.DELTA_COMMIT)  # Hudi counts those under way too, which a plan can't take in
     if compactions:
         last = compactions[-1]
-        return SinceCompaction(commits=sum(one.timestamp > last.timestamp for one in deltas), since=last)
+        return SinceCompaction(commits=sum(one.follows(last.timestamp) for one in deltas), since=last)
     return SinceCompaction(commits=len(deltas), since=deltas[0]) if deltas else None
 
 

@@ -201,7 +201,7 @@ def _clean_lag(table: HudiTable, properties: Mapping[str, str], last_clean: str)
     if clean_keys.CLEAN_POLICY.of(properties) is not clean_keys.CleaningPolicy.KEEP_LATEST_COMMITS:
         return len(commits_since(table.timeline, last_clean)), after
     retained, _ = last_retained(table)
-    kept = sum(one.timestamp >= retained for one in table.timeline.completed_commits())
+    kept = len(table.timeline.commits_from(retained))
     return kept, clean_keys.CLEAN_COMMITS_RETAINED.of(properties) + after
 
 

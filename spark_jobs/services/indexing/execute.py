@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import read_table_config, update_table_config
 from spark_jobs.core.errors import HudiError, WriteConflictError
+from spark_jobs.core.format.order import latest
 from spark_jobs.core.metadata_table.index_build import IndexBuild, SourceOf
 from spark_jobs.core.metadata_table.initialize import list_partitions
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
@@ -84,7 +85,7 @@ def carry_out_plan(
             build.publish(locked.storage)
         finished = frozenset(one.path for one in plan.partitions)
         list_partitions(locked.storage, locked.base_path, locked.clock, finished)
-        up_to = max(one.timestamp for one in build.seen.instants if one.is_completed)
+        up_to = latest(one.timestamp for one in build.seen.instants if one.is_completed)
         data = encode_payload(INDEX_COMMIT_METADATA, plan.to_avro(up_to))
         transition(now.data_timeline, instant.at(State.INFLIGHT), State.COMPLETED, data)
     heartbeat.stop()

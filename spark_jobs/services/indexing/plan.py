@@ -72,7 +72,7 @@ def plan_indexing(
         return f"nothing is left to index: {', '.join(told)}"
     pending = timeline.pending_writes()
     writes = timeline.completed_commits()
-    contiguous = [one.timestamp for one in writes if not pending or one.timestamp < pending[0].timestamp]
+    contiguous = [one.timestamp for one in writes if not pending or one.precedes(pending[0].timestamp)]
     if not contiguous:
         return f"no write is completed before the first pending one ({len(pending)} pending, {len(writes)} completed)"
     return IndexPlan(partitions=wanted, base_instant=contiguous[-1])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.files.log_reader import LogSurvey
+from spark_jobs.core.format.order import precedes
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.log_changes import fold_log
@@ -51,7 +52,7 @@ class LogCompactor:
 
     def _belongs(self, instant: str) -> bool:
         """Blocks of completed writes that are older than the log compaction."""
-        return instant < self.context.instant and self.reader.visibility.is_completed(instant)
+        return precedes(instant, self.context.instant) and self.reader.visibility.is_completed(instant)
 
 
 def instants_newest_first(survey: LogSurvey) -> tuple[str, ...]:

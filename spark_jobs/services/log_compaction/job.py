@@ -90,7 +90,7 @@ class LogCompactionService:
         :raises WriteConflictError: a compaction came later, on whose slices these logs are no more.
         """
         later = table.timeline.filter(
-            lambda one: one.action in (Action.COMMIT, Action.COMPACTION) and one.timestamp > instant
+            lambda one: one.action in (Action.COMMIT, Action.COMPACTION) and one.follows(instant)
         )
         if later:
             raise WriteConflictError(

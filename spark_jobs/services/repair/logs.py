@@ -13,6 +13,7 @@ from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError, WriteConflictError
 from spark_jobs.core.files.log_reader import LogSurvey, PlacedBlock, read_blocks
 from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.order import BEFORE_ALL, follows, latest
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
@@ -82,8 +83,10 @@ def damaged_slices(slices: Iterable[FileSlice], paths: Collection[str]) -> tuple
         log = parse_log_file_name(name)
         if log is not None:
             key = (partition, log.file_id)
-            newest[key] = max(log.base_instant, newest.get(key, ""))
-    return tuple(one for one in slices if newest.get((one.partition, one.file_id), "") >= one.base_instant)
+            newest[key] = latest((log.base_instant, newest.get(key, BEFORE_ALL)))
+    return tuple(
+        one for one in slices if not follows(one.base_instant, newest.get((one.partition, one.file_id), BEFORE_ALL))
+    )
 
 
 def compact_what_is_left(

@@ -81,7 +81,7 @@ def _remove_rollbacks(settings: TransactionSettings, goal: str) -> None:
     """
     timeline = settings.load_timeline()
     for one in timeline.completed(Action.ROLLBACK):
-        if one.timestamp > goal:
+        if one.follows(goal):
             for state in State:
                 settings.storage.delete(timeline.path(one.at(state)))
 

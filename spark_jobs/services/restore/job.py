@@ -200,7 +200,7 @@ def _ends_in_restore(table: HudiTable) -> bool:
     """Whether the last thing that was done was a restore: it may have broken off before it made the metadata table."""
     restores = table.timeline.completed(Action.RESTORE)
     last = table.timeline.last_completed()
-    return bool(restores) and (last is None or last.timestamp < restores[-1].timestamp)
+    return bool(restores) and (last is None or last.precedes(restores[-1].timestamp))
 
 
 def _make_metadata_table(settings: TransactionSettings, table: HudiTable, progress: Progress) -> None:

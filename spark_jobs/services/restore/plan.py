@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.order import follows, precedes
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
@@ -97,7 +98,7 @@ def instants_after(timeline: ActiveTimeline, goal: str, clusterings: Collection[
 
     :param clusterings: times of pending clustering plans.
     """
-    later = [one for one in reversed(timeline.instants) if one.action in WRITES and one.timestamp > goal]
+    later = [one for one in reversed(timeline.instants) if one.action in WRITES and one.follows(goal)]
     plans = [one for one in later if one.timestamp in clusterings and not one.is_completed]
     return [*plans, *(one for one in later if one not in plans)]
 
@@ -118,13 +119,13 @@ def refuse_goal(table: HudiTable, goal: str, *, saved: bool) -> None:
             instant=goal,
         )
     if completed_write(timeline, goal) is None:
-        archived = bool(timeline.start) and goal < timeline.start
+        archived = bool(timeline.start) and precedes(goal, timeline.start)
         raise ConfigError(
             f"{goal} is no completed commit of the active timeline",
             todo="it is archived: only later ones can be gone back to" if archived else "give one that is",
             instant=goal,
         )
-    later = [one for one in savepoints if one > goal]
+    later = [one for one in savepoints if follows(one, goal)]
     if later:
         raise ConfigError(
             f"savepoint {later[0]} is later than {goal} and would be undone with its commit",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.files.names import LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.order import is_up_to, latest, precedes
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
@@ -77,7 +78,7 @@ def requests_to_undo(
     cancels: dict[tuple[str, str, str], dict[str, int]] = {}
     for key in sorted(files.logs if touched is None else touched):
         for log, status in files.logs.get(key, ()):
-            if log.base_instant <= goal and log.base_instant != instant and instant in block_instants(status):
+            if is_up_to(log.base_instant, goal) and log.base_instant != instant and instant in block_instants(status):
                 cancels.setdefault((*key, log.base_instant), {})[status.name] = status.size
     return (
         *(
@@ -120,7 +121,7 @@ def refuse_undoing(table: HudiTable, target: Instant) -> None:
             todo=f"savepoint.py --mode delete --instant-time {time} first",
             instant=time,
         )
-    later = [one for one in timeline.completed_commits() if one.timestamp > time]
+    later = timeline.commits_after(time)
     if later:
         raise ConfigError(
             f"{len(later)} commit(s) came after {time}, the last is {later[-1].timestamp}",
@@ -128,7 +129,7 @@ def refuse_undoing(table: HudiTable, target: Instant) -> None:
             f"{_before(timeline, time) or 'T'}",
             instant=time,
         )
-    pending = [one for one in timeline.pending_writes() if one.timestamp > time]
+    pending = [one for one in timeline.pending_writes() if one.follows(time)]
     if pending:
         raise WriteConflictError(
             f"{pending[0]} came after {time} and may build on it",
@@ -137,7 +138,7 @@ def refuse_undoing(table: HudiTable, target: Instant) -> None:
         )
     refuse_pending_clean(table)
     before = _before(timeline, time)
-    archived = [one for one in archived_after(timeline, before) if one < time] if before else []
+    archived = [one for one in archived_after(timeline, before) if precedes(one, time)] if before else []
     if archived:  # behind a savepoint
         raise ConfigError(
             f"commit {archived[-1]}, which came before {time}, is archived, and {time} can't be rolled back",
@@ -169,7 +170,7 @@ def refuse_pending_clean(table: HudiTable) -> None:
 
 
 def _before(timeline: ActiveTimeline, time: str) -> str:
-    return max((one.timestamp for one in timeline.completed_commits() if one.timestamp < time), default="")
+    return latest(one.timestamp for one in timeline.commits_before(time))
 
 
 def completed_write(timeline: ActiveTimeline, time: str) -> Instant | None:

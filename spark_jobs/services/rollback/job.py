@@ -14,6 +14,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.write import ROLLBACK_BY_MARKERS
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.order import latest
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
@@ -207,7 +208,7 @@ def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Inst
             return None
         others = ", ".join(str(one) for one in table.timeline.find(asked))
         archived = bool(table.timeline.start) and asked < table.timeline.start
-        newest = max((one.timestamp for one in table.timeline.instants if one.action in WRITES), default="")
+        newest = latest(one.timestamp for one in table.timeline.instants if one.action in WRITES)
         raise ConfigError(
             f"--instant-time {asked} is no write of the active timeline" + (f" but {others}" if others else ""),
             todo="it is older than all of them; archived writes can't be rolled back"

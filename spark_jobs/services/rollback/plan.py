@@ -104,7 +104,7 @@ def plan_by_listing(
         if base is not None and base.instant == instant.timestamp:
             requests.append(_delete(partition, base.file_id, base.instant, status.name))
         log = parse_log_file_name(status.name)
-        if log is None or instant.action is Action.COMPACTION or log.base_instant > instant.timestamp:
+        if log is None or instant.action is Action.COMPACTION or instant.precedes(log.base_instant):
             continue
         if instant.timestamp in block_instants(partition, status):
             requests.append(_of_log(partition, log, is_stray))

@@ -29,7 +29,7 @@ def kept_back(timeline: ActiveTimeline, saved: str) -> tuple[Instant, ...]:
         return ()
     others = {one.timestamp for one in timeline.instants if one.action is Action.SAVEPOINT} - {saved}
     done = timeline.completed_commits()
-    return tuple(one for one in done if one.timestamp < archived[-1] and one.timestamp not in others)
+    return tuple(one for one in done if one.precedes(archived[-1]) and one.timestamp not in others)
 
 
 def refuse_needed(table: HudiTable, going: tuple[Instant, ...], saved: str) -> None:
@@ -40,7 +40,7 @@ def refuse_needed(table: HudiTable, going: tuple[Instant, ...], saved: str) -> N
     if not going:
         return
     last, bounds = going[-1], bounds_of_readers(table, *last_retained(table))
-    needed = [one for one in bounds if one.before <= last.timestamp]
+    needed = [one for one in bounds if not last.precedes(one.before)]
     if last == table.timeline.last_completed():
         why, todo = f"{last.timestamp} is the newest that is not archived", "write to the table first"
     elif needed:

@@ -7,6 +7,7 @@ from typing import Any
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.order import earliest, follows
 from spark_jobs.core.read.retained import earliest_readable
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.instant import Action, Instant, State
@@ -89,7 +90,7 @@ def _missing(evidence: Evidence, named: Mapping[str, Written], missing: Mapping[
     replaced = evidence.replaced
     for path, one in sorted(missing.items()):
         key, instant = (one.partition, one.file_id), base_instant_of(path) or one.instant
-        newer = [other for other in slices[key] if other > instant]
+        newer = [other for other in slices[key] if follows(other, instant)]
         gone_at = replaced.get(key)
         if path in evidence.being_cleaned or _is_taken_back(evidence, one):
             continue
@@ -101,7 +102,7 @@ def _missing(evidence: Evidence, named: Mapping[str, Written], missing: Mapping[
                 _LOST,
                 repair_of_content(path),
             )
-        elif min([*newer, *([gone_at] if gone_at else [])]) > bound:
+        elif follows(earliest([*newer, *([gone_at] if gone_at else [])]), bound):
             yield error(
                 6,
                 path,

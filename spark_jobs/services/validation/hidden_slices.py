@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.order import BEFORE_ALL, is_from, latest, precedes
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.metadata_table.table import REBUILD
 from spark_jobs.core.view.file_system_view import GroupKey
@@ -37,20 +38,20 @@ def check_hidden_slices(evidence: Evidence) -> Iterator[Finding]:
             strays.setdefault((partition, log.file_id), []).append((log.base_instant, path))
     for key, found in strays.items():
         for instant, path in found:
-            if newest.get(key, instant) < instant and key not in evidence.replaced:
+            if precedes(newest.get(key, instant), instant) and key not in evidence.replaced:
                 instants, _ = block_instants(evidence, path)
                 if not instants & (evidence.done | evidence.pending):
                     yield _finding(evidence, instant, path, newest[key])
 
 
 def _raise(newest: dict[GroupKey, str], key: GroupKey, instant: str) -> None:
-    newest[key] = max(instant, newest.get(key, ""))
+    newest[key] = latest((instant, newest.get(key, BEFORE_ALL)))
 
 
 def _finding(evidence: Evidence, instant: str, path: str, hidden: str) -> Finding:
     what = f"it lies on a slice of instant {instant}, which was taken back"
     start = evidence.timeline.unbroken_from
-    if not start or instant >= start:
+    if not start or is_from(instant, start):
         what = f"{what}; it hides the slice of {hidden} once the timeline begins after {instant}"
         return warning(7, path, what, _LATER)
     what = f"{what}, and hides the slice of {hidden}: readers take {instant} for archived"

@@ -14,6 +14,7 @@ from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import MARKER_FOLDER, LogFileName, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.format.order import earliest, follows, is_between, oldest_first
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.undone import times_gone
@@ -106,7 +107,7 @@ def _of_nobody(evidence: Evidence, path: str, instant: str) -> Finding:
     if not Visibility.of(evidence.timeline).is_old(instant):
         what = f"instant {instant} is on neither timeline: no reader sees the file"
         return warning(7, path, what, _DELETE, Repair.LEFTOVERS)
-    if instant in evidence.undone or any(goal < instant < restore for goal, restore in times_gone(evidence.later)):
+    if instant in evidence.undone or any(is_between(instant, *gone) for gone in times_gone(evidence.later)):
         what = f"instant {instant} was rolled back, and is older than the timeline"
         return error(7, path, f"{what}: Hudi's readers take the file's rows for the table's", _DELETE, Repair.LEFTOVERS)
     what = f"instant {instant} is on neither timeline, and older than the active one"
@@ -151,11 +152,11 @@ class _NamedLogs:
         """A log with blocks of writes that do not name it. A task of Hudi that was tried twice leaves such a log beside
         the good one, with the same rows; any other brings rows that are not the table's, or not up to date.
         """
-        for instant in sorted(instants & self.instants):
+        for instant in oldest_first(instants & self.instants):
             what = f"it has blocks of instant {instant}, which is completed and does not name it"
             others = self.slices.get((partition, name.file_id, name.base_instant), [])
             is_twin = any(other == instant for _, other in others)
-            if is_twin and not any(other > instant and version < name.version for version, other in others):
+            if is_twin and not any(follows(other, instant) and version < name.version for version, other in others):
                 yield warning(7, path, f"{what}, but another log of the same slice", _DELETE, Repair.LEFTOVERS)
             else:
                 yield error(7, path, f"{what}: readers that list the storage take its rows for the table's", _STRAY)
@@ -186,8 +187,8 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         holding = {instant for instant in instants if versions.get(instant, 0) < name.version}
         yield from named.left_out(path, partition, name, holding)
         unseen = holding & (evidence.undone - evidence.done - evidence.pending)
-        old = sorted(one for one in unseen if visibility.is_old(one))
-        of = f"its blocks are of instant {min(unseen, default='')}"
+        old = any(map(visibility.is_old, unseen))
+        of = f"its blocks are of instant {earliest(unseen)}"
         what = f"{of}, which was rolled back, and nothing takes them back here"
         if old:
             what = f"{what}; it is older than the timeline"
@@ -200,8 +201,10 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
             yield _of_nobody(evidence, path, name.base_instant)
         strange = instants - known - versions.keys()
         if strange and strange == instants:
-            what = f"its blocks are of instant {min(strange)}, which is on neither timeline and was not rolled back"
-            if visibility.is_old(min(strange)):
+            what = (
+                f"its blocks are of instant {earliest(strange)}, which is on neither timeline and was not rolled back"
+            )
+            if visibility.is_old(earliest(strange)):
                 yield error(7, path, f"{what}: Hudi's readers take them for the table's", _DELETE, Repair.LEFTOVERS)
             else:
                 yield warning(7, path, what, _DELETE, Repair.LEFTOVERS)

@@ -8,6 +8,7 @@ from spark_jobs.core.config.keys.table import METADATA_PARTITIONS_INFLIGHT
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.markers import marker_folder
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.order import follows
 from spark_jobs.core.metadata_table.commit import commits_at
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, FileEntry
@@ -153,7 +154,7 @@ def _is_superseded(evidence: Evidence, path: str) -> bool:
     if instant is None or written is None or evidence.view is None:
         return False
     return any(
-        one.base_file is not None and one.base_instant > instant
+        one.base_file is not None and follows(one.base_instant, instant)
         for group in evidence.view.all_groups()
         if (group.partition, group.file_id) == (written.partition, written.file_id)
         for one in group.slices

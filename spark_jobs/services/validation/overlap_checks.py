@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from spark_jobs.core.config.keys.table import LAYOUT_VERSION
+from spark_jobs.core.format.order import by_time, follows, precedes
 from spark_jobs.core.transaction.contradictions import undone_commits
 from spark_jobs.core.view.file_system_view import GroupKey
 from spark_jobs.services.validation.evidence import Evidence, Written
@@ -30,10 +31,10 @@ def check_overlaps(evidence: Evidence) -> Iterator[Finding]:
         if not one.is_log:
             groups.setdefault((one.partition, one.file_id), []).append((path, one))
     for found in groups.values():
-        yield from _broken_chain(sorted(found, key=lambda each: each[1].instant))
+        yield from _broken_chain(by_time(found, lambda each: each[1].instant))
     for group, by in evidence.services.replaced.items():
         for path, one in groups.get(group, ()):
-            if one.instant > by and one.previous.isdigit():
+            if follows(one.instant, by) and one.previous.isdigit():
                 yield error(
                     10,
                     path,
@@ -45,7 +46,7 @@ def check_overlaps(evidence: Evidence) -> Iterator[Finding]:
 def _broken_chain(found: list[tuple[str, Written]]) -> Iterator[Finding]:
     """Each base file of a group is made from the one before it."""
     for (_, before), (path, one) in pairwise(found):
-        if one.previous.isdigit() and one.previous < before.instant != one.instant:
+        if one.previous.isdigit() and precedes(one.previous, before.instant) and before.instant != one.instant:
             yield error(
                 10,
                 path,

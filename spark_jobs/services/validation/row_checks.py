@@ -19,6 +19,7 @@ from spark_jobs.core.files.log_block import BlockType, LogBlock
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import BaseFileName, parse_base_file_name
+from spark_jobs.core.format.order import follows
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
@@ -156,13 +157,13 @@ def _file_names(batch: pa.RecordBatch, name: BaseFileName) -> Iterator[str]:
     """
     for found in batch.column(FILE_NAME).unique().to_pylist():
         other = parse_base_file_name(found or "")
-        if other is None or other.file_id != name.file_id or other.instant > name.instant:
+        if other is None or other.file_id != name.file_id or follows(other.instant, name.instant):
             yield str(found)
 
 
 def _commit_times(table: _RowLook, path: str, instant: str, times: pa.Array[Any]) -> Iterator[tuple[str, Finding]]:
     for time in times.unique().to_pylist():
-        if time is None or time > instant:
+        if time is None or follows(time, instant):
             yield "late", error(2, path, f"a row has {COMMIT_TIME} {time}, which is not up to {instant}", _REWRITE)
         elif time in table.undone and time not in table.done:
             yield "undone", error(2, path, f"a row has {COMMIT_TIME} {time}, which was rolled back", _REWRITE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.order import precedes
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error
 
@@ -17,7 +18,7 @@ def check_slices(evidence: Evidence) -> Iterator[Finding]:
         if not one.is_log or path not in evidence.on_storage or one.instant in evidence.undone:
             continue
         log = parse_log_file_name(path.rpartition("/")[2])
-        if log is None or log.base_instant in known or (start and log.base_instant < start):
+        if log is None or log.base_instant in known or (start and precedes(log.base_instant, start)):
             continue
         yield error(
             5,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from spark_jobs.core.config.keys.table import LAYOUT_VERSION
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.order import is_from, oldest_first, precedes
 from spark_jobs.core.storage.times import now_ms as storage_now_ms
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, parse_instant, parse_instant_time
 from spark_jobs.core.transaction.heartbeat import heartbeat_path, read_pulse
@@ -133,7 +134,7 @@ def _payload(evidence: Evidence, instant: Instant) -> Iterator[Finding]:
 
 
 def _is_moment(time: str) -> bool:
-    if time < _FIRST_MOMENT or len(time) < 14:
+    if precedes(time, _FIRST_MOMENT) or len(time) < 14:
         return True
     try:
         parse_instant_time(time)
@@ -187,12 +188,12 @@ def _referenced(evidence: Evidence) -> dict[str, str]:
 
 def _archived_too_far(evidence: Evidence, folder: str) -> Iterator[Finding]:
     assert evidence.archived is not None
-    gone = sorted(evidence.archived_done - {one.timestamp for one in evidence.timeline.completed_commits()})
+    gone = oldest_first(evidence.archived_done - {one.timestamp for one in evidence.timeline.completed_commits()})
     if not gone:
         return
     line = evidence.timeline
     for pending in line.filter(lambda one: not one.is_completed and one.action in WRITES):
-        if gone[-1] > pending.timestamp:
+        if pending.precedes(gone[-1]):
             yield error(
                 8,
                 folder,
@@ -212,7 +213,7 @@ def _archived_too_far(evidence: Evidence, folder: str) -> Iterator[Finding]:
             retained = str(line.payload(clean, evidence.table.clock).get("earliestCommitToRetain") or "")
         except (CorruptTableError, OutsideTableError):
             continue
-        if retained and gone[-1] >= retained:
+        if retained and is_from(gone[-1], retained):
             yield warning(
                 8,
                 folder,

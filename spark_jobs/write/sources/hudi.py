@@ -11,6 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from spark_jobs.core.config.keys import streamer as keys
 from spark_jobs.core.config.keys.streamer import MissingCheckpoint
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.order import AFTER_ALL, earliest, follows, is_up_to
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.table import HudiTable
@@ -65,14 +66,14 @@ class HudiSource:
         table = HudiTable.open(self.path)
         commits = readable_commits(table)
         begin = self._begin(checkpoint, commits)
-        new = [one for one in commits if one > begin]
+        new = [one for one in commits if follows(one, begin)]
         if not new:
             told = f"no commits after {begin}" if commits else "no commits yet"
             rows = _no_rows(spark, table) if commits else None
             return SourceBatch(rows=rows, checkpoint=begin, told=told, is_last=True)
         asked = new if checkpoint is None and self.begin is None else new[: self.limit]
         found, end = self._read(spark, table, begin, asked[-1], new[-1])
-        taken = sum(one <= end for one in new)
+        taken = sum(is_up_to(one, end) for one in new)
         told = f"{taken} commits after {begin} up to {end}, {len(new) - taken} left"
         return SourceBatch(rows=found.drop(*META_FIELDS), checkpoint=end, told=told, is_last=taken == len(new))
 
@@ -122,5 +123,4 @@ def readable_commits(table: HudiTable) -> list[str]:
         for one in table.timeline.pending(COMMITS)
         if one.action is not Action.REPLACE_COMMIT or one.timestamp not in clusterings
     ]
-    first = min(pending, default=None)
-    return [one.timestamp for one in table.timeline.completed_commits() if first is None or one.timestamp < first]
+    return [one.timestamp for one in table.timeline.commits_before(earliest(pending, AFTER_ALL))]

@@ -1,0 +1,1 @@
+"""What differs between the versions of a table: the rest of the core asks for it here."""
