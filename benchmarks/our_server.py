@@ -8,7 +8,6 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
@@ -19,6 +18,7 @@ from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.write.ingest import ingest
 from tests.interop.lines import serve
+from tests.support.jobs import job_context
 
 
 class OurServer:
@@ -51,17 +51,17 @@ class OurServer:
     def compact(self, *, path: str, options: Mapping[str, str]) -> dict[str, Any]:
         """Schedule and execute a compaction; the job's result."""
         given = CompactionOptions(base_path=path, hoodie_conf=tuple(options.items()))
-        return run_compaction(self._engine, given, Progress("compact")).to_dict()
+        return run_compaction(given, job_context(engine=self._engine)).to_dict()
 
     def cluster(self, *, path: str, options: Mapping[str, str]) -> dict[str, Any]:
         """Schedule and execute a clustering; the job's result."""
         given = ClusteringOptions(base_path=path, hoodie_conf=tuple(options.items()))
-        return run_clustering(self._engine, given, Progress("cluster")).to_dict()
+        return run_clustering(given, job_context(engine=self._engine)).to_dict()
 
     def rollback(self, *, path: str, instant: str, options: Mapping[str, str]) -> dict[str, Any]:
         """Take a completed write back; the job's result."""
         given = RollbackOptions(base_path=path, instant_time=instant, hoodie_conf=tuple(options.items()))
-        return run_rollback(given, Progress("rollback")).to_dict()
+        return run_rollback(given, job_context()).to_dict()
 
 
 def main() -> None:

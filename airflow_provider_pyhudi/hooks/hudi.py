@@ -62,26 +62,26 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> di
     :returns: the job's result as a dictionary, its state ``DRY_RUN``.
     :raises HudiError: the table can't be read, or the service has nothing to do with its type.
     """
-    from spark_jobs.core.clock import SYSTEM_CLOCK
     from spark_jobs.core.errors import TableNotFoundError
-    from spark_jobs.engine.local import LocalEngine
+    from spark_jobs.core.lake import LAKE
+    from spark_jobs.engine.context import JobContext
     from spark_jobs.engine.progress import Progress
     from spark_jobs.options import CleanOptions, ClusteringOptions, CompactionOptions, JobState, ServiceMode
     from spark_jobs.services.cleaning.job import run_cleaning
     from spark_jobs.services.clustering.job import run_clustering
     from spark_jobs.services.compaction.job import run_compaction
 
-    conf, progress, engine = tuple(hoodie_conf.items()), Progress.silent(service), LocalEngine(SYSTEM_CLOCK)
+    conf, context = tuple(hoodie_conf.items()), JobContext.of_process(LAKE, Progress.silent(service))
     mode = ServiceMode.SCHEDULE
     try:
         if service == "compaction":
             compaction = CompactionOptions(base_path=base_path, hoodie_conf=conf, dry_run=True, mode=mode)
-            result = run_compaction(engine, compaction, progress)
+            result = run_compaction(compaction, context)
         elif service == "clustering":
             clustering = ClusteringOptions(base_path=base_path, hoodie_conf=conf, dry_run=True, mode=mode)
-            result = run_clustering(engine, clustering, progress)
+            result = run_clustering(clustering, context)
         else:
-            result = run_cleaning(CleanOptions(base_path=base_path, hoodie_conf=conf, dry_run=True), progress)
+            result = run_cleaning(CleanOptions(base_path=base_path, hoodie_conf=conf, dry_run=True), context)
     except TableNotFoundError:
         _log.info("%s of %s is not due: there is no table yet", service, base_path)
         return None

@@ -15,11 +15,11 @@ from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.keygen.new_tables import asked_class, known_generator, refuse_unknown_zones
 from spark_jobs.core.keygen.spec import KeySpec, persisted_settings
-from spark_jobs.core.lake import LAKE
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
 from spark_jobs.ddl.properties import stored_keys
-from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.context import JobContext
 from spark_jobs.options.create_table import CreateTableOptions
 from spark_jobs.options.result import JobResult, JobState
 
@@ -35,19 +35,22 @@ _SAID_BY_A_STATEMENT = {
 }
 
 
-def run_create_table(options: CreateTableOptions, progress: Progress) -> JobResult:
+def run_create_table(options: CreateTableOptions, context: JobContext) -> JobResult:
     """Make the table of the statement, or of the options; a dry run tells its properties and schema.
 
     :raises ConfigError: what is asked for can't be made.
     :raises AlreadyExistsError: a table stands there, and neither the statement nor the options allow that.
     """
-    resolved = options.effective()
+    progress, resolved = context.progress, options.effective()
     properties = resolved.hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
     with progress.phase("plan"):
-        ddl = _statement(options)
-        plan = _by_options(resolved, properties) if ddl is None else _by_statement(options, ddl, progress)
+        ddl = _statement(options, context.lake)
+        if ddl is None:
+            plan = _by_options(resolved, properties, context.lake)
+        else:
+            plan = _by_statement(options, ddl, context)
     name = table_keys.NAME.of(plan.properties)
     if plan.existing is not None:
         return JobResult(
@@ -67,13 +70,13 @@ def run_create_table(options: CreateTableOptions, progress: Progress) -> JobResu
     )
 
 
-def _statement(options: CreateTableOptions) -> str | None:
+def _statement(options: CreateTableOptions, lake: Lake) -> str | None:
     if options.ddl is not None and options.ddl_file is not None:
         raise ConfigError("--ddl and --ddl-file are both given", todo="give one of them")
-    return _read_text(options.ddl_file, "--ddl-file") if options.ddl_file is not None else options.ddl
+    return _read_text(options.ddl_file, "--ddl-file", lake) if options.ddl_file is not None else options.ddl
 
 
-def _by_statement(options: CreateTableOptions, ddl: str, progress: Progress) -> PlannedTable:
+def _by_statement(options: CreateTableOptions, ddl: str, context: JobContext) -> PlannedTable:
     for field, place in _SAID_BY_A_STATEMENT.items():
         if getattr(options, field):
             flag = "--" + field.replace("_", "-")
@@ -83,17 +86,20 @@ def _by_statement(options: CreateTableOptions, ddl: str, progress: Progress) -> 
         options.base_path or None,
         defaults=options.hoodie_properties(),
         if_not_exists=options.if_not_exists,
-        note=progress.note,
+        note=context.progress.note,
+        lake=context.lake,
     )
     if not table_keys.RECORD_KEY_FIELDS.of(plan.properties):
-        progress.note("warning: the statement has no primaryKey; Hudi will make keys, ingest.py will not write to it")
+        context.progress.note(
+            "warning: the statement has no primaryKey; Hudi will make keys, ingest.py will not write to it"
+        )
     return plan
 
 
-def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> PlannedTable:
+def _by_options(options: CreateTableOptions, properties: Mapping[str, str], lake: Lake) -> PlannedTable:
     if not options.base_path:
         raise ConfigError("there is neither a statement nor a base path", todo="give --ddl, --ddl-file or --base-path")
-    schema = _avro_file(options.schema_file) if options.schema_file is not None else None
+    schema = _avro_file(options.schema_file, lake) if options.schema_file is not None else None
     named = table_keys.KEY_GENERATOR_CLASS.of(properties) or asked_class(properties)
     if named:
         known_generator(named)
@@ -117,11 +123,11 @@ def _by_options(options: CreateTableOptions, properties: Mapping[str, str]) -> P
         schema=schema,
         properties={**stored_keys(properties), **persisted_settings(properties, spec)},
     )
-    return plan_table(options.base_path, values, options.if_not_exists, LAKE)
+    return plan_table(options.base_path, values, options.if_not_exists, lake)
 
 
-def _avro_file(path: str) -> pa.Schema:
-    text = _read_text(path, "--schema-file")
+def _avro_file(path: str, lake: Lake) -> pa.Schema:
+    text = _read_text(path, "--schema-file", lake)
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -134,8 +140,8 @@ def _avro_file(path: str) -> pa.Schema:
         raise ConfigError(f"--schema-file {path} can't be a table's schema ({error.what})", todo=error.todo) from error
 
 
-def _read_text(path: str, option: str) -> str:
-    place = LAKE.place(path)
+def _read_text(path: str, option: str, lake: Lake) -> str:
+    place = lake.place(path)
     if place.storage.stat(place.path) is None:
         raise ConfigError(f"{option} {path} is missing", todo="give a file that can be read")
     try:

@@ -16,11 +16,13 @@ from spark_jobs.core.config.table_config import META_FOLDER
 from spark_jobs.core.errors import HudiError, StorageError
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage.times import skew_note
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.failure import Failure, failure_of
+from spark_jobs.engine.on_demand import SparkOnDemand
 from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import Progress, hide, say
 from spark_jobs.engine.streams import separate_stderr
-from spark_jobs.options import JobOptions, JobResult, OptionsError
+from spark_jobs.options import EngineKind, JobOptions, JobResult, OptionsError
 
 Options = TypeVar("Options", bound=JobOptions)
 
@@ -35,7 +37,7 @@ class Terminated(SystemExit):
 
 
 def run_job(
-    body: Callable[[Options, Progress], JobResult],
+    body: Callable[[Options, JobContext], JobResult],
     options_type: type[Options],
     argv: Sequence[str] | None = None,
     *,
@@ -74,7 +76,7 @@ def run_job(
 
 
 def _run(
-    body: Callable[[Options, Progress], JobResult],
+    body: Callable[[Options, JobContext], JobResult],
     options_type: type[Options],
     words: Sequence[str],
     lake: Lake,
@@ -87,7 +89,10 @@ def _run(
     target = OutputFile.checked("--result-file", place, base_path, lake) if place else None
     progress = Progress(options_type.job, clock=lake.clock)
     _note_skew(options.base_path, progress, lake)
-    result = body(options, progress)
+    # a job without the option works in this process
+    kind: EngineKind = getattr(options, "engine", EngineKind.LOCAL)
+    with SparkOnDemand(options_type.job, debug=options.debug, kind=kind, clock=lake.clock) as engine:
+        result = body(options, JobContext(lake=lake, progress=progress, engine=engine))
     result = dataclasses.replace(
         result,
         base_path=result.base_path or options.base_path,

@@ -18,20 +18,22 @@ from spark_jobs.hive.sync import all_synced_until, sync
 from spark_jobs.options import HiveSyncOptions, JobResult, JobState
 
 if TYPE_CHECKING:
+    from spark_jobs.engine.context import JobContext
     from spark_jobs.engine.progress import Progress
 
 ACTION = "hive_sync"
 
 
-def hive_sync(options: HiveSyncOptions, progress: Progress) -> JobResult:
+def run_hive_sync(options: HiveSyncOptions, context: JobContext) -> JobResult:
     """The body of ``hive_sync.py``.
 
     :raises TableNotFoundError, ConfigError, MetastoreUnreachableError, MetastoreError: see their docstrings.
     """
-    properties = options.hoodie_properties()
+    progress, properties = context.progress, options.hoodie_properties()
     for warning in unknown_key_warnings(properties):
         progress.note(f"warning: {warning}")
-    return sync_table(HudiTable.open(options.base_path), properties, progress, dry_run=options.dry_run)
+    table = HudiTable.open(options.base_path, lake=context.lake)
+    return sync_table(table, properties, progress, dry_run=options.dry_run)
 
 
 def sync_table(

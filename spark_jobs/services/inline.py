@@ -12,6 +12,7 @@ from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
@@ -29,7 +30,8 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
 
     The commit before it stands already: what fails here is told, and left to the next one.
     """
-    for name, mode, run in _wanted(engine, table, properties, progress):
+    context = JobContext(lake=table.lake, progress=progress, engine=engine)
+    for name, mode, run in _wanted(table, properties, context):
         try:
             if mode is ServiceMode.SCHEDULE and (waiting := _waiting(name, table.refreshed(), properties)):
                 # with another plan after each write, plans would pile up until somebody executes them
@@ -46,7 +48,7 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
 
 
 def _wanted(
-    engine: Engine, table: HudiTable, properties: Mapping[str, str], progress: Progress
+    table: HudiTable, properties: Mapping[str, str], context: JobContext
 ) -> list[tuple[str, ServiceMode, Callable[[], JobResult]]]:
     conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet."))}
     found: list[tuple[str, ServiceMode, Callable[[], JobResult]]] = []
@@ -58,17 +60,16 @@ def _wanted(
         )
         if mode is not None:
             compaction = CompactionOptions(base_path=table.url, hoodie_conf=conf, mode=mode)
-            found.append((_COMPACTION, mode, partial(run_compaction, engine, compaction, progress, lake=table.lake)))
+            found.append((_COMPACTION, mode, partial(run_compaction, compaction, context)))
         if compact_keys.LOG_COMPACT_INLINE.of(properties):
             logs = CompactionOptions(base_path=table.url, hoodie_conf=conf, log_compaction=True)
-            run = partial(run_compaction, engine, logs, progress, lake=table.lake)
-            found.append(("log compaction", logs.mode, run))
+            found.append(("log compaction", logs.mode, partial(run_compaction, logs, context)))
     mode = _mode(
         runs=clustering_keys.CLUSTER_INLINE.of(properties), plans=clustering_keys.CLUSTER_SCHEDULE_INLINE.of(properties)
     )
     if mode is not None:
         clustering = ClusteringOptions(base_path=table.url, hoodie_conf=conf, mode=mode)
-        found.append(("clustering", mode, partial(run_clustering, engine, clustering, progress, lake=table.lake)))
+        found.append(("clustering", mode, partial(run_clustering, clustering, context)))
     return found
 
 

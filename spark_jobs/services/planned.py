@@ -9,11 +9,11 @@ from typing import Any, Generic
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode
@@ -36,28 +36,26 @@ from spark_jobs.services.run_generation import RunRecord, generation_key
 from spark_jobs.services.upkeep import maintain_table
 
 
-def run_service(
-    service: RewriteService[P], engine: Engine, options: ServiceOptions, progress: Progress, lake: Lake
-) -> JobResult:
+def run_service(service: RewriteService[P], options: ServiceOptions, context: JobContext) -> JobResult:
     """Run a service in the mode that was asked for.
 
     :raises ConfigError: a table that it has nothing to do with, an instant that is none of its plans, or what is no
         hash of a plan.
     :raises WriteConflictError: the plan is not the one of the hash that was given, or can't be taken back.
     """
-    properties = options.effective().hoodie_properties()
+    progress, properties = context.progress, options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     digest = digest_of(options.plan_hash) if options.plan_hash is not None else ""
     if options.instant_time is not None and not options.instant_time:
         raise ConfigError("--instant-time is empty", todo="give the instant of a pending plan, or leave it out")
-    table = open_table(options, lake)
+    table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     service.refuse(table)
     options, generation = _of_generation(table, options)
     job = _Job(
         service=service,
-        engine=engine,
+        engine=context.engine,
         options=options,
         progress=progress,
         settings=table.transaction_settings(properties),

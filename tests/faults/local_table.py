@@ -27,7 +27,6 @@ from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
-from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.clean import CleanOptions
@@ -44,6 +43,7 @@ from spark_jobs.write.overwrite import replaced_groups, requested_replacement
 from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route
 from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
 from tests.support.folder import Where, as_folder, lake_of
+from tests.support.jobs import job_context
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.string()), ("ts", pa.int64())])
 BLOOM = BloomSettings(kind="DYNAMIC_V0", entries=100, fpp=0.001, max_entries=1000)
@@ -180,24 +180,18 @@ def begin_and_leave(path: Where, rows: pa.Table) -> None:
 
 def compact(path: Where) -> None:
     run_compaction(
-        LocalEngine(SYSTEM_CLOCK),
-        CompactionOptions(base_path=str(path), hoodie_conf=AT_ONCE),
-        _progress(),
-        lake=lake_of(path),
+        CompactionOptions(base_path=str(path), hoodie_conf=AT_ONCE), job_context(_progress(), lake=lake_of(path))
     )
 
 
 def cluster(path: Where) -> None:
     run_clustering(
-        LocalEngine(SYSTEM_CLOCK),
-        ClusteringOptions(base_path=str(path), hoodie_conf=AT_ONCE),
-        _progress(),
-        lake=lake_of(path),
+        ClusteringOptions(base_path=str(path), hoodie_conf=AT_ONCE), job_context(_progress(), lake=lake_of(path))
     )
 
 
 def clean(path: Where) -> None:
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=AT_ONCE), _progress(), lake=lake_of(path))
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=AT_ONCE), job_context(_progress(), lake=lake_of(path)))
 
 
 def roll_back(path: Where) -> None:

@@ -22,8 +22,6 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import HudiError, LockNotAcquiredError, StorageError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
@@ -44,8 +42,8 @@ from spark_jobs.services.savepoint.job import run_savepoint, savepoints_of
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.spark.tables import Jobs, Row, row, shown
+from tests.support.jobs import job_context
 
-QUIET = Progress.silent("together")
 CONF = {
     "hoodie.compact.inline.max.delta.commits": "2",
     "hoodie.log.compaction.blocks.threshold": "2",
@@ -107,13 +105,13 @@ class Worker:
     def compact(self) -> JobResult:
         mode = self.choose.choice(["schedule", "execute", "scheduleAndExecute"])
         options = CompactionOptions(base_path=str(self.path), hoodie_conf=CONF, mode=mode)
-        return run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+        return run_compaction(options, job_context())
 
     def log_compact(self) -> JobResult | str:
         """A compaction that is planned later makes its plan void: it is taken back then, as the message says."""
         options = CompactionOptions(base_path=str(self.path), hoodie_conf=CONF, log_compaction=True)
         try:
-            return run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+            return run_compaction(options, job_context())
         except WriteConflictError:
             self.take_back(Action.LOG_COMPACTION)
             raise
@@ -123,7 +121,7 @@ class Worker:
         conf = {**CONF, "hoodie.clustering.plan.strategy.sort.columns": "v"}
         options = ClusteringOptions(base_path=str(self.path), hoodie_conf=conf, mode=mode)
         try:
-            return run_clustering(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+            return run_clustering(options, job_context())
         except WriteConflictError:
             self.take_back(Action.REPLACE_COMMIT)
             raise
@@ -133,15 +131,15 @@ class Worker:
             logs = action is Action.LOG_COMPACTION
             kind = {"base_path": str(self.path), "hoodie_conf": CONF, "mode": "cancel", "instant_time": one.timestamp}
             if logs:
-                run_compaction(LocalEngine(SYSTEM_CLOCK), CompactionOptions(**kind, log_compaction=True), QUIET)
+                run_compaction(CompactionOptions(**kind, log_compaction=True), job_context())
             else:
-                run_clustering(LocalEngine(SYSTEM_CLOCK), ClusteringOptions(**kind), QUIET)
+                run_clustering(ClusteringOptions(**kind), job_context())
 
     def clean(self) -> JobResult:
-        return run_cleaning(CleanOptions(base_path=str(self.path), hoodie_conf=CONF), QUIET)
+        return run_cleaning(CleanOptions(base_path=str(self.path), hoodie_conf=CONF), job_context())
 
     def archive(self) -> JobResult:
-        return run_archival(ArchiveOptions(base_path=str(self.path), hoodie_conf=CONF), QUIET)
+        return run_archival(ArchiveOptions(base_path=str(self.path), hoodie_conf=CONF), job_context())
 
     def maintain(self) -> str:
         said: list[str] = []
@@ -149,7 +147,7 @@ class Worker:
         return "done"
 
     def save(self) -> JobResult:
-        return run_savepoint(SavepointOptions(base_path=str(self.path), hoodie_conf=CONF), QUIET)
+        return run_savepoint(SavepointOptions(base_path=str(self.path), hoodie_conf=CONF), job_context())
 
     def forget(self) -> JobResult | str:
         found = savepoints_of(HudiTable.open(str(self.path)))
@@ -158,7 +156,7 @@ class Worker:
         gone = self.choose.choice(found).instant
         mode = SavepointMode.DELETE
         return run_savepoint(
-            SavepointOptions(base_path=str(self.path), hoodie_conf=CONF, mode=mode, instant_time=gone), QUIET
+            SavepointOptions(base_path=str(self.path), hoodie_conf=CONF, mode=mode, instant_time=gone), job_context()
         )
 
     def die_writing(self) -> str:
@@ -173,7 +171,7 @@ class Worker:
         return f"left with {os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}"
 
     def roll_back(self) -> JobResult:
-        return run_rollback(RollbackOptions(base_path=str(self.path), hoodie_conf=CONF), QUIET)
+        return run_rollback(RollbackOptions(base_path=str(self.path), hoodie_conf=CONF), job_context())
 
     def validate(self) -> str:
         """A finding has to be there twice: what it read may have been replaced while it read."""

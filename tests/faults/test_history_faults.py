@@ -14,7 +14,6 @@ import pytest
 
 from spark_jobs.core.timeline.archive_writer import archive as archive_now
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.restore import RestoreOptions
@@ -31,10 +30,10 @@ from tests.faults import local_table as local
 from tests.faults.faulty_storage import Fault
 from tests.faults.test_storage_faults import COW, FIRST, MOR, SECOND, THIRD, Case, two_commits, wrong_after_broken_calls
 from tests.support.folder import Folder
+from tests.support.jobs import job_context
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
-QUIET = Progress.silent("test")
 KEEP = {
     "hoodie.keep.min.commits": "1",
     "hoodie.keep.max.commits": "2",
@@ -51,7 +50,7 @@ def commits(path: Folder) -> list[str]:
 
 
 def archive(path: Folder) -> None:
-    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP), QUIET, lake=path.lake)
+    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP), job_context(lake=path.lake))
 
 
 def many_commits(path: Folder) -> None:
@@ -64,12 +63,16 @@ def many_commits(path: Folder) -> None:
         maintain_metadata_table(path.table().transaction_settings(KEEP), KEEP, pytest.fail)
         if number == 1:
             archive(path)
-    look = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=KEEP, dry_run=True), QUIET, lake=path.lake)
+    look = run_archival(
+        ArchiveOptions(base_path=str(path), hoodie_conf=KEEP, dry_run=True), job_context(lake=path.lake)
+    )
     assert look.extra["archived"] == 4
 
 
 def clean(path: Folder, **more: Any) -> JobResult:
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, **more), QUIET, lake=path.lake)
+    return run_cleaning(
+        CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, **more), job_context(lake=path.lake)
+    )
 
 
 def planned_clean(path: Folder) -> None:
@@ -94,7 +97,7 @@ def undo_third(path: Folder) -> None:
     """By its time, so that a second run does not undo the commit before it."""
     (third,) = (path / "third").read_text().split()
     run_rollback(
-        RollbackOptions(base_path=str(path), instant_time=third, hoodie_conf=local.AT_ONCE), QUIET, lake=path.lake
+        RollbackOptions(base_path=str(path), instant_time=third, hoodie_conf=local.AT_ONCE), job_context(lake=path.lake)
     )
 
 
@@ -106,7 +109,8 @@ def three_commits(path: Folder) -> None:
 def save(path: Folder) -> None:
     first = commits(path)[0]
     run_savepoint(
-        SavepointOptions(base_path=str(path), instant_time=first, hoodie_conf=local.AT_ONCE), QUIET, lake=path.lake
+        SavepointOptions(base_path=str(path), instant_time=first, hoodie_conf=local.AT_ONCE),
+        job_context(lake=path.lake),
     )
     assert [one.instant for one in savepoints_of(path.table())] == [first]
 
@@ -115,7 +119,7 @@ def forget(path: Folder) -> None:
     options = SavepointOptions(
         base_path=str(path), mode=SavepointMode.DELETE, instant_time=commits(path)[0], hoodie_conf=local.AT_ONCE
     )
-    run_savepoint(options, QUIET, lake=path.lake)
+    run_savepoint(options, job_context(lake=path.lake))
     assert savepoints_of(path.table()) == []
 
 
@@ -142,7 +146,7 @@ def forget_and_archive(path: Folder) -> None:
         options = SavepointOptions(
             base_path=str(path), mode=SavepointMode.DELETE, instant_time=one.timestamp, hoodie_conf=local.AT_ONCE
         )
-        run_savepoint(options, QUIET, lake=path.lake)
+        run_savepoint(options, job_context(lake=path.lake))
     assert len(commits(path)) == 1
 
 
@@ -161,7 +165,7 @@ def rewritten(service: Callable[[Folder], None]) -> Callable[[Folder], None]:
 
 def restore(path: Folder) -> None:
     options = RestoreOptions(base_path=str(path), savepoint=commits(path)[0], verify="rows", hoodie_conf=local.AT_ONCE)
-    run_restore(options, QUIET, lake=path.lake)
+    run_restore(options, job_context(lake=path.lake))
 
 
 CASES = {

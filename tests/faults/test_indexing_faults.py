@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.indexing import IndexingOptions
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import Fault
 from tests.faults.test_storage_faults import FIRST, SECOND, Case, wrong_after_broken_calls
 from tests.support.folder import Folder
+from tests.support.jobs import job_context
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
@@ -30,8 +30,7 @@ def make_index(path: Folder) -> None:
     conf = tuple(local.AT_ONCE.items())
     run_indexing(
         IndexingOptions(base_path=str(path), index_types=("RECORD_INDEX",), hoodie_conf=conf),
-        Progress("index"),
-        lake=path.lake,
+        job_context(lake=path.lake),
     )
 
 

@@ -15,7 +15,6 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
@@ -35,6 +34,7 @@ from tests.faults.test_storage_faults import (
     wrong_after_broken_calls,
 )
 from tests.support.folder import Folder
+from tests.support.jobs import job_context
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
@@ -59,7 +59,7 @@ class DiesAfter(LocalEngine):
 def log_compact(path: Folder) -> None:
     conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
     options = CompactionOptions(base_path=str(path), hoodie_conf=conf, log_compaction=True)
-    run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress("test"), lake=path.lake)
+    run_compaction(options, job_context(lake=path.lake))
 
 
 def two_blocks(path: Folder) -> None:
@@ -76,13 +76,13 @@ def half_done(path: Folder, service: Callable[[LocalEngine], object]) -> None:
 def half_compacted(path: Folder) -> None:
     two_commits(path)
     options = CompactionOptions(base_path=str(path), hoodie_conf=local.AT_ONCE)
-    half_done(path, lambda engine: run_compaction(engine, options, Progress("test"), lake=path.lake))
+    half_done(path, lambda engine: run_compaction(options, job_context(engine=engine, lake=path.lake)))
 
 
 def half_clustered(path: Folder) -> None:
     small_files(path)
     options = ClusteringOptions(base_path=str(path), hoodie_conf=local.AT_ONCE)
-    half_done(path, lambda engine: run_clustering(engine, options, Progress("test"), lake=path.lake))
+    half_done(path, lambda engine: run_clustering(options, job_context(engine=engine, lake=path.lake)))
 
 
 def take_back(path: Folder) -> None:
@@ -92,7 +92,7 @@ def take_back(path: Folder) -> None:
         options = ClusteringOptions(
             base_path=str(path), hoodie_conf=local.AT_ONCE, mode="cancel", instant_time=one.timestamp
         )
-        run_clustering(LocalEngine(SYSTEM_CLOCK), options, Progress("test"), lake=path.lake)
+        run_clustering(options, job_context(lake=path.lake))
 
 
 CASES = {

@@ -27,9 +27,10 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.faults.commands import environment
-from tests.faults.roles import CONF, QUIET, ROLES
+from tests.faults.roles import CONF, ROLES
 from tests.java import needs_java
 from tests.spark.tables import COW, MOR, ordered
+from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
@@ -97,16 +98,18 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def _end_what_is_planned(path: Path) -> None:
     """Undo what dead writers left, carry out the plans of compactions, take those of others back."""
     engine = LocalEngine(SYSTEM_CLOCK)
-    run_rollback(RollbackOptions(base_path=str(path), hoodie_conf=CONF), QUIET)
+    run_rollback(RollbackOptions(base_path=str(path), hoodie_conf=CONF), job_context())
     for one in HudiTable.open(str(path)).timeline.pending({Action.LOG_COMPACTION, Action.REPLACE_COMMIT}):
         given: dict[str, Any] = {"base_path": str(path), "hoodie_conf": CONF, "mode": "cancel"}
         given["instant_time"] = one.timestamp
         if one.action is Action.REPLACE_COMMIT:
-            run_clustering(engine, ClusteringOptions(**given), QUIET)
+            run_clustering(ClusteringOptions(**given), job_context(engine=engine))
         else:
-            run_compaction(engine, CompactionOptions(**given, log_compaction=True), QUIET)
+            run_compaction(CompactionOptions(**given, log_compaction=True), job_context(engine=engine))
     while HudiTable.open(str(path)).timeline.pending({Action.COMPACTION}):
-        run_compaction(engine, CompactionOptions(base_path=str(path), hoodie_conf=CONF, mode="execute"), QUIET)
+        run_compaction(
+            CompactionOptions(base_path=str(path), hoodie_conf=CONF, mode="execute"), job_context(engine=engine)
+        )
     local.clean(path)
 
 

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pyspark
 from pyspark.sql import SparkSession
 
-from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.clean import CleanOptions
@@ -27,6 +26,7 @@ from spark_jobs.write.ingest import ingest
 from tests.interop.flights import KEY, PARTITION, PRECOMBINE
 from tests.interop.real_hudi import ROOT
 from tests.java import QUICK
+from tests.support.jobs import job_context
 from tests.words import all_words
 
 COMPACT_AT_ONCE = {"hoodie.compact.inline.max.delta.commits": "1"}
@@ -77,7 +77,7 @@ class Ours:
 
     def compact(self, path: Path) -> JobResult:
         options = CompactionOptions(base_path=str(path), hoodie_conf=tuple(COMPACT_AT_ONCE.items()))
-        return run_compaction(self._engine, options, Progress("compact"))
+        return run_compaction(options, job_context(engine=self._engine))
 
     def cluster(self, path: Path, *sort_columns: str) -> JobResult:
         conf = {
@@ -86,12 +86,12 @@ class Ours:
             "hoodie.clustering.async.max.commits": "1",
         }
         options = ClusteringOptions(base_path=str(path), hoodie_conf=tuple(conf.items()))
-        return run_clustering(self._engine, options, Progress("cluster"))
+        return run_clustering(options, job_context(engine=self._engine))
 
     def clean(self, path: Path, retained: int = 1) -> JobResult:
         conf = (("hoodie.cleaner.commits.retained", str(retained)),)
         options = CleanOptions(base_path=str(path), hoodie_conf=conf)
-        return run_cleaning(options, Progress("clean"))
+        return run_cleaning(options, job_context())
 
 
 def submit_command(options: IngestOptions) -> list[str]:

@@ -24,13 +24,13 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.engine.marker_server import MarkerServer
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import ArchiveOptions
 from spark_jobs.services.archival.job import run_archival
 from tests.interop.flights import KEY, PARTITION, PRECOMBINE, Oracle, assert_same, by_key, delayed, flights, sample
 from tests.interop.our_reader import read
 from tests.interop.real_hudi import RealHudi
 from tests.interop.tending import assert_hudi_validates, tended_by_hudi
+from tests.support.jobs import job_context
 from tests.unit.core.support import scope
 
 KEEP = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.cleaner.commits.retained": "1"}
@@ -95,10 +95,10 @@ def test_hudi_loads_our_archive_and_goes_on(tmp_path: Path, real_hudi: RealHudi)
         "hoodie.archive.merge.files.batch.size": "3",
     }
     asked = ArchiveOptions(base_path=str(path), hoodie_conf=only_merge, dry_run=True)
-    look = run_archival(asked, Progress.silent("test"))
+    look = run_archival(asked, job_context())
     assert len(list_archive(timeline.storage, timeline.archive_folder)) == 3
     by_hash = ArchiveOptions(base_path=str(path), hoodie_conf=only_merge, plan_hash=look.extra["plan_hash"])
-    assert run_archival(by_hash, Progress.silent("test")).extra["merged_files"] == 3
+    assert run_archival(by_hash, job_context()).extra["merged_files"] == 3
     assert len(list_archive(timeline.storage, timeline.archive_folder)) == 1
     assert states_by_hudi(real_hudi, path) == states_by_us(path)
 
@@ -148,7 +148,7 @@ def test_merge_on_read_with_its_metadata_table(tmp_path: Path, real_hudi: RealHu
     oracle.upsert(rows)
     ours = ArchiveOptions(base_path=str(path), hoodie_conf=keep)
     write(1, 5, by_us)
-    assert run_archival(ours, Progress.silent("test")).extra["archived"] > 0
+    assert run_archival(ours, job_context()).extra["archived"] > 0
     check("after our archival")
     assert {action for _, action, _ in states_by_us(path)} >= {"deltacommit", "commit"}
     archived = len(states_by_us(path))

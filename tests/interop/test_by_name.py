@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.engine.progress import Progress
 from spark_jobs.hive.embedded import EmbeddedMetastore, start_metastore, stop_metastore
-from spark_jobs.hive.job import hive_sync
+from spark_jobs.hive.job import run_hive_sync
 from spark_jobs.options.hive_sync import HiveSyncOptions
 from tests.interop.flights import Oracle, assert_same, by_key, delayed, flights, sample
 from tests.interop.ours import Ours
 from tests.interop.real_hudi import RealHudi
 from tests.java import QUICK
+from tests.support.jobs import job_context
 
 DATABASE = "interop"
 
@@ -41,7 +41,7 @@ def test_hudi_selects_both_tables_by_name(
         ours.write(path, rows, "bulk_insert", table_type=table_type)
         ours.write(path, delayed(sample(rows, 0, 5), 1), "upsert")
         options = HiveSyncOptions(base_path=str(path), metastore_uris=metastore.uri, database=DATABASE, table=name)
-        hive_sync(options, Progress("hive_sync"))
+        run_hive_sync(options, job_context())
 
     hudi = another_hudi(metastore.uri)
     for name in ("flights", "flights_mor_rt"):

@@ -23,8 +23,6 @@ from spark_jobs.core.errors import ConfigError, UnsupportedTableError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
@@ -50,6 +48,7 @@ from tests.hudi_tables import all_tables, base_path_in, unpack, with_source
 from tests.interop.lines import ServerError
 from tests.interop.real_hudi import RealHudi
 from tests.interop.tending import assert_hudi_validates
+from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
 IN_CI = ("tables/cow_upserts", "metadata_tables/indexed_mor")
@@ -58,7 +57,6 @@ TABLES = (
     if os.environ.get("PYHUDI_ALL_FIXTURES")
     else list(IN_CI)
 )
-QUIET = Progress.silent("test")
 DUE = {
     "hoodie.compact.inline.max.delta.commits": "1",
     "hoodie.log.compaction.blocks.threshold": "1",
@@ -138,12 +136,12 @@ def plain(rows: pa.Table) -> list[str]:
 
 def compact(path: Path, **options: Any) -> JobResult:
     given = CompactionOptions(base_path=str(path), hoodie_conf=DUE, **options)
-    return run_compaction(LocalEngine(SYSTEM_CLOCK), given, QUIET)
+    return run_compaction(given, job_context())
 
 
 def cluster(path: Path) -> JobResult:
     given = ClusteringOptions(base_path=str(path), hoodie_conf=DUE)
-    return run_clustering(LocalEngine(SYSTEM_CLOCK), given, QUIET)
+    return run_clustering(given, job_context())
 
 
 def log_compact(path: Path) -> JobResult:
@@ -151,13 +149,13 @@ def log_compact(path: Path) -> JobResult:
 
 
 def clean(path: Path) -> JobResult:
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=DUE), QUIET)
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=DUE), job_context())
 
 
 def archive(path: Path) -> JobResult:
     """After the metadata table's compaction, which holds all newer commits back."""
     maintain_metadata_table(opened(path).transaction_settings(DUE), DUE, print)
-    return run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=DUE), QUIET)
+    return run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=DUE), job_context())
 
 
 def rewrite(path: Path) -> JobResult:
@@ -168,15 +166,15 @@ def rewrite(path: Path) -> JobResult:
 
 def save_and_restore(path: Path) -> JobResult:
     """To before a rewrite; a savepoint of Hudi's on an earlier commit would be in the way of nothing."""
-    saved = run_savepoint(SavepointOptions(base_path=str(path), hoodie_conf=DUE), QUIET)
+    saved = run_savepoint(SavepointOptions(base_path=str(path), hoodie_conf=DUE), job_context())
     rewritten = rewrite(path)
     if rewritten.state is JobState.NOTHING_TO_DO:
         return rewritten
     done = run_restore(
-        RestoreOptions(base_path=str(path), savepoint=saved.instant, verify="rows", hoodie_conf=DUE), QUIET
+        RestoreOptions(base_path=str(path), savepoint=saved.instant, verify="rows", hoodie_conf=DUE), job_context()
     )
     forgotten = SavepointOptions(base_path=str(path), mode=SavepointMode.DELETE, instant_time=saved.instant)
-    assert run_savepoint(forgotten, QUIET).state is JobState.COMPLETED
+    assert run_savepoint(forgotten, job_context()).state is JobState.COMPLETED
     return done
 
 
@@ -188,7 +186,7 @@ def roll_back(path: Path) -> JobResult:
     if rewritten.state is JobState.NOTHING_TO_DO:
         return rewritten
     options = RollbackOptions(base_path=str(path), instant_time=rewritten.instant, hoodie_conf=DUE)
-    return run_rollback(options, QUIET)
+    return run_rollback(options, job_context())
 
 
 OURS: Mapping[str, Callable[[Path], JobResult]] = {

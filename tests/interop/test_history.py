@@ -18,7 +18,6 @@ from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.instant import Action, State
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
@@ -38,11 +37,11 @@ from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.interop.real_hudi import RealHudi
 from tests.interop.tending import assert_hudi_validates
+from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = pytest.mark.interop
 
-QUIET = Progress.silent("test")
 TYPES = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 KEY_GENERATOR = "org.apache.hudi.keygen.SimpleKeyGenerator"
 
@@ -126,7 +125,7 @@ def test_both_go_on_after_each_others_savepoints_restores_and_rollbacks(
     hudi.ask("savepoint", path=str(path), instant=saved)
     (of_hudi,) = savepoints_of(HudiTable.open(str(path)))
     put_back(kept, path)
-    run_savepoint(SavepointOptions(base_path=str(path), user="us"), QUIET)
+    run_savepoint(SavepointOptions(base_path=str(path), user="us"), job_context())
     (ours,) = savepoints_of(HudiTable.open(str(path)))
     assert (ours.instant, ours.names) == (of_hudi.instant, of_hudi.names)
 
@@ -138,7 +137,7 @@ def test_both_go_on_after_each_others_savepoints_restores_and_rollbacks(
     later = copy_of(path, "later")
 
     restore = RestoreOptions(base_path=str(path), savepoint=saved, verify="rows", hoodie_conf=local.AT_ONCE)
-    done = run_restore(restore, QUIET)
+    done = run_restore(restore, job_context())
     assert len(done.extra["undone"]) == 3
     agree(hudi, path, "after our restore", *batches)
     left = files(path)
@@ -159,13 +158,13 @@ def test_both_go_on_after_each_others_savepoints_restores_and_rollbacks(
     of_hudi_left = files(path)
     agree(hudi, path, "after Hudi's rollback of our write", *batches)
     put_back(before, path)
-    run_rollback(RollbackOptions(base_path=str(path), instant_time=last), QUIET)
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=last), job_context())
     assert len(files(path)) == len(of_hudi_left)
     agree(hudi, path, "after our rollback of a completed write", *batches)
     fourth = local.batch(10, 20, "five", 5)
     theirs = write_by_hudi(hudi, path, fourth)
     agree(hudi, path, "after Hudi's write on our rollback", *batches, fourth)
-    run_rollback(RollbackOptions(base_path=str(path), instant_time=theirs), QUIET)
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=theirs), job_context())
     agree(hudi, path, "after our rollback of Hudi's write", *batches)
     hudi.ask("delete_savepoint", path=str(path), instant=saved)
     assert savepoints_of(HudiTable.open(str(path))) == []
@@ -222,7 +221,7 @@ def clean_by_both(hudi: RealHudi, path: Path, policy: dict[str, str]) -> JobResu
     theirs = decided(newest_clean(path))
     put_back(before, path)
     shutil.rmtree(before)
-    done = run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=policy), QUIET)
+    done = run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=policy), job_context())
     assert decided(newest_clean(path)) == theirs
     return done
 
@@ -234,8 +233,8 @@ def test_hudi_ends_a_clean_that_our_budget_left(tmp_path: Path, real_hudi: RealH
     for number, each in enumerate(batches):
         local.write(path, each, str(number))
     options = CleanOptions(base_path=str(path), hoodie_conf=POLICIES["commits"], dry_run=True)
-    planned = run_cleaning(options, QUIET)
-    part = run_cleaning(replace(options, dry_run=False, max_bytes=planned.bytes_in // 2), QUIET)
+    planned = run_cleaning(options, job_context())
+    part = run_cleaning(replace(options, dry_run=False, max_bytes=planned.bytes_in // 2), job_context())
     assert (part.state, part.extra["gone_before"]) == (JobState.SCHEDULED, 0)
     assert hudi.clean(path, options=POLICIES["commits"]) == part.extra["left_files"] > 0
     (done,) = HudiTable.open(str(path)).timeline.completed(Action.CLEAN)
@@ -257,7 +256,7 @@ def test_we_clean_what_hudi_cleans(tmp_path: Path, real_hudi: RealHudi, table_ty
             if is_mor:
                 local.compact(path)
             if number == 0:
-                run_savepoint(SavepointOptions(base_path=str(path)), QUIET)
+                run_savepoint(SavepointOptions(base_path=str(path)), job_context())
     with hours_ago(0):
         batches.append(local.batch(0, 20, "now", 7))
         local.write(path, batches[-1], "now")
@@ -297,13 +296,13 @@ def test_we_archive_what_hudi_archives(tmp_path: Path, real_hudi: RealHudi, tabl
         if table_type == "MERGE_ON_READ" and number in (2, 4):
             local.compact(path)
         maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(keep), keep, pytest.fail)
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=keep), QUIET)
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=keep), job_context())
     before = copy_of(path, "before")
     hudi.ask("archive", path=str(path), options=keep)
     theirs = commits(path)
     archived = {(one["instant"], one["state"]) for one in hudi.ask("archived", path=str(path))}
     put_back(before, path)
-    assert run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=keep), QUIET).extra["archived"] > 0
+    assert run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=keep), job_context()).extra["archived"] > 0
     assert commits(path) == theirs
     assert {(one["instant"], one["state"]) for one in hudi.ask("archived", path=str(path))} == archived
     agree(hudi, path, "after our archival", *batches)

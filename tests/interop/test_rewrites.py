@@ -19,7 +19,6 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
@@ -27,6 +26,7 @@ from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.completion import FOLDER
 from spark_jobs.services.validation.run import validate
 from tests.interop.real_hudi import RealHudi
+from tests.support.jobs import job_context
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 COMPACTION, LOG_COMPACTION, CLUSTERING = "Compaction", "LogCompaction", "Clustering"
@@ -75,10 +75,10 @@ class Table:
         engine = LocalEngine(SYSTEM_CLOCK)
         if kind == CLUSTERING:
             clustering = ClusteringOptions(base_path=str(self.path), hoodie_conf=given, **options)
-            return run_clustering(engine, clustering, Progress.silent("cluster"))
+            return run_clustering(clustering, job_context(engine=engine))
         logs = kind == LOG_COMPACTION
         compaction = CompactionOptions(base_path=str(self.path), hoodie_conf=given, log_compaction=logs, **options)
-        return run_compaction(engine, compaction, Progress.silent("compact"))
+        return run_compaction(compaction, job_context(engine=engine))
 
     def plan_by_hudi(self, kind: str, conf: Mapping[str, str] | None = None) -> str | None:
         found: str | None = self.hudi.ask(

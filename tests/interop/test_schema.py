@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 from spark_jobs.core.alter import alter_schema
 from spark_jobs.core.schema.changes import add_column, drop_column, rename_column, widen_column
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
@@ -30,6 +29,7 @@ from tests.interop.our_reader import read
 from tests.interop.real_hudi import RealHudi
 from tests.interop.schema_rows import KEY, PARTITION, PRECOMBINE, STEPS, TYPED, stepped, typed
 from tests.interop.tending import assert_hudi_validates, tended_by_hudi
+from tests.support.jobs import job_context
 
 META_PREFIX = "_hoodie_"
 AT_ONCE = {"hoodie.compact.inline.max.delta.commits": "1"}
@@ -96,7 +96,7 @@ class Table:
 
     def compacted_by_us(self) -> None:
         options = CompactionOptions(base_path=str(self.path), hoodie_conf=tuple(AT_ONCE.items()))
-        assert run_compaction(SparkEngine(self.spark), options, Progress("compact")).instant
+        assert run_compaction(options, job_context(engine=SparkEngine(self.spark))).instant
 
     def compacted_by_hudi(self) -> None:
         assert self.hudi.compact(self.path, options={**AT_ONCE, **self.reading})

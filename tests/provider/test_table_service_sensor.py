@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import AirflowException, TaskDeferred
 
 from airflow_provider_pyhudi import HudiTableServiceSensor, HudiTableServiceTrigger
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.provider
 
@@ -45,15 +46,12 @@ def test_compaction_is_due_by_its_own_rule(table: Path, caplog: pytest.LogCaptur
 
 
 def test_a_plan_that_waits_for_its_execution_is_due(table: Path) -> None:
-    from spark_jobs.core.clock import SYSTEM_CLOCK
-    from spark_jobs.engine.local import LocalEngine
-    from spark_jobs.engine.progress import Progress
     from spark_jobs.options import CompactionOptions, ServiceMode
     from spark_jobs.services.compaction.job import run_compaction
 
     conf = {"hoodie.compact.inline.max.delta.commits": "1"}
     options = CompactionOptions(base_path=str(table), mode=ServiceMode.SCHEDULE, hoodie_conf=tuple(conf.items()))
-    planned = run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress("test"))
+    planned = run_compaction(options, job_context())
     found = _sensor(table, needed=50).poke({}).xcom_value  # type: ignore[arg-type]
     assert found["instant"] == planned.instant
     assert "planned already" in found["reason"]

@@ -29,6 +29,7 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.write.ingest import ingest, write_frame
+from tests.support.jobs import job_context
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 Row = dict[str, Any]
@@ -90,19 +91,17 @@ class Jobs:
         options = CompactionOptions(
             base_path=str(self.path), mode=ServiceMode(mode), hoodie_conf=tuple(AT_ONCE.items()), **more
         )
-        return run_compaction(self._engine, options, Progress("test"))
+        return run_compaction(options, job_context(engine=self._engine))
 
     def cluster(self, mode: str = "scheduleAndExecute", **more: Any) -> JobResult:
         conf = {**AT_ONCE, "hoodie.clustering.plan.strategy.sort.columns": "v,id"}
         options = ClusteringOptions(
             base_path=str(self.path), mode=ServiceMode(mode), hoodie_conf=tuple(conf.items()), **more
         )
-        return run_clustering(self._engine, options, Progress("test"))
+        return run_clustering(options, job_context(engine=self._engine))
 
     def clean(self) -> JobResult:
-        return run_cleaning(
-            CleanOptions(base_path=str(self.path), hoodie_conf=tuple(AT_ONCE.items())), Progress("test")
-        )
+        return run_cleaning(CleanOptions(base_path=str(self.path), hoodie_conf=tuple(AT_ONCE.items())), job_context())
 
     def table(self) -> HudiTable:
         return HudiTable.open(str(self.path))

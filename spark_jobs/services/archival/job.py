@@ -9,11 +9,11 @@ from typing import Any
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.format.order import latest
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.result import JobResult
@@ -32,15 +32,15 @@ ACTION = "archive"
 _LOOKS = 3
 
 
-def run_archival(options: ArchiveOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
+def run_archival(options: ArchiveOptions, context: JobContext) -> JobResult:
     """
     :raises ConfigError: ``hoodie.keep.min.commits`` is not below ``hoodie.keep.max.commits``.
     :raises WriteConflictError: a restore is pending, or the plan is not that of ``plan_hash`` any more.
     """
-    properties = options.effective().hoodie_properties()
+    progress, properties = context.progress, options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options, lake)
+    table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     if options.dry_run:
         return looked_again(table, lambda table: _seen(table, properties, progress), _LOOKS)

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.core.errors import AlreadyExistsError, TableNotFoundError, WriteConflictError
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.bootstrap import BootstrapOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.bootstrap.columns import refuse_missing_columns
@@ -37,16 +38,28 @@ BOOTSTRAPPED = "bootstrapped"
 """In the extra of a result: the table has all that was asked for, by this run or one before."""
 
 
-def run_bootstrap(engine: Engine, options: BootstrapOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
-    """
+def run_bootstrap(options: BootstrapOptions, context: JobContext) -> JobResult:
+    """Bootstrap, and sync to a metastore where the properties ask for that.
+
     :raises ConfigError: a setting is missing, wrong, or at odds with the source or the table that stands there.
     :raises WriteConflictError: another process is at it, the plan is not the one of the hash that was given, or what an
         earlier run began was another plan.
     """
     options = options.effective()
+    properties = options.hoodie_properties()
+    synced = sync_asked_for(properties)
+    result = _bootstrap(options, context)
+    if not synced or result.state is JobState.DRY_RUN or not result.extra.get(BOOTSTRAPPED):
+        return result
+    table = HudiTable.open(options.base_path, lake=context.lake)
+    return sync_after_write(table, properties, result, context.progress)
+
+
+def _bootstrap(options: BootstrapOptions, context: JobContext) -> JobResult:
+    progress = context.progress
     for line in writer_warnings(options.hoodie_properties()):
         progress.note(f"warning: {line}")
-    settings = BootstrapSettings.of(options, lake)
+    settings = BootstrapSettings.of(options, context.lake)
     table = _open(settings)
     used = _used(table) if table is not None else None
     if table is not None and used is not None:
@@ -61,7 +74,7 @@ def run_bootstrap(engine: Engine, options: BootstrapOptions, progress: Progress,
         plan = plan_bootstrap(
             settings.source.files, settings.to_json(), settings.source.path, schema, settings.properties
         )
-    job = _Job(engine=engine, options=options, progress=progress, settings=settings, plan=plan)
+    job = _Job(engine=context.engine, options=options, progress=progress, settings=settings, plan=plan)
     return job.run(table)
 
 

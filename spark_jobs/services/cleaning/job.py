@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import clean as clean_keys
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
@@ -18,6 +17,7 @@ from spark_jobs.core.timeline.instant import Action, Instant, format_instant, pa
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.pending import read_by_plan
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
@@ -42,19 +42,16 @@ _ALL_HOURS = 24 * 366 * 100
 _FINISHES = "it was left pending, and is finished before another is planned"
 
 
-def run_cleaning(
-    options: CleanOptions, progress: Progress, engine: Engine | None = None, *, lake: Lake = LAKE
-) -> JobResult:
+def run_cleaning(options: CleanOptions, context: JobContext) -> JobResult:
     """Carry out a clean that was left pending, then plan and carry out a new one; all under the table lock.
 
-    :param engine: what deletes; this process, where there is none.
     :raises ConfigError: a budget below 1.
     :raises UnsupportedTableError: a table that this release does not write.
     """
-    properties = options.effective().hoodie_properties()
+    progress, properties = context.progress, options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options, lake)
+    table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     budget = Budget.start(options.max_bytes, options.max_seconds, table.clock)
@@ -79,7 +76,7 @@ def run_cleaning(
             properties,
             progress,
             plan_hash=options.plan_hash,
-            engine=engine,
+            engine=context.engine,
             budget=budget,
         )
 

@@ -14,7 +14,6 @@ from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.format.order import latest
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
@@ -24,8 +23,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.core.view.written_files import Parts
-from spark_jobs.engine.progress import Progress
-from spark_jobs.engine.protocol import Engine
+from spark_jobs.engine.context import JobContext
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import ClusteringOptions
 from spark_jobs.services.clustering.execute import Clusterer
@@ -46,11 +44,11 @@ from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schem
 from spark_jobs.services.source_files import source_files
 
 
-def run_clustering(engine: Engine, options: ClusteringOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
+def run_clustering(options: ClusteringOptions, context: JobContext) -> JobResult:
     """
     :raises ConfigError: an unknown sort column, or an instant that is no clustering of the table.
     """
-    return run_service(ClusteringService(options.effective().hoodie_properties()), engine, options, progress, lake)
+    return run_service(ClusteringService(options.effective().hoodie_properties()), options, context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.files.names import parse_log_file_name
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -20,8 +19,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.written_files import Parts
-from spark_jobs.engine.progress import Progress
-from spark_jobs.engine.protocol import Engine
+from spark_jobs.engine.context import JobContext
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.execute import Compactor
@@ -41,14 +39,14 @@ from spark_jobs.services.rewrite import (
 from spark_jobs.services.rollback.failed_writes import is_alive
 
 
-def run_compaction(engine: Engine, options: CompactionOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
+def run_compaction(options: CompactionOptions, context: JobContext) -> JobResult:
     """
     :raises ConfigError: a COPY_ON_WRITE table, or an instant that is no compaction of it.
     """
     properties = options.effective().hoodie_properties()
     if options.log_compaction:
-        return run_service(LogCompactionService(properties), engine, options, progress, lake)
-    return run_service(CompactionService(properties), engine, options, progress, lake)
+        return run_service(LogCompactionService(properties), options, context)
+    return run_service(CompactionService(properties), options, context)
 
 
 @dataclass(frozen=True, slots=True)

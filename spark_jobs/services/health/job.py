@@ -6,9 +6,9 @@ import sys
 from typing import TextIO
 
 from spark_jobs.core.config.known import unknown_key_warnings
-from spark_jobs.core.lake import LAKE, Lake
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.output_file import OutputFile
-from spark_jobs.engine.progress import Progress, columns_of, say
+from spark_jobs.engine.progress import columns_of, say
 from spark_jobs.options.health import HealthOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.health.advice import advise
@@ -21,15 +21,15 @@ ACTION = "health"
 _PLAIN_WIDTH = 100
 
 
-def run_health(options: HealthOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
+def run_health(options: HealthOptions, context: JobContext) -> JobResult:
     """
     :raises StorageError: no table there, or the picture can't be written.
     :raises OptionsError: the picture's place is no regular file, or inside a table.
     """
-    properties = options.effective().hoodie_properties()
+    progress, properties = context.progress, options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options, lake, lists_storage=options.list_storage)
+    table = open_table(options, context.lake, lists_storage=options.list_storage)
     place = options.picture
     picture = OutputFile.checked("--picture", place, table.url, table.lake) if place else None
     health = measure(table, properties, options.overdue_hours, progress, footers=options.footers)

@@ -9,7 +9,6 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
 from spark_jobs.core.table import HudiTable
@@ -18,6 +17,7 @@ from spark_jobs.core.timeline.avro_schemas import INDEX_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -35,17 +35,17 @@ _ENABLED_BY = {
 }
 
 
-def run_indexing(options: IndexingOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
+def run_indexing(options: IndexingOptions, context: JobContext) -> JobResult:
     """Plan, make or drop indexes.
 
     :raises ConfigError: the table has no metadata table, or the plan that was named is none.
     :raises WriteConflictError: what was indexed was undone meanwhile; nothing of it is visible.
     """
-    properties = options.effective().hoodie_properties()
+    progress, properties = context.progress, options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     asked = [MetadataPartition[one.value] for one in options.types]
-    table = open_table(options, lake)
+    table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     if MetadataPartition.FILES.path not in table.config.metadata_partitions:
         raise ConfigError(

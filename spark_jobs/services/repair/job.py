@@ -11,7 +11,6 @@ from typing import Any
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import take_off
@@ -20,6 +19,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
@@ -38,19 +38,19 @@ _BEGUN = ".hoodie/.aux/pyhudi.repair"
 _FORGETS = "the keys that left file groups leave the record index too"
 
 
-def run_repair(options: RepairOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
+def run_repair(options: RepairOptions, context: JobContext) -> JobResult:
     """
     :raises OptionsError: a repair that there is not.
     :raises WriteConflictError: a restore is pending, the plan is not that of ``plan_hash`` any more, or a writer
         changed what was to be mended.
     """
-    repairs = options.repairs
+    progress, repairs = context.progress, options.repairs
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
     if options.plan_hash is not None:
         digest_of(options.plan_hash)  # one that is none is refused before the table is read
-    table = open_table(options, lake)
+    table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     refuse_pending_restore(table.timeline)
     validation = _validation(table, bool(repairs & READS_ROWS), progress)

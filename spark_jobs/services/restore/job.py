@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.metadata import METADATA_ENABLED
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
@@ -25,7 +23,7 @@ from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.listing import StorageListing
-from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import EngineKind
@@ -59,20 +57,17 @@ from spark_jobs.services.validation.looks import Looks
 ACTION = "restore"
 
 
-def run_restore(
-    options: RestoreOptions, progress: Progress, engine: Engine | None = None, *, lake: Lake = LAKE
-) -> JobResult:
+def run_restore(options: RestoreOptions, context: JobContext) -> JobResult:
     """
-    :param engine: what deletes, and reads rows; this process, where there is none.
     :raises ConfigError: a goal that the table can't be taken back to.
     :raises WriteConflictError: a writer is at work, or the plan is not that of ``plan_hash`` any more.
     :raises CorruptTableError: afterwards the table is not what it was at the goal.
     """
-    engine = engine or LocalEngine(SYSTEM_CLOCK)
+    progress, engine = context.progress, context.engine
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options, lake)
+    table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     goal = options.savepoint or options.instant_time or ""

@@ -10,21 +10,18 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.write import ROLLBACK_BY_MARKERS
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.order import latest
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
-from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
-from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.estimate import seconds_to_delete
@@ -89,19 +86,16 @@ class RollbackJobPlan:
         }
 
 
-def run_rollback(
-    options: RollbackOptions, progress: Progress, engine: Engine | None = None, *, lake: Lake = LAKE
-) -> JobResult:
+def run_rollback(options: RollbackOptions, context: JobContext) -> JobResult:
     """
-    :param engine: what deletes; this process, where there is none.
     :raises ConfigError: a write that can't be undone: saved, archived, or with others after it.
     :raises WriteConflictError: its writer lives, or the plan is not that of ``plan_hash`` any more.
     """
-    engine = engine or LocalEngine(SYSTEM_CLOCK)
+    progress, engine = context.progress, context.engine
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
         progress.note(f"warning: {line}")
-    table = open_table(options, lake)
+    table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     settings = table.transaction_settings(properties)
     by_markers = ROLLBACK_BY_MARKERS.of(properties)

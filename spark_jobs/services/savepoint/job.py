@@ -10,7 +10,6 @@ from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
-from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, transition
@@ -20,7 +19,7 @@ from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.transaction.transaction import refuse_pending_restore
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
-from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.context import JobContext
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
 from spark_jobs.services.opened import open_table
@@ -31,15 +30,15 @@ from spark_jobs.services.savepoint.plan import Savepoint, files_of
 ACTION = "savepoint"
 
 
-def run_savepoint(options: SavepointOptions, progress: Progress, *, lake: Lake = LAKE) -> JobResult:
+def run_savepoint(options: SavepointOptions, context: JobContext) -> JobResult:
     """
     :raises ConfigError: no such commit, or one of which cleaning took files.
     :raises UnsupportedTableError: a table that this release does not write.
     """
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
-        progress.note(f"warning: {line}")
-    table = open_table(options, lake)
+        context.progress.note(f"warning: {line}")
+    table = open_table(options, context.lake)
     if options.mode is SavepointMode.LIST:
         return _listed(table)
     refuse_unwritable(table.config)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.lake import LAKE, Lake
-from spark_jobs.engine.progress import Progress
-from spark_jobs.engine.protocol import Engine
+from spark_jobs.engine.context import JobContext
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.validate import ValidateOptions
 from spark_jobs.services.opened import open_table
@@ -14,16 +12,13 @@ ACTION = "validate"
 _MOST_LINES = 50
 
 
-def run_validation(
-    options: ValidateOptions, progress: Progress, engine: Engine | None = None, *, lake: Lake = LAKE
-) -> JobResult:
+def run_validation(options: ValidateOptions, context: JobContext) -> JobResult:
     """Each finding is a line for the reader and an object of the result.
 
-    :param engine: what looks into files; this process, where there is none.
     :raises StorageError: no table there, or its properties are unreadable.
     """
-    table = open_table(options, lake)
-    validation = inspect(table, options.deep, options.overdue_hours, progress, engine)
+    progress, table = context.progress, open_table(options, context.lake)
+    validation = inspect(table, options.deep, options.overdue_hours, progress, context.engine)
     found = validation.findings
     for one in found[:_MOST_LINES]:
         progress.note(str(one))

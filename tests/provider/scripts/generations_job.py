@@ -8,8 +8,8 @@ from pathlib import Path
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.job import run_job
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import IngestOptions, JobResult, JobState
 from spark_jobs.write.config import resolve
 from spark_jobs.write.generation import of_generation
@@ -17,11 +17,11 @@ from spark_jobs.write.outcome import done_before
 from tests.faults import local_table as local
 
 
-def body(options: IngestOptions, progress: Progress) -> JobResult:
+def body(options: IngestOptions, context: JobContext) -> JobResult:
     asked = options.hoodie_properties()
     table = HudiTable.open(options.base_path)
-    config, generation = of_generation(resolve(options, table), table, progress)
-    done = done_before(config, table, progress)
+    config, generation = of_generation(resolve(options, table), table, context.progress)
+    done = done_before(config, table, context.progress)
     if done is not None:
         return replace(done, extra={**done.extra, **generation})
     rows = local.batch(0, 2, asked["hoodie.probe.value"], 1)

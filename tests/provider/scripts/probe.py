@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.job import run_job
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import CompactionOptions, IngestOptions, JobOptions, JobResult, JobState
 
 
@@ -51,14 +51,14 @@ def wait_for_a_worker(marker: str) -> int:
         Path(marker).write_text("released")
 
 
-def body(options: JobOptions, progress: Progress) -> JobResult:
+def body(options: JobOptions, context: JobContext) -> JobResult:
     what = options.hoodie_properties().get("hoodie.probe")
     extra: dict[str, Any] = {"python": sys.executable, "home": os.environ.get("SPARK_HOME")}
     if isinstance(options, IngestOptions | CompactionOptions):
         extra["idempotency_key"] = options.idempotency_key
     if isinstance(options, IngestOptions):
         extra["source"] = list(options.source)
-    with progress.phase("probe"):
+    with context.progress.phase("probe"):
         if what == "count":
             return JobResult(
                 action="commit",

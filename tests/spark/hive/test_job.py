@@ -72,7 +72,8 @@ def commit(
 
 def run(table: HudiTable, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the entry point in a process of its own, in which PySpark can't be imported."""
-    blocked = "import sys; sys.modules['pyspark'] = None; from spark_jobs.hive_sync import main; sys.exit(main())"
+    entry = "runpy.run_module('spark_jobs.hive_sync', run_name='__main__')"
+    blocked = f"import runpy, sys; sys.modules['pyspark'] = None; {entry}"
     return subprocess.run(
         [sys.executable, "-c", blocked, "--base-path", table.base_path, *words],
         cwd=ROOT,

@@ -11,7 +11,6 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.failure import failure_of
-from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.restore import RestoreOptions
@@ -24,18 +23,18 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.job import run_validation
 from tests import hudi_tables
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.core.support import new_table
 from tests.unit.services.test_cleaning_job import overwrite
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
-QUIET = Progress.silent("test")
 CONF = {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.max.commits": "1"}
 
 
 def clean(spark: SparkSession, table: HudiTable, **options: int | bool) -> JobResult:
     given = CleanOptions(base_path=table.base_path, hoodie_conf=CONF, **options)  # type: ignore[arg-type]
-    return run_cleaning(given, QUIET, SparkEngine(spark))
+    return run_cleaning(given, job_context(engine=SparkEngine(spark)))
 
 
 def test_a_clean_in_parts_and_a_rollback(spark: SparkSession, tmp_path: Path) -> None:
@@ -51,7 +50,7 @@ def test_a_clean_in_parts_and_a_rollback(spark: SparkSession, tmp_path: Path) ->
     overwrite(table)
     last = table.refreshed().timeline.completed_commits()[-1]
     undone = run_rollback(
-        RollbackOptions(base_path=table.base_path, instant_time=last.timestamp), QUIET, SparkEngine(spark)
+        RollbackOptions(base_path=table.base_path, instant_time=last.timestamp), job_context(engine=SparkEngine(spark))
     )
     assert (undone.extra["engine"], undone.extra["deleted_files"]) == ("spark", 1)
     assert len(list(tmp_path.glob("t/p/*.parquet"))) == 2
@@ -91,10 +90,10 @@ def test_a_restore_reads_its_rows_on_spark(spark: SparkSession, tmp_path: Path) 
     goal = local.write(path, local.batch(0, 20, "one", 1), "first")
     local.write(path, local.batch(0, 10, "two", 2), "second")
     options = RestoreOptions(base_path=str(path), instant_time=goal, verify="rows")  # type: ignore[arg-type]
-    done = run_restore(options, QUIET, SparkEngine(spark))
+    done = run_restore(options, job_context(engine=SparkEngine(spark)))
     assert (done.state, done.extra["engine"], len(done.extra["undone"])) == (JobState.COMPLETED, "spark", 1)
     assert local.rows_of(path) == local.expected_rows(local.batch(0, 20, "one", 1))
 
 
 def validated(base_path: str, engine: SparkEngine | None) -> JobResult:
-    return run_validation(ValidateOptions(base_path=base_path, deep=True), QUIET, engine)
+    return run_validation(ValidateOptions(base_path=base_path, deep=True), job_context(engine=engine))

@@ -10,13 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import HudiError
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.job import run_job
-from spark_jobs.engine.progress import Progress
-from spark_jobs.ingest import misfit
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.ingest import ingest
+from spark_jobs.write.job import misfit
 from tests.spark.tables import Jobs, digests, row, rows
 from tests.words import all_words
 
@@ -108,8 +108,8 @@ def test_a_dry_run_tells_what_does_not_fit(jobs: Jobs, tmp_path: Path, capsys: p
     options = jobs.options("upsert", [row(1)], transformer_sql=query, dry_run=True, result_file=f"{tmp_path}/result")
     before = digests(jobs.path)
 
-    def body(options: IngestOptions, progress: Progress) -> JobResult:
-        return ingest(jobs.spark, options, progress)
+    def body(options: IngestOptions, context: JobContext) -> JobResult:
+        return ingest(jobs.spark, options, context.progress)
 
     assert run_job(body, IngestOptions, all_words(options), verdict=misfit) == 2
     told = capsys.readouterr().err.splitlines()

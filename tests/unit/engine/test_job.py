@@ -11,18 +11,19 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.lake import Lake
+from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.failure import Failure
 from spark_jobs.engine.job import run_job
-from spark_jobs.engine.progress import Progress
-from spark_jobs.options import CleanOptions, JobResult, JobState
+from spark_jobs.options import ArchiveOptions, CleanOptions, JobOptions, JobResult, JobState
 
 pytestmark = pytest.mark.unit
 
 RESULT = JobResult(action="clean", state=JobState.COMPLETED, instant="20240101000000000", files_in=3)
 
 
-def body(options: CleanOptions, progress: Progress) -> JobResult:
-    with progress.phase("delete"):
+def body(options: CleanOptions, context: JobContext) -> JobResult:
+    with context.progress.phase("delete"):
         return RESULT
 
 
@@ -39,6 +40,21 @@ def test_the_result_is_the_last_line_and_the_file(tmp_path: Path, capsys: pytest
         ["delete"],
     )
     assert "clean: delete done in" in printed.err
+
+
+def test_a_job_works_in_the_lake_of_its_edge_and_by_the_engine_of_its_options() -> None:
+    lake, seen = Lake(), []
+
+    def work(options: JobOptions, context: JobContext) -> JobResult:
+        assert context.lake is lake
+        seen.append(context.engine.settle(2**40))
+        assert seen[-1] == "spark" or context.engine.run_each([2, 3], lambda item, scope: item * item) == [4, 9]
+        return RESULT
+
+    assert run_job(work, CleanOptions, ["--base-path=/t"], lake=lake) == 0
+    assert run_job(work, CleanOptions, ["--base-path=/t", "--engine=local"], lake=lake) == 0
+    assert run_job(work, ArchiveOptions, ["--base-path=/t"], lake=lake) == 0
+    assert seen == ["spark", "local", "local"]
 
 
 def test_bad_options_end_with_2_and_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +79,7 @@ def test_a_result_that_is_a_failure_is_handed_over_first(tmp_path: Path, capsys:
 
 @pytest.mark.parametrize("debug", [False, True])
 def test_an_error_is_one_line_and_a_traceback_only_with_debug(debug: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    def fail(options: CleanOptions, progress: Progress) -> JobResult:
+    def fail(options: CleanOptions, context: JobContext) -> JobResult:
         raise WriteConflictError("changed", todo="run it again")
 
     assert run_job(fail, CleanOptions, ["--base-path=/t", *(["--debug"] if debug else [])]) == 3
@@ -92,9 +108,9 @@ from pathlib import Path
 from spark_jobs.engine.job import run_job
 from spark_jobs.options import CleanOptions, JobResult
 
-def body(options, progress):
+def body(options, context):
     try:
-        with progress.phase("wait"):
+        with context.progress.phase("wait"):
             print("ready", flush=True)
             time.sleep(60)
     finally:
@@ -140,7 +156,7 @@ def test_the_result_file_is_whole_json(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
-def fail(options: CleanOptions, progress: Progress) -> JobResult:
+def fail(options: CleanOptions, context: JobContext) -> JobResult:
     raise WriteConflictError("changed", todo="run it again")
 
 
@@ -150,7 +166,7 @@ def test_what_stands_at_the_result_file_stays_until_a_job_is_done(tmp_path: Path
     words = ["--base-path=/t", f"--result-file={target}"]
     seen = []
 
-    def look(options: CleanOptions, progress: Progress) -> JobResult:
+    def look(options: CleanOptions, context: JobContext) -> JobResult:
         seen.append(target.read_text())
         return RESULT
 
@@ -198,7 +214,7 @@ def test_no_place_for_a_result(kind: str, tmp_path: Path, capsys: pytest.Capture
 def test_a_result_that_cannot_be_written_is_told_on_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "result.json"
 
-    def takes_the_place(options: CleanOptions, progress: Progress) -> JobResult:
+    def takes_the_place(options: CleanOptions, context: JobContext) -> JobResult:
         target.mkdir()
         return RESULT
 
@@ -209,11 +225,11 @@ def test_a_result_that_cannot_be_written_is_told_on_stdout(tmp_path: Path, capsy
 
 
 def test_what_a_job_says_has_no_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def fails(options: CleanOptions, progress: Progress) -> JobResult:
-        progress.note("signing in with 12345678")
+    def fails(options: CleanOptions, context: JobContext) -> JobResult:
+        context.progress.note("signing in with 12345678")
         raise WriteConflictError("the server refused 12345678", todo="give another password")
 
-    def ends(options: CleanOptions, progress: Progress) -> JobResult:
+    def ends(options: CleanOptions, context: JobContext) -> JobResult:
         return dataclasses.replace(RESULT, records_in=12345678, extra={"url": "https://me:12345678@host"})
 
     props = tmp_path / "secret.properties"

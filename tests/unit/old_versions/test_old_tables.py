@@ -11,15 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.files.delete_records import DeleteRecords, decode_delete_records
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.ingest import IngestOptions
@@ -27,6 +24,7 @@ from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.write.config import open_if_there, resolve
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -120,8 +118,8 @@ def test_nothing_writes_to_them(name: str, unpacked: Callable[[str], Path]) -> N
     ingest = IngestOptions(base_path=base, op=Operation.UPSERT)
     writes: list[Callable[[], object]] = [
         lambda: resolve(ingest, open_if_there(base)),
-        lambda: run_cleaning(CleanOptions(base_path=base), Progress("clean")),
-        lambda: run_compaction(LocalEngine(SYSTEM_CLOCK), CompactionOptions(base_path=base), Progress("compact")),
+        lambda: run_cleaning(CleanOptions(base_path=base), job_context()),
+        lambda: run_compaction(CompactionOptions(base_path=base), job_context()),
         lambda: HudiTable.open(base).transaction_settings({}).new_lock(),
     ]
     for write in writes:

@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
@@ -29,6 +26,7 @@ from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = pytest.mark.unit
@@ -39,15 +37,16 @@ KEEP = {
     "hoodie.cleaner.commits.retained": "1",
     "hoodie.metadata.compact.max.delta.commits": "1",
 }
-QUIET = Progress.silent("test")
 
 
 def archive(path: Path, options: dict[str, str] | None = None, **more: Any) -> JobResult:
-    return run_archival(ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more), QUIET)
+    return run_archival(
+        ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more), job_context()
+    )
 
 
 def clean(path: Path, **options: str) -> JobResult:
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf={**KEEP, **options}), QUIET)
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf={**KEEP, **options}), job_context())
 
 
 def compact_metadata(path: Path) -> None:
@@ -124,7 +123,7 @@ def test_the_last_clean_and_a_savepoint_hold(tmp_path: Path) -> None:
     assert active(path)[0] == times[2]
     assert "clean again" in str(archive(path).reason)
     saved = active(path)[1]
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=saved), QUIET)
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=saved), job_context())
     clean(path)
     done = archive(path)
     assert (done.extra["archived"], done.extra["held_by"]) == (1, f"savepoint {saved}")
@@ -139,7 +138,7 @@ def test_rows_that_were_archived_behind_a_savepoint_are_seen(tmp_path: Path) -> 
     local.create(path, "COPY_ON_WRITE")
     times = [local.write(path, local.batch(8 * number, 8, "v", 1), str(number)) for number in range(6)]
     compact_metadata(path)
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=times[1]), QUIET)
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=times[1]), job_context())
     archive(path, {"hoodie.archive.beyond.savepoint": "true"})
     assert active(path)[0] == times[1]
     assert times[2] not in active(path)
@@ -169,7 +168,7 @@ def test_a_replace_commit_stays_until_its_files_are_cleaned(tmp_path: Path) -> N
     path = tmp_path / "t"
     written(path, 1)
     at_once = {"hoodie.clustering.async.max.commits": "1"}
-    run_clustering(LocalEngine(SYSTEM_CLOCK), ClusteringOptions(base_path=str(path), hoodie_conf=at_once), QUIET)
+    run_clustering(ClusteringOptions(base_path=str(path), hoodie_conf=at_once), job_context())
     replaced = active(path)[-1]
     for number in range(5):
         local.write(path, local.batch(0, 4, "w", 10 + number), f"w{number}")

@@ -14,11 +14,11 @@ from spark_jobs.core.timeline.archive_files import MERGE_PLAN_NAME
 from spark_jobs.core.timeline.archive_schemas import MERGE_PLAN
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import ArchiveOptions, JobResult, JobState
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -29,11 +29,12 @@ KEEP = {
     "hoodie.archive.merge.enable": "true",
     "hoodie.archive.merge.files.batch.size": "3",
 }
-QUIET = Progress.silent("test")
 
 
 def run(path: Path, options: dict[str, str] | None = None, **more: Any) -> JobResult:
-    return run_archival(ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more), QUIET)
+    return run_archival(
+        ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more), job_context()
+    )
 
 
 def archived(path: Path) -> list[str]:

@@ -20,8 +20,6 @@ from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage import FileStatus, LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.hive.facts import SyncedUntil, facts_of
 from spark_jobs.options import CleanOptions, CompactionOptions, HealthOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.archive import ArchiveOptions
@@ -36,10 +34,10 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(5, 10, "three", 3)
 ROWS = local.expected_rows(FIRST, SECOND, THIRD)
@@ -74,7 +72,7 @@ def archive(path: Path) -> None:
         "hoodie.keep.max.commits": "2",
         "hoodie.write.lock.filesystem.path": str(path.parent / f"{path.name}-other-lock"),
     }
-    done = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), QUIET)
+    done = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), job_context())
     assert done.state is JobState.COMPLETED, done.reason
 
 
@@ -113,24 +111,28 @@ def rows_by(**query: Any) -> Callable[[Path, Lake], object]:
 
 
 def health(path: Path, lake: Lake) -> object:
-    return run_health(HealthOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), QUIET, lake=lake).state
+    return run_health(HealthOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context(lake=lake)).state
 
 
 def cleaning_plan(path: Path, lake: Lake) -> object:
     conf = {**local.AT_ONCE, "hoodie.cleaner.incremental.mode": "false"}
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), QUIET, lake=lake).files_in
+    return run_cleaning(
+        CleanOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), job_context(lake=lake)
+    ).files_in
 
 
 def compaction_plan(path: Path, lake: Lake) -> object:
     if not HudiTable.open(str(path), lake=lake).config.is_merge_on_read:
         return None
     options = CompactionOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, dry_run=True)
-    return run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET, lake=lake).state
+    return run_compaction(options, job_context(lake=lake)).state
 
 
 def archival_plan(path: Path, lake: Lake) -> object:
     conf = {**local.AT_ONCE, "hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2"}
-    state = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), QUIET, lake=lake).state
+    state = run_archival(
+        ArchiveOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), job_context(lake=lake)
+    ).state
     return state in (JobState.DRY_RUN, JobState.NOTHING_TO_DO)  # the other one may have done it all
 
 
@@ -147,7 +149,7 @@ def write(path: Path, lake: Lake) -> object:
 
 
 def savepoint(path: Path, lake: Lake) -> object:
-    return run_savepoint(SavepointOptions(base_path=str(path)), QUIET, lake=lake).state
+    return run_savepoint(SavepointOptions(base_path=str(path)), job_context(lake=lake)).state
 
 
 def clean(path: Path, lake: Lake) -> object:
@@ -194,12 +196,12 @@ def planned(path: Path) -> str:
     local.write(path, FIRST, "first")
     local.write(path, SECOND, "second")
     options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
-    return str(run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).instant)
+    return str(run_compaction(options, job_context()).instant)
 
 
 def cancel(path: Path, instant: str) -> None:
     options = CompactionOptions(base_path=str(path), mode=ServiceMode.CANCEL, instant_time=instant)
-    run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+    run_compaction(options, job_context())
 
 
 def test_a_plan_that_is_taken_back_after_the_timeline_was_listed_is_passed_over(
@@ -226,7 +228,7 @@ def test_a_write_that_is_rolled_back_after_the_timeline_was_listed_is_not_read(
     local.write(path, FIRST, "first")
     last = local.write(path, SECOND, "second")
     options = RollbackOptions(base_path=str(path), instant_time=last)
-    storage = Beside(folder=f"{path}/.hoodie", act=lambda: run_rollback(options, QUIET), at=0)
+    storage = Beside(folder=f"{path}/.hoodie", act=lambda: run_rollback(options, job_context()), at=0)
     found = (
         HudiTable.open(str(path), lake=Lake(storages={"file": storage})).scan(columns=["v"]).to_arrow()["v"].to_pylist()
     )
@@ -280,7 +282,7 @@ def test_a_validation_beside_a_rollback_and_a_cancellation_finds_nothing(
         if instant:
             cancel(path, instant)
         last = HudiTable.open(str(path)).timeline.completed_commits()[-1].timestamp
-        run_rollback(RollbackOptions(base_path=str(path), instant_time=last), QUIET)
+        run_rollback(RollbackOptions(base_path=str(path), instant_time=last), job_context())
 
     storage = Beside(folder=f"{path}/.hoodie", act=take_back, at=at)
     assert [str(one) for one in validate(str(path), deep=True, lake=Lake(storages={"file": storage}))] == []

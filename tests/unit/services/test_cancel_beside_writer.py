@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import delete_markers
@@ -17,8 +16,6 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction import transaction
 from spark_jobs.core.transaction.transaction import Transaction, begin
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
@@ -29,6 +26,7 @@ from spark_jobs.services.rollback.failed_writes import abandoned_writes, undo
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.faults.local_table import batch, expected_rows, rows_of
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -51,7 +49,7 @@ BEFORE = expected_rows(batch(0, 4, "two", 2))
 
 def compact(path: Path, mode: str, **more: str) -> str:
     options = CompactionOptions(base_path=str(path), hoodie_conf=tuple(local.AT_ONCE.items()), mode=mode, **more)  # type: ignore[arg-type]
-    done = run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress.silent("compact"))
+    done = run_compaction(options, job_context())
     assert done.state in (JobState.SCHEDULED, JobState.COMPLETED)
     return str(done.instant)
 

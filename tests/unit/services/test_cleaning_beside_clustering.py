@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.view.pending import read_by_plan
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions
@@ -20,21 +17,21 @@ from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.faults.local_table import batch, expected_rows, rows_of
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 ALLOW = {"hoodie.clustering.updates.strategy": "SparkAllowUpdateStrategy"}
 BY_VERSIONS = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
 
 
 def clean(path: Path) -> JobResult:
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf={**local.AT_ONCE, **BY_VERSIONS}), QUIET)
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf={**local.AT_ONCE, **BY_VERSIONS}), job_context())
 
 
 def cluster(path: Path, mode: str, instant: str | None = None) -> JobResult:
     options = ClusteringOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, mode=mode, instant_time=instant)  # type: ignore[arg-type]
-    return run_clustering(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+    return run_clustering(options, job_context())
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])

@@ -12,7 +12,6 @@ from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import IndexingOptions
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -21,6 +20,7 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.indexing.job import run_indexing
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.core.support import new_table
 from tests.unit.services.test_cleaning_job import overwrite
 from tests.unit.services.test_planned_runs import StopsAfter
@@ -33,7 +33,7 @@ VERSIONS = 5
 
 def clean(table: HudiTable, engine: LocalEngine | None = None, **options: Any) -> JobResult:
     given = CleanOptions(base_path=table.base_path, hoodie_conf=CONF, **options)
-    return run_cleaning(given, Progress.silent("clean"), engine)
+    return run_cleaning(given, job_context(engine=engine))
 
 
 def base_files(table: HudiTable) -> list[Path]:
@@ -102,7 +102,7 @@ def test_indexes_are_built_beside_a_clean_in_parts(tmp_path: Path) -> None:
     assert clean(table, max_bytes=clean(table, dry_run=True).bytes_in // 2).state is JobState.SCHEDULED
     for kind in ("COLUMN_STATS", "BLOOM_FILTERS"):
         given = IndexingOptions(base_path=str(path), index_types=(kind,), hoodie_conf=local.AT_ONCE)
-        assert run_indexing(given, Progress.silent("index")).state is JobState.COMPLETED
+        assert run_indexing(given, job_context()).state is JobState.COMPLETED
     assert validate(str(path), deep=True) == []
     assert clean(table).state is JobState.COMPLETED
     assert validate(str(path), deep=True) == []

@@ -12,13 +12,13 @@ from spark_jobs.core.errors import StorageError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import JobResult, JobState
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.services import deletions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.services.test_planned_runs import StopsAfter
 
 pytestmark = pytest.mark.unit
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.unit
 
 def clean(path: Path, engine: LocalEngine | None = None, **options: Any) -> JobResult:
     conf = {**local.AT_ONCE, "hoodie.cleaner.commits.retained": "1"}
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf, **options), Progress.silent("test"), engine)
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf, **options), job_context(engine=engine))
 
 
 def write(path: Path, version: int) -> None:

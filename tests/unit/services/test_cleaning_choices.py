@@ -11,15 +11,13 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK, SystemClock
+from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, next_instant_time
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,
@@ -34,16 +32,16 @@ from spark_jobs.services.cleaning.partitions import partitions_to_clean
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.savepoint.job import run_savepoint
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 ONE = {"hoodie.cleaner.commits.retained": "1"}
 BOTH, ONLY_A = local.batch(0, 20, "both", 1), local.batch(0, 1, "a", 2)
 
 
 def clean(path: Path, conf: dict[str, str] | None = None, **more: Any) -> JobResult:
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf or ONE, **more), QUIET)
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf or ONE, **more), job_context())
 
 
 @pytest.fixture
@@ -75,13 +73,13 @@ def test_after_the_first_clean_only_what_changed_is_looked_at(path: Path) -> Non
 
 def test_a_savepoint_that_went_makes_it_look_at_all(path: Path) -> None:
     saved = HudiTable.open(str(path)).timeline.completed_commits()[0].timestamp
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=saved), QUIET)
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=saved), job_context())
     assert "no file group has a slice older than the retained ones, but for 2 file(s)" in str(clean(path).reason)
     local.write(path, BOTH, "next")
     clean(path)
     local.write(path, ONLY_A, "a")
     assert looked_at(path) == ["a", "b"]
-    run_savepoint(SavepointOptions(base_path=str(path), mode=SavepointMode.DELETE, instant_time=saved), QUIET)
+    run_savepoint(SavepointOptions(base_path=str(path), mode=SavepointMode.DELETE, instant_time=saved), job_context())
     assert looked_at(path) is None
 
 
@@ -177,7 +175,7 @@ def test_the_logs_of_a_pending_log_compaction_stay(tmp_path: Path) -> None:
         local.write(path, BOTH, str(number))
     conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
     options = CompactionOptions(base_path=str(path), log_compaction=True, mode=ServiceMode.SCHEDULE, hoodie_conf=conf)
-    assert run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).state is JobState.SCHEDULED
+    assert run_compaction(options, job_context()).state is JobState.SCHEDULED
     table = HudiTable.open(str(path), lists_storage=True)
     logs = {log.relative_path.rsplit("/", 1)[-1] for one in table.file_slices() for log in one.log_files}
     assert logs

@@ -19,11 +19,11 @@ from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.cleaning.execute import remove_partition
 from spark_jobs.services.cleaning.job import run_cleaning
+from tests.support.jobs import job_context
 from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.unit
 
 def clean(table: HudiTable, retained: int = 1) -> JobResult:
     conf = {"hoodie.cleaner.commits.retained": str(retained), "hoodie.clean.max.commits": "1"}
-    return run_cleaning(CleanOptions(base_path=table.base_path, hoodie_conf=conf), Progress("clean"))
+    return run_cleaning(CleanOptions(base_path=table.base_path, hoodie_conf=conf), job_context())
 
 
 def overwrite(table: HudiTable, partition: str = "p") -> None:
@@ -165,4 +165,4 @@ def test_the_result_carries_what_the_plan_says_besides(table: HudiTable) -> None
 def test_a_table_that_is_not_written_is_not_cleaned(tmp_path: Path) -> None:
     table = new_table(str(tmp_path / "t"), properties={"hoodie.table.cdc.enabled": "true"})
     with pytest.raises(UnsupportedTableError, match=r"hoodie\.table\.cdc\.enabled=true, .*does not write"):
-        run_cleaning(CleanOptions(base_path=table.base_path, dry_run=True), Progress("test"))
+        run_cleaning(CleanOptions(base_path=table.base_path, dry_run=True), job_context())

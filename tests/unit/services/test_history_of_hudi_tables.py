@@ -11,18 +11,17 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import ArchiveOptions, CleanOptions, JobState, RestoreOptions, SavepointOptions
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-QUIET = Progress.silent("test")
 ONE = {"hoodie.cleaner.commits.retained": "1", "hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2"}
 TABLES = {
     "tables/cow_upserts": 0,
@@ -53,9 +52,9 @@ def rows(path: Path, **query: Any) -> list[str]:
 def test_services_keep_rows_and_a_restore_brings_them_back(name: str, tmp_path: Path) -> None:
     path = unzipped(name, tmp_path / "kept")
     before, known = rows(path), {str(one) for one in validate(str(path), deep=True)}
-    assert run_savepoint(SavepointOptions(base_path=str(path)), QUIET).state is JobState.COMPLETED
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=ONE), QUIET)
-    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=ONE), QUIET)
+    assert run_savepoint(SavepointOptions(base_path=str(path)), job_context()).state is JobState.COMPLETED
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=ONE), job_context())
+    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=ONE), job_context())
     assert rows(path) == before
     assert {str(one) for one in validate(str(path), deep=True)} <= known
 
@@ -63,7 +62,7 @@ def test_services_keep_rows_and_a_restore_brings_them_back(name: str, tmp_path: 
     goal = HudiTable.open(str(path)).timeline.completed_commits()[TABLES[name]].timestamp
     expected = rows(path, as_of=goal)
     assert expected != before
-    done = run_restore(RestoreOptions(base_path=str(path), instant_time=goal, verify="rows"), QUIET)
+    done = run_restore(RestoreOptions(base_path=str(path), instant_time=goal, verify="rows"), job_context())
     assert done.state is JobState.COMPLETED
     assert rows(path) == expected
     assert {str(one) for one in validate(str(path), deep=True)} <= known

@@ -16,11 +16,11 @@ from spark_jobs.core.metadata_table.records import FileEntry
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN, ROLLBACK_PLAN
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -109,7 +109,7 @@ def write(table: Path) -> None:
 
 
 def archive(table: Path) -> None:
-    run_archival(ArchiveOptions(base_path=str(table)), Progress("test"))
+    run_archival(ArchiveOptions(base_path=str(table)), job_context())
 
 
 @pytest.mark.parametrize(

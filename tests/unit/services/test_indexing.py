@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.files.names import parse_base_file_name
@@ -22,8 +21,6 @@ from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
@@ -33,6 +30,7 @@ from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.indexing import execute
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
 from tests.unit.services.test_record_index import (
     ENABLE,
@@ -75,7 +73,7 @@ def run(
     given = IndexingOptions(
         base_path=str(path), mode=mode, index_types=types, hoodie_conf=tuple(local.AT_ONCE.items()), **more
     )
-    return run_indexing(given, Progress("index"))
+    return run_indexing(given, job_context())
 
 
 def listed(path: Path) -> tuple[str, ...]:
@@ -195,7 +193,7 @@ def test_what_completes_while_it_is_made_is_in_it(path: Path, monkeypatch: pytes
 def plan_compaction(path: Path) -> None:
     conf = tuple(local.AT_ONCE.items())
     options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=conf)
-    assert run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress("compact")).state is JobState.SCHEDULED
+    assert run_compaction(options, job_context()).state is JobState.SCHEDULED
 
 
 @pytest.mark.parametrize("path", ["MERGE_ON_READ"], indirect=True)

@@ -6,9 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     CleanOptions,
     ClusteringOptions,
@@ -35,10 +32,10 @@ from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.support.folder import Folder
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(10, 10, "three", 3)
 CONF = {
     **local.AT_ONCE,
@@ -62,15 +59,11 @@ def commits(path: Folder) -> list[str]:
 
 
 def compact(path: Folder) -> JobResult:
-    return run_compaction(
-        LocalEngine(SYSTEM_CLOCK), CompactionOptions(base_path=str(path), hoodie_conf=CONF), QUIET, lake=path.lake
-    )
+    return run_compaction(CompactionOptions(base_path=str(path), hoodie_conf=CONF), job_context(lake=path.lake))
 
 
 def cluster(path: Folder) -> JobResult:
-    return run_clustering(
-        LocalEngine(SYSTEM_CLOCK), ClusteringOptions(base_path=str(path), hoodie_conf=CONF), QUIET, lake=path.lake
-    )
+    return run_clustering(ClusteringOptions(base_path=str(path), hoodie_conf=CONF), job_context(lake=path.lake))
 
 
 def rewrite(path: Folder) -> JobResult:
@@ -81,26 +74,26 @@ def clean(path: Folder) -> JobResult:
     for key in ("once", "once more"):
         rewrite(path)
         local.write(path, THIRD, key)
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=CONF), QUIET, lake=path.lake)
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=CONF), job_context(lake=path.lake))
 
 
 def archive(path: Folder) -> JobResult:
     clean(path)
     maintain_metadata_table(path.table().transaction_settings(CONF), CONF, pytest.fail)
-    return run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=CONF), QUIET, lake=path.lake)
+    return run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=CONF), job_context(lake=path.lake))
 
 
 def save(path: Folder) -> JobResult:
-    return run_savepoint(SavepointOptions(base_path=str(path), hoodie_conf=CONF), QUIET, lake=path.lake)
+    return run_savepoint(SavepointOptions(base_path=str(path), hoodie_conf=CONF), job_context(lake=path.lake))
 
 
 def index(path: Folder) -> JobResult:
     options = IndexingOptions(base_path=str(path), index_types="COLUMN_STATS", hoodie_conf=CONF)
-    return run_indexing(options, QUIET, lake=path.lake)
+    return run_indexing(options, job_context(lake=path.lake))
 
 
 def look(path: Folder) -> JobResult:
-    return run_health(HealthOptions(base_path=str(path), hoodie_conf=CONF), QUIET, lake=path.lake)
+    return run_health(HealthOptions(base_path=str(path), hoodie_conf=CONF), job_context(lake=path.lake))
 
 
 @pytest.mark.parametrize("service", [rewrite, cluster, clean, archive, save, index, look], ids=lambda one: one.__name__)
@@ -114,7 +107,7 @@ def test_a_service_leaves_the_rows(path: Folder, service: Callable[[Folder], Job
 
 def test_a_write_is_taken_back(path: Folder) -> None:
     options = RollbackOptions(base_path=str(path), instant_time=commits(path)[-1], hoodie_conf=CONF)
-    assert run_rollback(options, QUIET, lake=path.lake).state is JobState.COMPLETED
+    assert run_rollback(options, job_context(lake=path.lake)).state is JobState.COMPLETED
     assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
     assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
 
@@ -124,6 +117,6 @@ def test_a_table_goes_back_to_a_savepoint(path: Folder) -> None:
     rewrite(path)
     local.write(path, local.batch(0, 20, "never", 9), "never")
     options = RestoreOptions(base_path=str(path), savepoint=saved, verify="rows", hoodie_conf=CONF)
-    assert run_restore(options, QUIET, lake=path.lake).state is JobState.COMPLETED
+    assert run_restore(options, job_context(lake=path.lake)).state is JobState.COMPLETED
     assert local.rows_of(path) == local.expected_rows(FIRST, SECOND, THIRD)
     assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []

@@ -15,11 +15,10 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
+from tests.support.jobs import job_context
 from tests.unit.core.support import contents, new_table
 from tests.unit.services.test_runs import AT_ONCE, CHANGES, Change, change, compact, everything, insert
 
@@ -29,7 +28,7 @@ pytestmark = pytest.mark.unit
 def log_compact(table: HudiTable, blocks: int = 1, **options: Any) -> JobResult:
     conf = {**AT_ONCE, "hoodie.log.compaction.blocks.threshold": str(blocks)}
     given = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, log_compaction=True, **options)
-    return run_compaction(LocalEngine(SYSTEM_CLOCK), given, Progress("compact"))
+    return run_compaction(given, job_context())
 
 
 @pytest.fixture

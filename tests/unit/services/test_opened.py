@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
@@ -32,13 +29,14 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.job import run_validation
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
 SERVICES: list[tuple[Any, Any, dict[str, Any]]] = [
     (run_archival, ArchiveOptions, {}),
     (run_cleaning, CleanOptions, {}),
-    (lambda options, progress: run_compaction(LocalEngine(SYSTEM_CLOCK), options, progress), CompactionOptions, {}),
+    (run_compaction, CompactionOptions, {}),
     (run_health, HealthOptions, {}),
     (run_indexing, IndexingOptions, {"index_types": ("COLUMN_STATS",)}),
     (run_restore, RestoreOptions, {"instant_time": "20240101000000000"}),
@@ -56,5 +54,5 @@ def test_the_name_of_another_table_is_refused(run: Any, kind: Any, more: dict[st
     for given in ({"table_name": "other"}, {"hoodie_conf": {"hoodie.table.name": "other"}}):
         options = kind(base_path=str(path), **given, **more)
         with pytest.raises(ConfigError, match=f"--table-name other contradicts the table at {path}, which is t: leave"):
-            run(options, Progress.silent(kind.job))
+            run(options, job_context())
     assert sorted(str(one) for one in path.rglob("*")) == before

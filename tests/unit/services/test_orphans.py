@@ -29,8 +29,9 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.core.support import complete, contents
-from tests.unit.services.test_archival import QUIET, active, archive, clean, compact_metadata
+from tests.unit.services.test_archival import active, archive, clean, compact_metadata
 from tests.unit.services.test_rollback import BEFORE, FailedWrite, failed_write, write
 
 pytestmark = pytest.mark.unit
@@ -171,7 +172,7 @@ def test_what_failed_before_a_restore_is_known_after_it(tmp_path: Path, table_ty
     content = late.read_bytes()
     (goal,) = active(path)
     local.write(path, local.batch(0, 20, "undone", 1), "undone")
-    run_restore(RestoreOptions(base_path=str(path), instant_time=goal), QUIET)
+    run_restore(RestoreOptions(base_path=str(path), instant_time=goal), job_context())
     late.write_bytes(content)  # it outlived that too
     rows = local.rows_of(path)
     for number in range(5):

@@ -17,13 +17,13 @@ from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.transaction import schedule
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write.once import settle
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -74,7 +74,7 @@ def test_a_commit_that_was_taken_back_before_it_completed_is_never_done(path: Pa
     assert finding.startswith("ERROR")
     assert "two processes held the table lock" in finding
 
-    run_rollback(RollbackOptions(base_path=str(path), instant_time=late.timestamp), Progress("test"))
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=late.timestamp), job_context())
     local.write(path, TWO, "two")
     assert local.rows_of(path) == local.expected_rows(ONE, TWO)
     assert overlaps(path) == []
@@ -92,7 +92,7 @@ def test_a_plan_that_is_executed_again_after_its_rollback_is_no_contradiction(tm
     storage, line = table.storage, table.refreshed().timeline
     planned = Instant(compaction.timestamp, Action.COMPACTION, State.REQUESTED)
     plan = storage.read(line.path(planned))
-    run_rollback(RollbackOptions(base_path=str(path), instant_time=compaction.timestamp), Progress("test"))
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=compaction.timestamp), job_context())
     storage.create(line.path(planned), plan)
     local.compact(path)
     assert compaction in table.refreshed().timeline.instants

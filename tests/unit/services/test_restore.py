@@ -16,8 +16,6 @@ from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflict
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action, State
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,
@@ -36,17 +34,17 @@ from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(15, 10, "three", 3)
 TYPES = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 
 
 def restore(path: Path, **options: Any) -> JobResult:
-    return run_restore(RestoreOptions(**{"base_path": str(path), "verify": "rows", **options}), QUIET)
+    return run_restore(RestoreOptions(**{"base_path": str(path), "verify": "rows", **options}), job_context())
 
 
 def table_of(path: Path, table_type: str) -> list[str]:
@@ -60,7 +58,7 @@ def rewrite(path: Path) -> None:
 
 
 def save(path: Path, instant: str) -> None:
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=instant), QUIET)
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=instant), job_context())
 
 
 def is_sound(path: Path) -> bool:
@@ -79,7 +77,7 @@ def test_back_to_a_savepoint_over_rewrites_and_cleans(tmp_path: Path, table_type
     rewrite(path)
     later.append(local.write(path, local.batch(0, 46, "five", 5), "fifth"))
     rewrite(path)
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), QUIET)
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context())
     undone = [
         one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits() if one.timestamp > times[1]
     ]
@@ -112,7 +110,7 @@ def test_back_to_a_commit_over_a_dead_writer_and_a_plan(tmp_path: Path, table_ty
     times = table_of(path, table_type)
     if table_type == "MERGE_ON_READ":
         plan = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
-        run_compaction(LocalEngine(SYSTEM_CLOCK), plan, QUIET)
+        run_compaction(plan, job_context())
         local.write(path, THIRD, "on top of the plan")
     child = os.fork()
     if child == 0:
@@ -137,7 +135,7 @@ def test_where_a_table_can_not_go_back_to(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"savepoint {times[1]} is later than {times[0]}"):
         restore(path, instant_time=times[0])
     local.write(path, FIRST, "again")
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), QUIET)
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context())
     (path / ".hoodie" / f"{times[1]}.savepoint").unlink()
     (path / ".hoodie" / f"{times[1]}.savepoint.inflight").unlink()
     with pytest.raises(ConfigError, match=f"can't be read as of {times[0]}: cleaning removed"):

@@ -11,11 +11,11 @@ from spark_jobs.core.errors import StorageError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import JobResult, JobState, RestoreOptions
 from spark_jobs.services import deletions
 from spark_jobs.services.restore.job import run_restore
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.services.test_planned_runs import StopsAfter
 from tests.unit.services.test_rollback_job import FIRST, THIRD, die_writing, is_sound, table_of
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.unit
 
 def restore(path: Path, goal: str, engine: LocalEngine | None = None, **more: Any) -> JobResult:
     options = RestoreOptions(base_path=str(path), instant_time=goal, **more)
-    return run_restore(options, Progress.silent("test"), engine)
+    return run_restore(options, job_context(engine=engine))
 
 
 def instants(path: Path) -> list[tuple[str, str]]:

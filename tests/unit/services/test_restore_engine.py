@@ -19,6 +19,7 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.restore.verify import moment_of, refuse_changed
 from spark_jobs.services.validation.looks import Looks
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.services.validation.test_engine import Elsewhere
 
 pytestmark = pytest.mark.unit
@@ -40,7 +41,9 @@ class Told(Elsewhere):
 
 
 def restore(path: Path, goal: str, verify: RestoreCheck, engine: LocalEngine | None) -> JobResult:
-    return run_restore(RestoreOptions(base_path=str(path), instant_time=goal, verify=verify), QUIET, engine)
+    return run_restore(
+        RestoreOptions(base_path=str(path), instant_time=goal, verify=verify), job_context(engine=engine)
+    )
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])

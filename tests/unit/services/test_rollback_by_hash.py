@@ -12,11 +12,11 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload, note_of
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import JobResult, JobState, RollbackOptions
 from spark_jobs.services import deletions
 from spark_jobs.services.rollback.job import run_rollback
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.services.test_planned_runs import StopsAfter
 from tests.unit.services.test_rollback_job import FIRST, SECOND, die_writing, is_sound, roll_back, table_of
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.unit
 def break_off(path: Path, after: int, plan_hash: str | None = None) -> None:
     options = RollbackOptions(base_path=str(path), plan_hash=plan_hash)
     with pytest.raises(StorageError, match="the disk is full"):
-        run_rollback(options, Progress.silent("test"), StopsAfter(after))
+        run_rollback(options, job_context(engine=StopsAfter(after)))
 
 
 def files(path: Path) -> set[str]:

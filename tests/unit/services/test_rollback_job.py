@@ -15,8 +15,6 @@ from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,
@@ -35,16 +33,16 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(15, 10, "three", 3)
 
 
 def roll_back(path: Path, instant: str | None = None, **more: Any) -> JobResult:
-    return run_rollback(RollbackOptions(base_path=str(path), instant_time=instant, **more), QUIET)
+    return run_rollback(RollbackOptions(base_path=str(path), instant_time=instant, **more), job_context())
 
 
 def table_of(path: Path, table_type: str) -> list[str]:
@@ -118,7 +116,7 @@ def test_a_completed_log_compaction_is_cancelled_by_command_blocks(tmp_path: Pat
     local.write(path, THIRD, "third")
     conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
     options = CompactionOptions(base_path=str(path), log_compaction=True, hoodie_conf=conf)
-    done = run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+    done = run_compaction(options, job_context())
     assert done.state is JobState.COMPLETED
     assert roll_back(path, done.instant).state is JobState.COMPLETED
     assert HudiTable.open(str(path)).timeline.find(str(done.instant)) == ()
@@ -158,7 +156,7 @@ def test_one_that_broke_off_when_it_was_reopened_ends_the_same_way(tmp_path: Pat
 def test_what_may_not_be_undone(tmp_path: Path) -> None:
     path = tmp_path / "t"
     times = table_of(path, "COPY_ON_WRITE")
-    run_savepoint(SavepointOptions(base_path=str(path)), QUIET)
+    run_savepoint(SavepointOptions(base_path=str(path)), job_context())
     with pytest.raises(ConfigError, match=r"is saved and can't be rolled back: savepoint\.py --mode delete"):
         roll_back(path, times[1])
     with pytest.raises(ConfigError, match="123 is no write of the active timeline"):
@@ -166,7 +164,7 @@ def test_what_may_not_be_undone(tmp_path: Path) -> None:
     third = local.write(path, THIRD, "third")
     clean = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
     fourth = local.write(path, local.batch(0, 20, "four", 4), "fourth")
-    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=clean), QUIET).state is JobState.COMPLETED
+    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=clean), job_context()).state is JobState.COMPLETED
     with pytest.raises(ConfigError, match=f"can't be read as of {third}: cleaning removed"):
         roll_back(path, fourth)
 
@@ -175,7 +173,7 @@ def test_a_plan_built_on_a_write_keeps_it(tmp_path: Path) -> None:
     path = tmp_path / "t"
     times = table_of(path, "MERGE_ON_READ")
     options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
-    plan = run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET).instant
+    plan = run_compaction(options, job_context()).instant
     with pytest.raises(WriteConflictError, match=f"{plan} compaction .requested. came after {times[1]}"):
         roll_back(path, times[1])
     assert "is a plan that nobody began to execute: --mode cancel" in str(roll_back(path, plan).reason)
@@ -232,10 +230,10 @@ def test_a_clean_that_is_pending_may_take_what_is_needed_again(tmp_path: Path) -
     request(table.timeline, time, Action.CLEAN, encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path)))
     for undo in (
         lambda: roll_back(path, times[1]),
-        lambda: run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), QUIET),
+        lambda: run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), job_context()),
     ):
         with pytest.raises(WriteConflictError, match=f"clean {time} is pending"):
             undo()
-    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=versions), QUIET).instant == time
+    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=versions), job_context()).instant == time
     with pytest.raises(ConfigError, match="cleaning removed files"):
         roll_back(path, times[1])

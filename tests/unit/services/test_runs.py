@@ -20,13 +20,13 @@ from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, next_instant_time
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
+from tests.support.jobs import job_context
 from tests.unit.core.support import complete, contents, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit
@@ -44,17 +44,17 @@ Change = tuple[str, bool]
 
 def compact(table: HudiTable, **options: object) -> JobResult:
     given = CompactionOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_compaction(ENGINE, given, Progress("compact"))
+    return run_compaction(given, job_context(engine=ENGINE))
 
 
 def cluster(table: HudiTable, **options: object) -> JobResult:
     given = ClusteringOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_clustering(ENGINE, given, Progress("cluster"))
+    return run_clustering(given, job_context(engine=ENGINE))
 
 
 def clean(table: HudiTable, **options: object) -> JobResult:
     given = CleanOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_cleaning(given, Progress("clean"))
+    return run_cleaning(given, job_context())
 
 
 def next_time(table: HudiTable) -> str:

@@ -17,8 +17,6 @@ from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.core.transaction.transaction import resume
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     CleanOptions,
     ClusteringOptions,
@@ -39,22 +37,22 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 AT_ONCE = {"hoodie.metadata.compact.max.delta.commits": "1"}
 FIRST = local.batch(0, 20, "one", 1)
 
 
 def savepoint(path: Path, mode: str = "create", instant: str | None = None, **more: Any) -> JobResult:
     options = SavepointOptions(base_path=str(path), mode=SavepointMode(mode), instant_time=instant, **more)
-    return run_savepoint(options, QUIET)
+    return run_savepoint(options, job_context())
 
 
 def clean(path: Path) -> JobResult:
     conf = {"hoodie.cleaner.commits.retained": "1"}
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf), QUIET)
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf), job_context())
 
 
 @pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
@@ -200,7 +198,7 @@ def test_what_was_archived_behind_a_savepoint_counts_when_no_unsaved_write_is_ol
     elif how == "Hudi deletes the savepoint":
         deleted_by_hudi(path, times[0])
         with pytest.raises(ConfigError, match=r"2 write\(s\) after .* are archived"):
-            run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), QUIET)
+            run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), job_context())
     else:
         with pytest.raises(WriteConflictError, match=f"but {times[0]} is the newest that is not archived"):
             savepoint(path, "delete", times[0])
@@ -221,7 +219,7 @@ def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attemp
 
     def cluster(mode: ServiceMode) -> None:
         options = ClusteringOptions(base_path=str(path), mode=mode, hoodie_conf=conf)
-        run_clustering(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+        run_clustering(options, job_context())
 
     cluster(ServiceMode.SCHEDULE)
     table = HudiTable.open(str(path))
@@ -315,7 +313,7 @@ def test_what_was_pending_when_it_was_made_is_kept_too(
         conf = {**local.AT_ONCE, "hoodie.clustering.plan.strategy.partition.selected": "b"}
         for mode in (ServiceMode.SCHEDULE, ServiceMode.EXECUTE):
             options = ClusteringOptions(base_path=str(path), mode=mode, hoodie_conf=conf)
-            run_clustering(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+            run_clustering(options, job_context())
             if not saved:
                 saved.append(local.write(path, a, "newer"))
                 savepoint(path, instant=saved[0])
@@ -327,7 +325,7 @@ def test_what_was_pending_when_it_was_made_is_kept_too(
     assert clean(path).state is JobState.COMPLETED
     table = HudiTable.open(str(path))
     assert table.scan(as_of=saved[0]).to_arrow().num_rows == 8
-    run_restore(RestoreOptions(base_path=str(path), savepoint=saved[0], verify=RestoreCheck.ROWS), QUIET)
+    run_restore(RestoreOptions(base_path=str(path), savepoint=saved[0], verify=RestoreCheck.ROWS), job_context())
     assert local.rows_of(path) == expected
 
 
@@ -344,4 +342,4 @@ def test_nor_is_the_last_write_rolled_back_over_archived_ones(tmp_path: Path) ->
         [one for one in table.timeline.completed_commits() if one.timestamp == times[1]],
     )
     with pytest.raises(ConfigError, match=f"commit {times[1]}, which came before {times[2]}, is archived"):
-        run_rollback(RollbackOptions(base_path=str(path), instant_time=times[2]), QUIET)
+        run_rollback(RollbackOptions(base_path=str(path), instant_time=times[2]), job_context())

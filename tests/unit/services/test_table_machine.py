@@ -28,13 +28,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
@@ -59,13 +56,13 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = [pytest.mark.unit, pytest.mark.timeout(3600)]
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 EXAMPLES = int(os.environ.get("PYHUDI_MODEL_EXAMPLES", "0"))
 STEPS = int(os.environ.get("PYHUDI_MODEL_STEPS", "14"))
-QUIET = Progress.silent("test")
 INDEXED = {
     "hoodie.metadata.index.async": "true",
     "hoodie.metadata.record.index.enable": "true",
@@ -178,19 +175,19 @@ class TableMachine(RuleBasedStateMachine):
     @rule(mode=MODES, part=st.booleans())
     def compact(self, mode: str, part: bool) -> None:
         limit = PART_BYTES if part and mode == "execute" else None
-        run_compaction(LocalEngine(SYSTEM_CLOCK), self.options(CompactionOptions, mode=mode, max_bytes=limit), QUIET)
+        run_compaction(self.options(CompactionOptions, mode=mode, max_bytes=limit), job_context())
         self._note()
 
     @precondition(lambda self: self.table_type == MOR and not self.pending(Action.COMPACTION))
     @rule()
     def compact_logs(self) -> None:
-        run_compaction(LocalEngine(SYSTEM_CLOCK), self.options(CompactionOptions, log_compaction=True), QUIET)
+        run_compaction(self.options(CompactionOptions, log_compaction=True), job_context())
         self._note()
 
     @rule(mode=MODES, part=st.booleans())
     def cluster(self, mode: str, part: bool) -> None:
         limit = PART_BYTES if part and mode == "execute" else None
-        run_clustering(LocalEngine(SYSTEM_CLOCK), self.options(ClusteringOptions, mode=mode, max_bytes=limit), QUIET)
+        run_clustering(self.options(ClusteringOptions, mode=mode, max_bytes=limit), job_context())
         self._note()
 
     @precondition(lambda self: self.pending(Action.REPLACE_COMMIT))
@@ -198,7 +195,7 @@ class TableMachine(RuleBasedStateMachine):
     def take_a_clustering_back(self) -> None:
         for one in self.pending(Action.REPLACE_COMMIT):
             options = self.options(ClusteringOptions, mode="cancel", instant_time=one)
-            run_clustering(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+            run_clustering(options, job_context())
 
     @rule(retained=st.integers(1, 3), by_versions=st.booleans(), part=st.booleans())
     def clean(self, retained: int, by_versions: bool, part: bool = False) -> None:
@@ -208,7 +205,7 @@ class TableMachine(RuleBasedStateMachine):
             "hoodie.cleaner.commits.retained": str(retained),
             "hoodie.cleaner.fileversions.retained": str(retained),
         }
-        run_cleaning(self.options(CleanOptions, conf, max_bytes=PART_BYTES if part else None), QUIET)
+        run_cleaning(self.options(CleanOptions, conf, max_bytes=PART_BYTES if part else None), job_context())
 
     @rule(keep=st.integers(1, 3))
     def archive(self, keep: int) -> None:
@@ -216,14 +213,14 @@ class TableMachine(RuleBasedStateMachine):
             HudiTable.open(str(self.path)).transaction_settings(local.AT_ONCE), local.AT_ONCE, pytest.fail
         )
         limits = {"hoodie.keep.min.commits": str(keep), "hoodie.keep.max.commits": str(keep + 1)}
-        run_archival(self.options(ArchiveOptions, limits), QUIET)
+        run_archival(self.options(ArchiveOptions, limits), job_context())
         self._note()
 
     @precondition(lambda self: self.states)
     @rule()
     def save(self) -> None:
         last = max(self.states)
-        run_savepoint(self.options(SavepointOptions, instant_time=last), QUIET)
+        run_savepoint(self.options(SavepointOptions, instant_time=last), job_context())
         self.saved[last] = self.now
 
     @precondition(lambda self: self.saved)
@@ -231,7 +228,7 @@ class TableMachine(RuleBasedStateMachine):
     def forget(self, which: int) -> None:
         gone = sorted(self.saved)[which % len(self.saved)]
         options = self.options(SavepointOptions, mode=SavepointMode.DELETE, instant_time=gone)
-        assert run_savepoint(options, QUIET).state is JobState.COMPLETED
+        assert run_savepoint(options, job_context()).state is JobState.COMPLETED
         del self.saved[gone]
 
     @precondition(lambda self: len(self.states) > 1)
@@ -239,7 +236,7 @@ class TableMachine(RuleBasedStateMachine):
     def roll_back_last(self) -> None:
         last = max(self.states)
         try:
-            run_rollback(self.options(RollbackOptions, instant_time=last), QUIET)
+            run_rollback(self.options(RollbackOptions, instant_time=last), job_context())
         except (ConfigError, WriteConflictError):  # it is saved, what was there before was cleaned; a plan builds on it
             return
         assert last not in self.saved
@@ -255,7 +252,7 @@ class TableMachine(RuleBasedStateMachine):
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
-        run_rollback(self.options(RollbackOptions), QUIET)
+        run_rollback(self.options(RollbackOptions), job_context())
         assert not self.pending(Action.COMMIT, Action.DELTA_COMMIT)
 
     @precondition(lambda self: self.states)
@@ -263,7 +260,7 @@ class TableMachine(RuleBasedStateMachine):
     def restore(self, which: int) -> None:
         goal = sorted(self.states)[which % len(self.states)]
         try:
-            run_restore(self.options(RestoreOptions, instant_time=goal, verify="rows"), QUIET)
+            run_restore(self.options(RestoreOptions, instant_time=goal, verify="rows"), job_context())
         except ConfigError:  # a later savepoint, or it was cleaned
             return
         except WriteConflictError:
@@ -278,7 +275,7 @@ class TableMachine(RuleBasedStateMachine):
         if not HudiTable.open(str(self.path)).config.metadata_partitions:  # the last restore left it to the next write
             return
         mode = IndexingMode.SCHEDULE_AND_EXECUTE if make else IndexingMode.DROP_INDEX
-        run_indexing(self.options(IndexingOptions, mode=mode, index_types=("RECORD_INDEX",)), QUIET)
+        run_indexing(self.options(IndexingOptions, mode=mode, index_types=("RECORD_INDEX",)), job_context())
 
     @invariant()
     def rows_are_right(self) -> None:

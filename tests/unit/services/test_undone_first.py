@@ -18,13 +18,13 @@ from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.command_logs import command_logs
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
+from tests.support.jobs import job_context
 from tests.unit.core.support import context_of, new_table, rows, scope, start
 from tests.unit.services.test_planned_runs import RUNS, Run, StopsAfter, cluster, compact, update
 from tests.unit.services.test_runs import append_target, everything, insert, next_time
@@ -71,7 +71,7 @@ def deletes(result: JobResult) -> dict[str, int]:
 
 
 def by_rollback_job(table: HudiTable) -> JobResult:
-    return run_rollback(RollbackOptions(base_path=table.base_path, dry_run=True), Progress.silent("rollback"))
+    return run_rollback(RollbackOptions(base_path=table.base_path, dry_run=True), job_context())
 
 
 @RUNS

@@ -43,6 +43,7 @@ from spark_jobs.write.overwrite import refuse_other_writers
 from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.publish import Written, publish
 from tests.faults.faulty_storage import FaultyStorage
+from tests.support.jobs import job_context
 from tests.unit.core.support import AVRO, complete, contents, context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
@@ -269,7 +270,7 @@ def archived_meanwhile(table: HudiTable, first: Writer, theirs: Sequence[WriteSt
     for key in "890":
         stored(table, key)
     few = {"hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2", "hoodie.cleaner.commits.retained": "1"}
-    done = run_archival(ArchiveOptions(base_path=table.base_path, hoodie_conf=few), Progress.silent("archive"))
+    done = run_archival(ArchiveOptions(base_path=table.base_path, hoodie_conf=few), job_context())
     assert done.state is JobState.COMPLETED, done.reason
     assert first.transaction.time not in {one.timestamp for one in table.refreshed().timeline.instants}
 
@@ -362,7 +363,7 @@ def test_a_write_that_builds_on_one_that_was_rolled_back_is_refused(
 
     def waits(*args: Any, **options_of: Any) -> Instant:
         monkeypatch.undo()
-        assert run_rollback(options, Progress.silent("rollback")).state is JobState.COMPLETED
+        assert run_rollback(options, job_context()).state is JobState.COMPLETED
         return to_publish(*args, **options_of)
 
     monkeypatch.setattr(Transaction, "publish", waits)

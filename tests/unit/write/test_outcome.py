@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.engine.progress import Progress
-from spark_jobs.ingest import main
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobState
+from spark_jobs.write.job import run_ingest
 from tests.faults.local_table import batch, create, write
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -25,7 +26,7 @@ def test_a_repeated_ingest_tells_the_first_ones_result(tmp_path: Path, monkeypat
     options = IngestOptions(
         base_path=str(table), source=["/is/gone.parquet"], op="upsert", source_format="parquet", idempotency_key="load"
     )
-    result = main(options, Progress("ingest", stream=io.StringIO()))
+    result = run_ingest(options, job_context(Progress("ingest", stream=io.StringIO())))
     assert (result.state, result.instant, result.records_out) == (JobState.COMPLETED, instant, 10)
     assert result.reason is not None
     assert "already did this write" in result.reason

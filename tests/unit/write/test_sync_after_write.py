@@ -8,11 +8,11 @@ import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.progress import Progress
 from spark_jobs.hive.client import MetastoreUnreachableError
-from spark_jobs.ingest import main
 from spark_jobs.options import IngestOptions, JobState
+from spark_jobs.write.job import run_ingest
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -31,15 +31,17 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_a_write_that_was_done_before_is_synced_all_the_same(table: Path) -> None:
-    assert main(_options(table, "k"), Progress("ingest")).repeated
+    assert run_ingest(_options(table, "k"), job_context()).repeated
     uris = {"metastore.uris": "thrift://127.0.0.1:1"}
     with pytest.raises(MetastoreUnreachableError):
-        main(_options(table, "k", enable="true", mode="hms", **uris), Progress("ingest"))
+        run_ingest(_options(table, "k", enable="true", mode="hms", **uris), job_context())
 
 
 def test_a_failed_sync_that_may_fail_is_told_in_the_result(table: Path) -> None:
     uris = {"metastore.uris": "thrift://127.0.0.1:1"}
-    result = main(_options(table, "k", enable="true", mode="hms", ignore_exceptions="true", **uris), Progress("i"))
+    result = run_ingest(
+        _options(table, "k", enable="true", mode="hms", ignore_exceptions="true", **uris), job_context()
+    )
     assert result.state is JobState.COMPLETED
     assert "not synced" in result.extra["sync"]["reason"]
 
@@ -47,5 +49,5 @@ def test_a_failed_sync_that_may_fail_is_told_in_the_result(table: Path) -> None:
 def test_a_sync_that_cannot_be_is_refused_before_the_write(table: Path) -> None:
     before = len(HudiTable.open(str(table)).timeline.instants)
     with pytest.raises(ConfigError, match="jdbc"):
-        main(_options(table, "another", enable="true", mode="jdbc"), Progress("ingest"))
+        run_ingest(_options(table, "another", enable="true", mode="jdbc"), job_context())
     assert len(HudiTable.open(str(table)).timeline.instants) == before

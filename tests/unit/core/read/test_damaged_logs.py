@@ -14,24 +14,21 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import CorruptTableError, HudiError, StorageError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.instant import Action
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import ArchiveOptions, CompactionOptions
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
 ROWS = (local.batch(0, 20, "one", 1), local.batch(0, 20, "two", 2))
-QUIET = Progress.silent("test")
 METADATA = "hoodie.metadata.enable"
 
 
@@ -85,7 +82,7 @@ BY_NAME = pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def log_compact(path: Path) -> None:
     conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "1"}
     options = CompactionOptions(base_path=str(path), hoodie_conf=conf, log_compaction=True)
-    run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+    run_compaction(options, job_context())
 
 
 def incremental(path: Path) -> None:
@@ -138,7 +135,7 @@ def test_validate_names_the_file(path: Path, damage: Callable[[Path], None]) -> 
 
 def test_a_compaction_that_was_planned_before_the_damage_is_not_done(path: Path) -> None:
     options = CompactionOptions(base_path=str(path), hoodie_conf=dict(local.AT_ONCE), mode="schedule")
-    run_compaction(LocalEngine(SYSTEM_CLOCK), options, QUIET)
+    run_compaction(options, job_context())
     log = newest_log(path)
     content = log.read_bytes()
     log.write_bytes(content[:-1])
@@ -230,7 +227,7 @@ def archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         local.write(path, local.batch(0, 20, f"v{number}", number), f"k{number}")
     keep = {"hoodie.keep.min.commits": "3", "hoodie.keep.max.commits": "4", "hoodie.cleaner.commits.retained": "1"}
     keep |= {"hoodie.compact.inline.max.delta.commits": "2", METADATA: "false"}
-    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=keep), QUIET)
+    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=keep), job_context())
     assert len(HudiTable.open(str(path)).timeline.completed_commits()) < 6
     return path
 

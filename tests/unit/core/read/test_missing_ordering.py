@@ -7,13 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import CompactionOptions, JobState
 from spark_jobs.services.compaction.job import run_compaction
 from tests.hudi_tables import unpack
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -37,6 +35,6 @@ def test_the_later_record_wins(tmp_path: Path) -> None:
     assert any(one.log_files for one in HudiTable.open(str(path)).file_slices())
     assert rows(path) == before
     options = CompactionOptions(base_path=str(path), hoodie_conf=NOW)
-    done = run_compaction(LocalEngine(SYSTEM_CLOCK), options, Progress.silent("test"))
+    done = run_compaction(options, job_context())
     assert done.state is JobState.COMPLETED
     assert rows(path) == before

@@ -13,10 +13,10 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
 from spark_jobs.core.timeline.instant import Action, State
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -38,7 +38,7 @@ def write_three(path: Path) -> list[str]:
 
 
 def clean(path: Path, options: dict[str, str]) -> None:
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=tuple(options.items())), Progress("test"))
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=tuple(options.items())), job_context())
 
 
 def count(path: Path, **query: str) -> int:

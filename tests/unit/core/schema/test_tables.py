@@ -36,11 +36,11 @@ from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from tests.interop.schema_rows import STEPS, TYPED, stepped, typed
+from tests.support.jobs import job_context
 from tests.unit.core.support import scope
 
 pytestmark = pytest.mark.unit
@@ -134,12 +134,12 @@ def rows_of(table: HudiTable, **query: Any) -> dict[str, dict[str, Any]]:
 
 def compact(table: HudiTable) -> None:
     options = CompactionOptions(base_path=table.base_path, hoodie_conf=tuple(AT_ONCE.items()))
-    assert run_compaction(ENGINE, options, Progress("compact")).instant
+    assert run_compaction(options, job_context(engine=ENGINE)).instant
 
 
 def cluster(table: HudiTable) -> None:
     options = ClusteringOptions(base_path=table.base_path, hoodie_conf=tuple(AT_ONCE.items()))
-    assert run_clustering(ENGINE, options, Progress("cluster")).instant
+    assert run_clustering(options, job_context(engine=ENGINE)).instant
 
 
 def rewritten(table: HudiTable) -> None:
@@ -305,11 +305,11 @@ def test_a_compaction_planned_before_an_alteration_writes_the_schema_of_its_plan
     write(table, V0.slice(0, 1))
     conf = tuple(AT_ONCE.items())
     planned = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, mode="schedule")  # type: ignore[arg-type]
-    assert run_compaction(ENGINE, planned, Progress("compact")).instant
+    assert run_compaction(planned, job_context(engine=ENGINE)).instant
     alter(table, lambda schema: rename_column(schema, "n", "number"))
     before = rows_of(table)
     executed = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, mode="execute")  # type: ignore[arg-type]
-    assert run_compaction(ENGINE, executed, Progress("compact")).instant
+    assert run_compaction(executed, job_context(engine=ENGINE)).instant
     assert rows_of(table) == before
     assert before["a"]["number"] == 1
 

@@ -7,14 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.bootstrap import BootstrapOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.bootstrap.job import run_bootstrap
 from tests.support.folder import Where, lake_of, write_parquet
+from tests.support.jobs import job_context
 
 SCHEMA = pa.schema(
     [("id", pa.string()), ("revision", pa.int64()), ("price", pa.decimal128(9, 2)), ("region", pa.string())]
@@ -74,9 +72,7 @@ def options(path: Where, source: Where, conf: dict[str, str] | None = None, **mo
 
 
 def bootstrap(path: Where, source: Where, conf: dict[str, str] | None = None, **more: Any) -> JobResult:
-    return run_bootstrap(
-        LocalEngine(SYSTEM_CLOCK), options(path, source, conf, **more), Progress.silent("test"), lake=lake_of(path)
-    )
+    return run_bootstrap(options(path, source, conf, **more), job_context(lake=lake_of(path)))
 
 
 def rows_of(path: Where) -> pa.Table:

@@ -15,7 +15,6 @@ from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import RestoreOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.result import JobState
@@ -27,11 +26,11 @@ from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write.pack import SizeSettings, small_files
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.services.bootstrap.sources import ALL_COPIED, bootstrap
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 A_STAYS = {
     "hoodie.bootstrap.mode.selector": "BootstrapRegexModeSelector",
@@ -117,7 +116,7 @@ def cluster_all(path: Path) -> None:
 def test_a_write_is_rolled_back_and_the_skeletons_are_read_again(tmp_path: Path, table_type: str) -> None:
     path = table_over(tmp_path, "kept", table_type)
     done = local.write(path, SECOND, "second")
-    run_rollback(RollbackOptions(base_path=str(path), instant_time=done), QUIET)
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=done), job_context())
     assert is_sound(path, FIRST)
 
 
@@ -125,11 +124,11 @@ def test_a_write_is_rolled_back_and_the_skeletons_are_read_again(tmp_path: Path,
 def test_back_to_the_bootstrap(tmp_path: Path, table_type: str) -> None:
     path = table_over(tmp_path, "both", table_type)
     last = FULL_BOOTSTRAP_INSTANT
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=last), QUIET)
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=last), job_context())
     local.write(path, SECOND, "second")
     rewrite(path)
     local.clean(path)
-    done = run_restore(RestoreOptions(base_path=str(path), savepoint=last, verify="rows"), QUIET)
+    done = run_restore(RestoreOptions(base_path=str(path), savepoint=last, verify="rows"), job_context())
     assert done.state is JobState.COMPLETED
     assert is_sound(path, FIRST)
 
@@ -146,7 +145,9 @@ def test_a_bootstrap_is_archived_like_other_commits(tmp_path: Path) -> None:
         local.write(path, local.batch(0, 10, f"v{number}", 2 + number), str(number))
     local.clean(path)
     maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(conf), conf, pytest.fail)
-    assert run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), QUIET).state is JobState.COMPLETED
+    assert (
+        run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), job_context()).state is JobState.COMPLETED
+    )
     table = HudiTable.open(str(path))
     archived = {one.timestamp for one in table.archived_timeline().instants if one.is_completed}
     assert archived >= {BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT}

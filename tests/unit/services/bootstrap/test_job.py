@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_jobs import bootstrap as job
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import BadRecordError, ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.files.base_file import footer_index
@@ -27,11 +26,12 @@ from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobState
+from spark_jobs.services.bootstrap import job
 from spark_jobs.services.bootstrap.job import run_bootstrap
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.validation.run import validate
+from tests.support.jobs import job_context
 from tests.unit.services.bootstrap.sources import (
     ALL_COPIED,
     NORTH_STAYS,
@@ -298,7 +298,7 @@ def test_a_source_without_folders_makes_a_table_without_partitions(tmp_path: Pat
 def test_the_entry_point_does_it_in_this_process(tmp_path: Path, plain: Path) -> None:
     given = options(tmp_path / "t", plain)
     assert type(given).from_args(all_words(given)) == given
-    result = job.main(given, Progress.silent("test"))
+    result = job.run_bootstrap(given, job_context())
     assert (result.state, result.extra["engine"]) == (JobState.COMPLETED, "local")
     assert "sync" not in result.extra
 
@@ -312,10 +312,10 @@ def test_a_sync_follows_also_a_bootstrap_of_before(tmp_path: Path, plain: Path) 
         "hoodie.datasource.hive_sync.ignore_exceptions": "true",
     }
     for state in (JobState.COMPLETED, JobState.NOTHING_TO_DO):
-        result = job.main(options(tmp_path / "t", plain, sync), Progress.silent("test"))
+        result = job.run_bootstrap(options(tmp_path / "t", plain, sync), job_context())
         assert result.state is state
         assert "not synced" in result.extra["sync"]["reason"]
-    look = job.main(options(tmp_path / "u", plain, sync, dry_run=True), Progress.silent("test"))
+    look = job.run_bootstrap(options(tmp_path / "u", plain, sync, dry_run=True), job_context())
     assert "sync" not in look.extra
 
 
@@ -345,7 +345,7 @@ class PicklingEngine(LocalEngine):
 
 def test_work_goes_to_a_cluster_in_as_many_pieces_as_allowed(tmp_path: Path, plain: Path) -> None:
     given = options(tmp_path / "t", plain, {**NORTH_STAYS, "hoodie.bootstrap.parallelism": "1"})
-    result = run_bootstrap(PicklingEngine(SYSTEM_CLOCK), given, Progress.silent("test"))
+    result = run_bootstrap(given, job_context(engine=PicklingEngine(SYSTEM_CLOCK)))
     assert (result.state, result.files_out) == (JobState.COMPLETED, 4)
     assert rows_of(tmp_path / "t").equals(all_rows().combine_chunks())
     sequence = HudiTable.open(str(tmp_path / "t")).scan(columns=["_hoodie_commit_seqno"]).to_arrow()

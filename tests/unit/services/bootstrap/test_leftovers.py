@@ -16,7 +16,6 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import resume
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options import RestoreOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.bootstrap import commit
@@ -25,6 +24,7 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
+from tests.support.jobs import job_context
 from tests.unit.services.bootstrap.sources import (
     ALL_COPIED,
     NORTH_STAYS,
@@ -38,7 +38,6 @@ from tests.unit.services.bootstrap.sources import (
 pytestmark = pytest.mark.unit
 
 KEPT, COPIED = "00000000000001", "00000000000002"
-QUIET = Progress.silent("test")
 
 
 @pytest.fixture
@@ -166,10 +165,10 @@ def test_a_table_that_was_restored_and_undone_is_bootstrapped_again(path: Path, 
     fresh = bootstrap(path, source, NORTH_STAYS, table_type=table_type, dry_run=True).extra["plan_hash"]
     bootstrap(path, source, NORTH_STAYS, table_type=table_type)
     base = str(path)
-    run_savepoint(SavepointOptions(base_path=base, instant_time=KEPT), QUIET)
-    assert run_restore(RestoreOptions(base_path=base, savepoint=KEPT), QUIET).state is JobState.COMPLETED
-    run_savepoint(SavepointOptions(base_path=base, mode="delete", instant_time=KEPT), QUIET)
-    run_rollback(RollbackOptions(base_path=base, instant_time=KEPT), QUIET)
+    run_savepoint(SavepointOptions(base_path=base, instant_time=KEPT), job_context())
+    assert run_restore(RestoreOptions(base_path=base, savepoint=KEPT), job_context()).state is JobState.COMPLETED
+    run_savepoint(SavepointOptions(base_path=base, mode="delete", instant_time=KEPT), job_context())
+    run_rollback(RollbackOptions(base_path=base, instant_time=KEPT), job_context())
     timeline = HudiTable.open(base).timeline
     assert timeline.completed(Action.RESTORE)
     assert not timeline.completed_commits()

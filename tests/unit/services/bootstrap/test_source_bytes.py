@@ -6,19 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 from tests.unit.services.bootstrap.test_going_on import COW, FIRST, MOR, SECOND, is_sound, table_over
 
 pytestmark = pytest.mark.unit
 
-QUIET = Progress.silent("test")
 CONF = {
     "hoodie.compact.inline.max.delta.commits": "1",
     "hoodie.clustering.async.max.commits": "1",
@@ -28,12 +25,12 @@ CONF = {
 
 def cluster(path: Path, **options: int | str | bool | None) -> JobResult:
     given = ClusteringOptions(base_path=str(path), hoodie_conf=CONF, **options)  # type: ignore[arg-type]
-    return run_clustering(LocalEngine(SYSTEM_CLOCK), given, QUIET)
+    return run_clustering(given, job_context())
 
 
 def compact(path: Path, **options: int | str | bool | None) -> JobResult:
     given = CompactionOptions(base_path=str(path), hoodie_conf=CONF, **options)  # type: ignore[arg-type]
-    return run_compaction(LocalEngine(SYSTEM_CLOCK), given, QUIET)
+    return run_compaction(given, job_context())
 
 
 def sizes(folder: Path) -> int:

@@ -28,6 +28,7 @@ from spark_jobs.services.way_out import way_out
 from spark_jobs.write.overwrite import requested_replacement
 from tests import hudi_tables
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -66,7 +67,7 @@ def test_archival_is_advised_where_the_job_would_archive(
     conf = {"cleaner_commits_retained": retained, "keep_min_commits": "2", "keep_max_commits": "3"}
     found, advice = look(seven_commits, **conf)
     given = tuple((f"hoodie.{name.replace('_', '.')}", value) for name, value in conf.items())
-    done = run_archival(ArchiveOptions(base_path=str(seven_commits), hoodie_conf=given, dry_run=True), QUIET)
+    done = run_archival(ArchiveOptions(base_path=str(seven_commits), hoodie_conf=given, dry_run=True), job_context())
     assert found.archivable == done.extra.get("archived", 0)
     assert any(one.service == "archival" for one in advice) == bool(found.archivable) == is_due
     assert found.limits.keep_commits == most

@@ -18,7 +18,6 @@ from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata,
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.transaction import begin
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -28,6 +27,7 @@ from spark_jobs.services.validation.run import validate
 from spark_jobs.write.routes import CreateRoute
 from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
 from tests.faults import local_table as local
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 TYPES = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
@@ -36,7 +36,7 @@ FIRST = local.batch(0, 8, "one", 1)
 
 def repair(path: Path, *only: str, dry_run: bool = False, plan_hash: str | None = None) -> JobResult:
     options = RepairOptions(base_path=str(path), only=only, dry_run=dry_run, plan_hash=plan_hash)
-    return run_repair(options, Progress.silent("repair"))
+    return run_repair(options, job_context())
 
 
 def errors(path: Path) -> list[str]:

@@ -21,6 +21,7 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.run import inspect
+from tests.support.jobs import job_context
 from tests.unit.core.support import new_table, start
 from tests.unit.services.validation.test_our_tables import CONF, ENGINE, change, insert, next_time
 
@@ -54,13 +55,13 @@ def table(tmp_path: Path) -> HudiTable:
     for _ in range(2):
         change(made, "b")
         options = CompactionOptions(base_path=made.base_path, hoodie_conf=CONF)
-        run_compaction(ENGINE, options, Progress.silent("compact"))
+        run_compaction(options, job_context(engine=ENGINE))
     change(made, "c")
     return made
 
 
 def clean(table: HudiTable) -> None:
-    result = run_cleaning(CleanOptions(base_path=table.base_path, hoodie_conf=CONF), Progress.silent("clean"))
+    result = run_cleaning(CleanOptions(base_path=table.base_path, hoodie_conf=CONF), job_context())
     assert result.extra["deleted_files"] > 0
 
 

@@ -19,6 +19,7 @@ from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.job import run_validation
 from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.run import inspect
+from tests.support.jobs import job_context
 from tests.unit.services.validation.damage import data_files
 
 pytestmark = pytest.mark.unit
@@ -82,7 +83,7 @@ def test_the_same_findings(name: str, unpack: Callable[[str], Path], monkeypatch
 
 def test_footers_alone_count_by_calls(unpack: Callable[[str], Path]) -> None:
     engine = Elsewhere()
-    result = run_validation(ValidateOptions(base_path=str(unpack("tables/cow_upserts"))), QUIET, engine)
+    result = run_validation(ValidateOptions(base_path=str(unpack("tables/cow_upserts"))), job_context(engine=engine))
     assert engine.told is not None
     assert (engine.told[0], engine.told[1] > 0, engine.jobs) == (0, True, 1)
     assert (result.extra["engine"], result.extra["sound"]) == ("spark", True)

@@ -18,13 +18,13 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, next_instant_time
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.validation.run import validate
+from tests.support.jobs import job_context
 from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
 from tests.unit.services.validation.damage import rewrite
 
@@ -87,17 +87,17 @@ def test_every_step_leaves_it_sound(table: HudiTable) -> None:
     base = table.base_path
     assert validate(table, deep=True) == []
     change(table, "c", delete=True)
-    run_compaction(ENGINE, CompactionOptions(base_path=base, hoodie_conf=CONF), Progress.silent("compact"))
+    run_compaction(CompactionOptions(base_path=base, hoodie_conf=CONF), job_context(engine=ENGINE))
     assert validate(table, deep=True) == []
-    run_clustering(ENGINE, ClusteringOptions(base_path=base, hoodie_conf=CONF), Progress.silent("cluster"))
+    run_clustering(ClusteringOptions(base_path=base, hoodie_conf=CONF), job_context(engine=ENGINE))
     assert validate(table, deep=True) == []
-    run_cleaning(CleanOptions(base_path=base, hoodie_conf=CONF), Progress.silent("clean"))
+    run_cleaning(CleanOptions(base_path=base, hoodie_conf=CONF), job_context())
     assert validate(table, deep=True) == []
 
 
 def test_a_clustering_that_changed_a_row(table: HudiTable) -> None:
     options = ClusteringOptions(base_path=table.base_path, hoodie_conf=CONF)
-    run_clustering(ENGINE, options, Progress.silent("cluster"))
+    run_clustering(options, job_context(engine=ENGINE))
     opened = table.refreshed()
     (done,) = opened.timeline.completed(Action.REPLACE_COMMIT)
     stat = opened.timeline.commit_metadata(done, SYSTEM_CLOCK).write_stats[0]
