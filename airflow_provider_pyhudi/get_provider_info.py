@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_provider_pyhudi import _HOMES
+
 _PACKAGE = "airflow_provider_pyhudi"
 _INTEGRATION = "Apache Hudi"
-_OPERATORS = (
-    *("archive", "bootstrap", "clean", "clustering", "compaction", "health", "hive_sync", "indexing", "ingest"),
-    *("repair", "restore", "rollback", "savepoint", "validate"),
-)
 
 
-def _modules(kind: str, *names: str) -> list[dict[str, Any]]:
-    return [{"integration-name": _INTEGRATION, "python-modules": [f"{_PACKAGE}.{kind}.{name}" for name in names]}]
+def _modules(kind: str) -> list[dict[str, Any]]:
+    """Those that the package exports something of."""
+    homes = sorted({home for home in _HOMES.values() if home.startswith(f"{kind}.")})
+    return [{"integration-name": _INTEGRATION, "python-modules": [f"{_PACKAGE}.{home}" for home in homes]}]
 
 
 def _text_field(label: str, description: str) -> dict[str, Any]:
@@ -29,10 +29,10 @@ def get_provider_info() -> dict[str, Any]:
         "integrations": [
             {"integration-name": _INTEGRATION, "external-doc-url": "https://hudi.apache.org/", "tags": ["apache"]}
         ],
-        "operators": _modules("operators", *_OPERATORS),
-        "sensors": _modules("sensors", "commit", "table_service"),
-        "hooks": _modules("hooks", "hudi", "submit"),
-        "triggers": _modules("triggers", "commit", "table_service"),
+        "operators": _modules("operators"),
+        "sensors": _modules("sensors"),
+        "hooks": _modules("hooks"),
+        "triggers": _modules("triggers"),
         "connection-types": [
             {
                 "hook-class-name": f"{_PACKAGE}.hooks.hudi.HudiHook",

@@ -1,12 +1,11 @@
-"""Entry point: an empty table, in this process (spark-submit runs it, plain Python does too)."""
+"""Entry point: an empty table, in this process."""
 
 from __future__ import annotations
 
 import sys
 
-from spark_jobs.ddl.job import run_create_table
 from spark_jobs.engine.job import run_job
-from spark_jobs.options.create_table import CreateTableOptions
+from spark_jobs.services.registry import CREATE_TABLE
 
 if __name__ == "__main__":
-    sys.exit(run_job(run_create_table, CreateTableOptions))
+    sys.exit(run_job(CREATE_TABLE.run, CREATE_TABLE.options))

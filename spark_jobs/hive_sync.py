@@ -1,12 +1,11 @@
-"""Entry point: a table and its partitions in a Hive metastore (spark-submit runs it, plain Python does too)."""
+"""Entry point: a table and its partitions in a Hive metastore, in this process."""
 
 from __future__ import annotations
 
 import sys
 
 from spark_jobs.engine.job import run_job
-from spark_jobs.hive.job import run_hive_sync
-from spark_jobs.options.hive_sync import HiveSyncOptions
+from spark_jobs.services.registry import HIVE_SYNC
 
 if __name__ == "__main__":
-    sys.exit(run_job(run_hive_sync, HiveSyncOptions))
+    sys.exit(run_job(HIVE_SYNC.run, HIVE_SYNC.options))

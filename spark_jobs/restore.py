@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from spark_jobs.engine.job import run_job
-from spark_jobs.options.restore import RestoreOptions
-from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.registry import RESTORE
 
 if __name__ == "__main__":
-    sys.exit(run_job(run_restore, RestoreOptions))
+    sys.exit(run_job(RESTORE.run, RESTORE.options))

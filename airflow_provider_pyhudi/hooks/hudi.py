@@ -13,7 +13,6 @@ from airflow.providers.common.compat.sdk import BaseHook
 if TYPE_CHECKING:
     from spark_jobs.core.table import HudiTable
 
-SERVICES = ("compaction", "clustering", "clean")
 WRITES = ("commit", "deltacommit", "replacecommit")
 
 _log = logging.getLogger(__name__)
@@ -66,22 +65,13 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> di
     from spark_jobs.core.lake import LAKE
     from spark_jobs.engine.context import JobContext
     from spark_jobs.engine.progress import Progress
-    from spark_jobs.options import CleanOptions, ClusteringOptions, CompactionOptions, JobState, ServiceMode
-    from spark_jobs.services.cleaning.job import run_cleaning
-    from spark_jobs.services.clustering.job import run_clustering
-    from spark_jobs.services.compaction.job import run_compaction
+    from spark_jobs.options import JobState
+    from spark_jobs.services.registry import SENSED
 
-    conf, context = tuple(hoodie_conf.items()), JobContext.of_process(LAKE, Progress.silent(service))
-    mode = ServiceMode.SCHEDULE
+    job, conf = SENSED[service], tuple(hoodie_conf.items())
+    options = job.options(base_path=base_path, hoodie_conf=conf, dry_run=True, **job.planning)
     try:
-        if service == "compaction":
-            compaction = CompactionOptions(base_path=base_path, hoodie_conf=conf, dry_run=True, mode=mode)
-            result = run_compaction(compaction, context)
-        elif service == "clustering":
-            clustering = ClusteringOptions(base_path=base_path, hoodie_conf=conf, dry_run=True, mode=mode)
-            result = run_clustering(clustering, context)
-        else:
-            result = run_cleaning(CleanOptions(base_path=base_path, hoodie_conf=conf, dry_run=True), context)
+        result = job.run(options, JobContext.of_process(LAKE, Progress.silent(service)))
     except TableNotFoundError:
         _log.info("%s of %s is not due: there is no table yet", service, base_path)
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import Context, PokeReturnValue
 
-from airflow_provider_pyhudi.hooks.hudi import SERVICES, HudiHook, due_plan
+from airflow_provider_pyhudi.hooks.hudi import HudiHook, due_plan
 from airflow_provider_pyhudi.sensors.base import HudiTableSensor
 from airflow_provider_pyhudi.triggers.table_service import HudiTableServiceTrigger
 
@@ -32,8 +32,10 @@ class HudiTableServiceSensor(HudiTableSensor):
 
     def __init__(self, *, service: str, hoodie_conf: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if service not in SERVICES:
-            raise ValueError(f"service={service!r} is none of {', '.join(SERVICES)}")
+        from spark_jobs.services.registry import SENSED  # which imports the options alone
+
+        if service not in SENSED:
+            raise ValueError(f"service={service!r} is none of {', '.join(SENSED)}")
         self.service = service
         self.hoodie_conf = hoodie_conf
 

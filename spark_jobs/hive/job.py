@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from spark_jobs.core.config.keys.hive_sync import ENABLE
 from spark_jobs.core.config.keys.meta_sync import HIVE_SYNC_TOOL, META_SYNC_ENABLE, META_SYNC_TOOLS
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.context import JobContext
+from spark_jobs.engine.progress import Progress
 from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.facts import facts_of
 from spark_jobs.hive.sync import all_synced_until, sync
 from spark_jobs.options import HiveSyncOptions, JobResult, JobState
-
-if TYPE_CHECKING:
-    from spark_jobs.engine.context import JobContext
-    from spark_jobs.engine.progress import Progress
 
 ACTION = "hive_sync"
 

@@ -4,8 +4,8 @@ BaseHoodieTableServiceClient.runTableServicesInline). By default they are jobs o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import compact as compact_keys
@@ -17,27 +17,41 @@ from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode
-from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.options.service import ClusteringOptions, CompactionOptions
-from spark_jobs.services.clustering.job import ClusteringService, run_clustering
-from spark_jobs.services.compaction.job import CompactionService, run_compaction
+from spark_jobs.options.result import JobState
+from spark_jobs.options.service import ClusteringOptions, CompactionOptions, ServiceOptions
+from spark_jobs.services.clustering.job import ClusteringService
+from spark_jobs.services.compaction.job import CompactionService
+from spark_jobs.services.log_compaction.job import LogCompactionService
+from spark_jobs.services.registry import CLUSTERING, COMPACTION, Job
 
-_COMPACTION = "compaction"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InlineService:
+    """A service that the configuration asks for after a commit; ``service`` knows its plans, ``job`` makes them."""
+
+    service: CompactionService | LogCompactionService | ClusteringService
+    job: Job
+    options: ServiceOptions
+
+    def waiting(self, table: HudiTable) -> list[Instant]:
+        """Pending plans beside which a write that is only to plan makes none (Hudi: the same)."""
+        return self.service.pending(table.refreshed()) if self.options.mode is ServiceMode.SCHEDULE else []
 
 
 def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[str, str], progress: Progress) -> None:
     """Plan, or plan and execute, what is due; the caller holds no lock.
 
-    The commit before it stands already: what fails here is told, and left to the next one.
+    The commit before it stands already: what fails here is reported, and left to the next one.
     """
     context = JobContext(lake=table.lake, progress=progress, engine=engine)
-    for name, mode, run in _wanted(table, properties, context):
+    for one in _asked_for(table, properties):
+        name = one.service.name
         try:
-            if mode is ServiceMode.SCHEDULE and (waiting := _waiting(name, table.refreshed(), properties)):
+            if waiting := one.waiting(table):
                 # with another plan after each write, plans would pile up until somebody executes them
                 progress.note(f"no {name} after the commit: {name} {waiting[0].timestamp} is planned already")
                 continue
-            result = run()
+            result = one.job.run(one.options, context)
         except Exception as error:  # whatever ends it, the commit before it stands
             progress.note(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
             continue
@@ -47,36 +61,26 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
             progress.note(f"{name} {result.instant} after the commit: {result.state.value}")
 
 
-def _wanted(
-    table: HudiTable, properties: Mapping[str, str], context: JobContext
-) -> list[tuple[str, ServiceMode, Callable[[], JobResult]]]:
-    conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet."))}
-    found: list[tuple[str, ServiceMode, Callable[[], JobResult]]] = []
+def _asked_for(table: HudiTable, properties: Mapping[str, str]) -> Iterator[_InlineService]:
     if not table_keys.TABLE_SERVICES.of(properties):
-        return found
+        return
+    conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet."))}
     if table.config.is_merge_on_read:
         mode = _mode(
             runs=compact_keys.COMPACT_INLINE.of(properties), plans=compact_keys.COMPACT_SCHEDULE_INLINE.of(properties)
         )
         if mode is not None:
-            compaction = CompactionOptions(base_path=table.url, hoodie_conf=conf, mode=mode)
-            found.append((_COMPACTION, mode, partial(run_compaction, compaction, context)))
+            options = CompactionOptions(base_path=table.url, hoodie_conf=conf, mode=mode)
+            yield _InlineService(service=CompactionService(properties), job=COMPACTION, options=options)
         if compact_keys.LOG_COMPACT_INLINE.of(properties):
-            logs = CompactionOptions(base_path=table.url, hoodie_conf=conf, log_compaction=True)
-            found.append(("log compaction", logs.mode, partial(run_compaction, logs, context)))
+            options = CompactionOptions(base_path=table.url, hoodie_conf=conf, log_compaction=True)
+            yield _InlineService(service=LogCompactionService(properties), job=COMPACTION, options=options)
     mode = _mode(
         runs=clustering_keys.CLUSTER_INLINE.of(properties), plans=clustering_keys.CLUSTER_SCHEDULE_INLINE.of(properties)
     )
     if mode is not None:
         clustering = ClusteringOptions(base_path=table.url, hoodie_conf=conf, mode=mode)
-        found.append(("clustering", mode, partial(run_clustering, clustering, context)))
-    return found
-
-
-def _waiting(name: str, table: HudiTable, properties: Mapping[str, str]) -> list[Instant]:
-    """Pending plans: a write that is only to plan makes none beside them (Hudi: the same)."""
-    service = CompactionService(properties) if name == _COMPACTION else ClusteringService(properties)
-    return service.pending(table)
+        yield _InlineService(service=ClusteringService(properties), job=CLUSTERING, options=clustering)
 
 
 def _mode(*, runs: bool, plans: bool) -> ServiceMode | None:

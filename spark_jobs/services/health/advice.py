@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spark_jobs.services.health.facts import Health, PendingInstant, readable
+from spark_jobs.services.registry import ARCHIVAL, CLEANING, CLUSTERING, COMPACTION, INGEST, VALIDATION, Job
 
 _HEAVY_LOGS = 0.5
 """Log bytes by base bytes from which on reading pays for what compaction would save."""
@@ -22,6 +23,11 @@ class Advice:
     operator: str
     why: str
     urgent: bool
+
+    @staticmethod
+    def by(job: Job, why: str, *, urgent: bool, service: str = "") -> Advice:
+        """:param service: what is to be done, where that is not the job's own name."""
+        return Advice(service=service or job.name, job=job.file, operator=job.operator, why=why, urgent=urgent)
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -59,13 +65,7 @@ def _compaction(health: Health) -> Iterator[Advice]:
     share = f"{health.log_share:.0%} of the base files' bytes" if health.base_bytes else "all there is"
     why = f"{since} delta commit(s) since the last compaction ({due} make it due); {health.logs} logs hold "
     why += f"{readable(health.log_bytes)}, {share}"
-    yield Advice(
-        service="compaction",
-        job="compact.py",
-        operator="HudiCompactionOperator",
-        why=why,
-        urgent=since >= 2 * due or heavy,
-    )
+    yield Advice.by(COMPACTION, why, urgent=since >= 2 * due or heavy)
 
 
 def _pending(health: Health) -> Iterator[Advice]:
@@ -78,7 +78,7 @@ def _pending(health: Health) -> Iterator[Advice]:
 def _faults(health: Health) -> Iterator[Advice]:
     for one in health.faults:
         why = f"{one}: what depends on it was not measured"
-        yield Advice(service="validation", job="validate.py", operator="HudiValidateOperator", why=why, urgent=True)
+        yield Advice.by(VALIDATION, why, urgent=True)
 
 
 def _overdue(one: PendingInstant) -> str:
@@ -96,9 +96,10 @@ def _leftovers(health: Health) -> Iterator[Advice]:
     parts += [f"{left.marker_folders} marker folder(s)"] if left.marker_folders else []
     parts += [f"{left.heartbeats} heartbeat(s)"] if left.heartbeats else []
     why = f"{', '.join(parts)} left behind, such as {left.paths[0]}"
-    todo = "validate.py" if left.files else "clean.py"
-    operator = "" if left.files else "HudiCleanOperator"
-    yield Advice(service="leftovers", job=todo, operator=operator, why=why, urgent=False)
+    if left.files:  # what deletes them is a person's choice, after a look
+        yield Advice(service="leftovers", job=VALIDATION.file, operator="", why=why, urgent=False)
+    else:
+        yield Advice.by(CLEANING, why, urgent=False, service="leftovers")
 
 
 def _clustering(health: Health) -> Iterator[Advice]:
@@ -113,7 +114,7 @@ def _clustering(health: Health) -> Iterator[Advice]:
         f"would become about {files}"
     )
     urgent = health.mergeable_files >= 10 * files
-    yield Advice(service="clustering", job="cluster.py", operator="HudiClusteringOperator", why=why, urgent=urgent)
+    yield Advice.by(CLUSTERING, why, urgent=urgent)
 
 
 def _cleaning(health: Health) -> Iterator[Advice]:
@@ -125,7 +126,7 @@ def _cleaning(health: Health) -> Iterator[Advice]:
         f"{health.limits.retained} retains; {health.commits_since_clean} commit(s) {last}"
     )
     urgent = health.cleanable_bytes > health.base_bytes + health.log_bytes
-    yield Advice(service="cleaning", job="clean.py", operator="HudiCleanOperator", why=why, urgent=urgent)
+    yield Advice.by(CLEANING, why, urgent=urgent)
 
 
 def _archival(health: Health) -> Iterator[Advice]:
@@ -137,7 +138,7 @@ def _archival(health: Health) -> Iterator[Advice]:
         f"writer lists its {health.timeline_files} files"
     )
     urgent = health.active_commits > 3 * health.limits.keep_commits
-    yield Advice(service="archival", job="archive.py", operator="HudiArchiveOperator", why=why, urgent=urgent)
+    yield Advice.by(ARCHIVAL, why, urgent=urgent)
 
 
 def _metadata(health: Health) -> Iterator[Advice]:
@@ -146,14 +147,14 @@ def _metadata(health: Health) -> Iterator[Advice]:
         return
     if metadata.fault:
         why = f"the metadata table is listed and unreadable ({metadata.fault}): readers list the storage"
-        yield Advice(service="metadata table", job="validate.py", operator="", why=why, urgent=True)
+        yield Advice(service="metadata table", job=VALIDATION.file, operator="", why=why, urgent=True)
     elif metadata.commits > 2 * health.limits.metadata_compact_after:
         why = (
             f"the metadata table has {metadata.commits} delta commits since its compaction "
             f"({health.limits.metadata_compact_after} make it due) in {metadata.logs} logs: something pending on the "
             "table may keep the next commit from compacting it"
         )
-        yield Advice(service="metadata table", job="ingest.py", operator="HudiIngestOperator", why=why, urgent=False)
+        yield Advice.by(INGEST, why, urgent=False, service="metadata table")
 
 
 def _skew(health: Health) -> Iterator[Advice]:
@@ -164,4 +165,4 @@ def _skew(health: Health) -> Iterator[Advice]:
         f"partition {one.partition!r} has {readable(one.bytes)}, {health.skew:.0f} times the median of "
         f"{readable(health.median_partition_bytes)}: a finer partition path, or sorting by clustering"
     )
-    yield Advice(service="partitioning", job="cluster.py", operator="HudiClusteringOperator", why=why, urgent=False)
+    yield Advice.by(CLUSTERING, why, urgent=False, service="partitioning")

@@ -42,9 +42,9 @@ from spark_jobs.services.health.facts import (
     size_bounds,
 )
 from spark_jobs.services.health.leftovers import leftovers_of, lists_storage
+from spark_jobs.services.remedy import remedy_of
 from spark_jobs.services.source_files import source_files
 from spark_jobs.services.validation.evidence import Evidence
-from spark_jobs.services.way_out import way_out
 
 _TOP = 10
 _FOOTERS_AT_ONCE = 16
@@ -270,7 +270,7 @@ def _pending(table: HudiTable, overdue_hours: int) -> tuple[PendingInstant, ...]
     found = []
     for one in table.timeline.filter(lambda one: not one.is_completed and one.action is not Action.SAVEPOINT):
         alive = read_pulse(table.storage, table.base_path, one.timestamp, settings, table.clock).alive
-        ends = way_out(table.timeline, one, table.clock)
+        remedy = remedy_of(table.timeline, one, table.clock)
         hours = max(0.0, (now_ms - table.timeline.moved_ms[one]) / 3_600_000)
         found.append(
             PendingInstant(
@@ -280,9 +280,9 @@ def _pending(table: HudiTable, overdue_hours: int) -> tuple[PendingInstant, ...]
                 hours=round(hours, 2),
                 alive=alive,
                 overdue=not alive and hours >= overdue_hours,
-                service=ends.service,
-                job=ends.job,
-                operator=ends.operator,
+                service=remedy.service,
+                job=remedy.job.file,
+                operator=remedy.job.operator,
             )
         )
     return tuple(found)

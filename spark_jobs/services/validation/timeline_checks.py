@@ -12,9 +12,9 @@ from spark_jobs.core.storage.times import now_ms as storage_now_ms
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, parse_instant, parse_instant_time
 from spark_jobs.core.transaction.heartbeat import heartbeat_path, read_pulse
 from spark_jobs.core.view.pending import replaced_by_plan
+from spark_jobs.services.remedy import remedy_of
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
-from spark_jobs.services.way_out import way_out
 
 _FIRST_MOMENT = "1"
 """Instants of a bootstrap, and those of a metadata table that was made with its table, begin with zeros: no moments."""
@@ -244,4 +244,4 @@ def check_deadlines(evidence: Evidence, overdue_hours: int) -> Iterator[Finding]
             what = f"it has been {instant.state.value} for {hours:.1f} h, with nobody at work"
         else:
             continue
-        yield warning(12, evidence.instant_path(instant), what, way_out(line, instant, table.clock).todo)
+        yield warning(12, evidence.instant_path(instant), what, remedy_of(line, instant, table.clock).todo)

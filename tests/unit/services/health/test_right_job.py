@@ -23,8 +23,8 @@ from spark_jobs.services.health.facts import Health
 from spark_jobs.services.health.job import run_health
 from spark_jobs.services.health.measure import measure
 from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.remedy import remedy_of
 from spark_jobs.services.validation.run import validate
-from spark_jobs.services.way_out import way_out
 from spark_jobs.write.overwrite import requested_replacement
 from tests import hudi_tables
 from tests.faults import local_table as local
@@ -100,8 +100,8 @@ def test_who_ends_what_is_pending(unpack: Unpack, name: str, service: str, job: 
     line = HudiTable.open(str(base)).timeline
     instant = parse_instant(path.name)
     assert isinstance(instant, Instant)
-    found = way_out(line, instant, SYSTEM_CLOCK)
-    assert (found.service, found.job) == (service, job)
+    found = remedy_of(line, instant, SYSTEM_CLOCK)
+    assert (found.service, found.job.file) == (service, job)
     told = {one.todo for one in validate(str(base), overdue_hours=1) if one.invariant == 12}
     assert told == {found.todo}
 
