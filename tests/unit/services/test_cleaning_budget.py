@@ -85,7 +85,7 @@ def test_moments_that_a_begun_clean_takes_are_refused(table: HudiTable) -> None:
     commits = [one.timestamp for one in table.refreshed().timeline.completed_commits()]
     planned = clean(table, dry_run=True)
     assert table.refreshed().scan(as_of=commits[1]).to_arrow().num_rows == 1
-    clean(table, max_bytes=planned.bytes_in // 2)
+    clean(table, max_bytes=planned.bytes_in * 5 // 8)
     for each in commits[:-1]:
         with pytest.raises(ConfigError, match=f"read as of {commits[-1]} or later"):
             table.refreshed().scan(as_of=each)
@@ -143,7 +143,7 @@ def test_a_budget_does_one_clean_a_run_and_none_all(table: HudiTable) -> None:
 def test_a_run_by_the_hash_of_the_plan_goes_on_with_its_part(table: HudiTable) -> None:
     planned = clean(table, dry_run=True)
     shown = planned.extra["plan_hash"]
-    assert clean(table, plan_hash=shown, max_bytes=planned.bytes_in // 2).state is JobState.SCHEDULED
+    assert clean(table, plan_hash=shown, max_bytes=planned.bytes_in * 5 // 8).state is JobState.SCHEDULED
     now = clean(table, dry_run=True).extra["plan_hash"]  # what is left has a hash of its own
     assert now != shown
     with pytest.raises(WriteConflictError, match="the plan is not "):

@@ -20,6 +20,7 @@ from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, next_instant_time
 from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
@@ -44,17 +45,17 @@ Change = tuple[str, bool]
 
 def compact(table: HudiTable, **options: object) -> JobResult:
     given = CompactionOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_compaction(given, job_context(engine=ENGINE))
+    return run_compaction(given, job_context(Progress("compact"), engine=ENGINE))
 
 
 def cluster(table: HudiTable, **options: object) -> JobResult:
     given = ClusteringOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_clustering(given, job_context(engine=ENGINE))
+    return run_clustering(given, job_context(Progress("cluster"), engine=ENGINE))
 
 
 def clean(table: HudiTable, **options: object) -> JobResult:
     given = CleanOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_cleaning(given, job_context())
+    return run_cleaning(given, job_context(Progress("clean")))
 
 
 def next_time(table: HudiTable) -> str:
