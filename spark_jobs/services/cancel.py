@@ -13,7 +13,7 @@ from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
-from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService, carried_out
@@ -57,7 +57,7 @@ def cancel_plan(
             lambda done: carried_out(service, table, done),
         )
         if wanted is None:
-            return nothing_to_do(service.name, table, f"{service.name} {options.instant_time} is completed already")
+            return Nothing(f"{service.name} {options.instant_time} is completed already").result(service.name, table)
         if is_alive(locked, wanted):
             raise WriteConflictError(
                 f"another process executes {service.name} {wanted.timestamp} just now",

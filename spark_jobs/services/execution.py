@@ -23,7 +23,8 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.budget import Budget, that_fit, waves
 from spark_jobs.services.completion import CompletionRecords, Recorded
-from spark_jobs.services.outcome import nothing_to_do, written
+from spark_jobs.services.frame.nothing import Nothing
+from spark_jobs.services.outcome import written
 from spark_jobs.services.rewrite import claim
 from spark_jobs.services.rewrite_service import P, RewriteService
 from spark_jobs.services.rollback.failed_writes import undo
@@ -50,15 +51,13 @@ class Execution(Generic[P]):
         before = records.finished() if wanted.state is State.INFLIGHT else {}
         left = [size for number, size in enumerate(plan.piece_bytes) if number not in before]
         if left and not that_fit(left, self.budget.max_bytes):
-            return nothing_to_do(
-                service.name,
-                table,
+            return Nothing(
                 f"{len(left)} {service.piece}(s) of {service.name} {time} are left, the smallest has {min(left)} "
-                f"bytes, more than {self.budget.told()}",
-            )
+                f"bytes, more than {self.budget.told()}"
+            ).result(service.name, table)
         transaction = claim(self.settings, wanted, self.progress.note, records)
         if transaction is None:
-            return nothing_to_do(service.name, table, f"another process completed {service.name} {time}")
+            return Nothing(f"another process completed {service.name} {time}").result(service.name, table)
         finished = records.finished() if transaction.instant.state is State.INFLIGHT else {}
         resumed = len(finished)
         if resumed:

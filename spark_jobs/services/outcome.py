@@ -1,4 +1,4 @@
-"""Results of services, and the word why nothing was done."""
+"""Results of services."""
 
 from __future__ import annotations
 
@@ -10,18 +10,6 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.plan_hash import PlanFacts
-
-
-def nothing_to_do(action: str, table: HudiTable, reason: str, **extra: Any) -> JobResult:
-    """``reason`` has the numbers that decided."""
-    return JobResult(
-        action=action,
-        state=JobState.NOTHING_TO_DO,
-        reason=reason,
-        base_path=table.base_path,
-        table=table.config.name,
-        extra=extra,
-    )
 
 
 def done_by_hash(

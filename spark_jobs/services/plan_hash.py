@@ -15,6 +15,7 @@ from typing import Any
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.services.frame.nothing import Nothing
 
 PLAN_HASH_KEY = "_pyhudi.plan.hash"
 """In the extra metadata of a plan on the timeline that was scheduled by its hash, or of the commit that it ended in."""
@@ -58,7 +59,7 @@ def digest_of(asked: str) -> str:
     return _parts(asked)[0]
 
 
-def refuse_other_plan(asked: str, now: PlanFacts | str, timeline: ActiveTimeline) -> None:
+def refuse_other_plan(asked: str, now: PlanFacts | Nothing, timeline: ActiveTimeline) -> None:
     """
     :param asked: the hash of the plan that is to be carried out.
     :param now: the plan as it would be made now, or why there is none.
@@ -70,8 +71,8 @@ def refuse_other_plan(asked: str, now: PlanFacts | str, timeline: ActiveTimeline
         return
     later = [one for one in timeline.instants if one.follows(instant)]
     changes = []
-    if isinstance(now, str):
-        changes.append(f"there is no such plan now: {now}")
+    if isinstance(now, Nothing):
+        changes.append(f"there is no such plan now: {now.reason}")
     elif (now.files, now.bytes) != (files, size):
         changes.append(f"it had {files} file(s) of {size} bytes and would have {now.files} of {now.bytes} bytes")
     else:

@@ -24,9 +24,10 @@ from spark_jobs.services.cancel import cancel_plan, expired_plans, take_back_exp
 from spark_jobs.services.completion import CompletionRecords
 from spark_jobs.services.estimate import estimate
 from spark_jobs.services.execution import Execution
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash, nothing_to_do
+from spark_jobs.services.outcome import done_by_hash
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rewrite import choose_plan
 from spark_jobs.services.rewrite_service import P, RewriteService, carried_out, facts_of
@@ -117,10 +118,10 @@ class _Job(Generic[P]):
             plan = service.read(after, chosen) if chosen is not None else self._new_plan(after)
             if asked and chosen is None:
                 refuse_other_plan(
-                    asked, plan if isinstance(plan, str) else facts_of(service, table, plan), table.timeline
+                    asked, plan if isinstance(plan, Nothing) else facts_of(service, table, plan), table.timeline
                 )
-            elif isinstance(plan, str) and waiting:
-                chosen, why_no_other = waiting[0], plan
+            elif isinstance(plan, Nothing) and waiting:
+                chosen, why_no_other = waiting[0], plan.reason
                 plan = service.read(after, chosen)
             if expired and not self.options.dry_run:
                 take_back_expired(service, expired, locked, self.progress.note)
@@ -128,9 +129,9 @@ class _Job(Generic[P]):
             first = UndoneFirst()
             if self.options.dry_run:
                 first = plans_to_undo(locked, table, expired, keep=False)
-            if isinstance(plan, str):
+            if isinstance(plan, Nothing):
                 extra = {"rolls_back": first.instants} if first.instants else {}
-                return nothing_to_do(service.name, table, plan, **extra)
+                return replace(plan, extra=extra).result(service.name, table)
             if self.options.dry_run and self.options.mode is not ServiceMode.SCHEDULE:
                 first = first.and_then(self._undone_first(after, plan, chosen))
             if chosen is not None:
@@ -159,7 +160,7 @@ class _Job(Generic[P]):
                 now = (
                     facts_of(service, table, service.read(table, pending[0]))
                     if pending
-                    else f"no {service.name} is planned"
+                    else Nothing(f"no {service.name} is planned")
                 )
                 refuse_other_plan(self.options.plan_hash, now, table.timeline)
             pending = [meant] if meant is not None else []
@@ -167,7 +168,7 @@ class _Job(Generic[P]):
         wanted = choose_plan(table.timeline, pending, named, words, lambda done: carried_out(service, table, done))
         if wanted is None:
             reason = f"{service.name} {named} is completed already" if named else f"no {service.name} is planned"
-            return nothing_to_do(service.name, table, reason)
+            return Nothing(reason).result(service.name, table)
         if self.options.dry_run:
             plan = service.read(table, wanted)
             return self._planned(table, plan, wanted.timestamp, self._undone_first(table, plan, wanted))
@@ -183,17 +184,17 @@ class _Job(Generic[P]):
         )
         return execution.run(table.refreshed(), wanted)
 
-    def _new_plan(self, table: HudiTable) -> P | str:
+    def _new_plan(self, table: HudiTable) -> P | Nothing:
         """What is due and fits the budget."""
         plan = self.service.plan(table)
-        if isinstance(plan, str):
+        if isinstance(plan, Nothing):
             return plan
         guess = estimate(table, self.service.operation, plan.bytes_in - plan.log_bytes, plan.log_bytes)
         pace = guess.rate * plan.bytes_in / max(guess.bytes_out, 1)
         limit = self.budget.bytes_at(pace)
         fitting = that_fit(plan.piece_bytes, limit)
         if not fitting and self.budget.max_bytes is not None and min(plan.piece_bytes) > self.budget.max_bytes:
-            return (
+            return Nothing(
                 f"the smallest of {len(plan.piece_bytes)} {self.service.piece}(s) has {min(plan.piece_bytes)} bytes, "
                 f"more than {self.budget.told()}"
             )

@@ -13,6 +13,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.command_logs import command_logs
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.plan_hash import PlanFacts
 
 
@@ -89,7 +90,7 @@ class RewriteService(Protocol[P]):
         """Minutes after which a plan that nobody works at is taken back; None: never."""
         ...
 
-    def plan(self, table: HudiTable) -> P | str:
+    def plan(self, table: HudiTable) -> P | Nothing:
         """A new plan, or why there is none, with the numbers that decided."""
         ...
 

@@ -23,9 +23,10 @@ from spark_jobs.services.archival.plan import ArchivalPlan, Bound, Keep, Timelin
 from spark_jobs.services.archival.work import ArchivalWork, work_of
 from spark_jobs.services.cleaning.job import retained_from
 from spark_jobs.services.estimate import seconds_to_delete, seconds_to_write
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.look_again import looked_again
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import nothing_to_do, planned
+from spark_jobs.services.outcome import planned
 from spark_jobs.services.plan_hash import refuse_other_plan
 
 ACTION = "archive"
@@ -54,21 +55,21 @@ def archive_table(
     """Archive what may go now, and merge archive files where that is asked for; the caller holds the table lock."""
     refuse_pending_restore(table.timeline)
     with progress.phase("plan"):
-        work, why = _work(table, properties)
+        work = _work(table, properties)
     if plan_hash is not None:
-        refuse_other_plan(plan_hash, work.facts if work else why, table.timeline)
-    if work is None:
-        return nothing_to_do(ACTION, table, why)
+        refuse_other_plan(plan_hash, work if isinstance(work, Nothing) else work.facts, table.timeline)
+    if isinstance(work, Nothing):
+        return work.result(ACTION, table)
     work.carry_out(table, progress)
-    return _result(table, work, why, progress, dry_run=False)
+    return _result(table, work, progress, dry_run=False)
 
 
 def _seen(table: HudiTable, properties: Mapping[str, str], progress: Progress) -> JobResult:
-    work, why = _work(table, properties)
-    return _result(table, work, why, progress, dry_run=True) if work else nothing_to_do(ACTION, table, why)
+    work = _work(table, properties)
+    return work.result(ACTION, table) if isinstance(work, Nothing) else _result(table, work, progress, dry_run=True)
 
 
-def _work(table: HudiTable, properties: Mapping[str, str]) -> tuple[ArchivalWork | None, str]:
+def _work(table: HudiTable, properties: Mapping[str, str]) -> ArchivalWork | Nothing:
     plan, orphans = plan_of(table, properties), Orphans()
     if isinstance(plan, ArchivalPlan):
         orphans = orphans_passed(table, plan.instants)
@@ -77,7 +78,7 @@ def _work(table: HudiTable, properties: Mapping[str, str]) -> tuple[ArchivalWork
     return work_of(table, properties, plan, orphans)
 
 
-def plan_of(table: HudiTable, properties: Mapping[str, str], more: tuple[Bound, ...] = ()) -> ArchivalPlan | str:
+def plan_of(table: HudiTable, properties: Mapping[str, str], more: tuple[Bound, ...] = ()) -> ArchivalPlan | Nothing:
     """What goes, or why nothing does, with what is in the way.
 
     :param more: who needs what beside those that the table itself tells of.
@@ -100,8 +101,7 @@ def plan_of(table: HudiTable, properties: Mapping[str, str], more: tuple[Bound, 
     return ArchivalPlan(instants=chosen, keep=keep, held_by=held_by)
 
 
-def _result(table: HudiTable, work: ArchivalWork, why: str, progress: Progress, *, dry_run: bool) -> JobResult:
-    """:param why: no instant goes, where none does."""
+def _result(table: HudiTable, work: ArchivalWork, progress: Progress, *, dry_run: bool) -> JobResult:
     instants = work.archival.instants if work.archival else ()
     held_by = work.archival.blocker if work.archival else None
     prepared, facts = work.prepared, work.facts
@@ -121,4 +121,4 @@ def _result(table: HudiTable, work: ArchivalWork, why: str, progress: Progress, 
             "merged_into": work.merge.path if work.merge else None,
         }
     result = planned(ACTION, table, facts, progress, shown=work.to_json() if dry_run else None, **told)
-    return result if instants else replace(result, reason=why)
+    return result if instants else replace(result, reason=work.why_no_more)

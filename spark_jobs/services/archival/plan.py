@@ -11,6 +11,7 @@ from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.format.order import earliest, follows, latest, precedes
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant
+from spark_jobs.services.frame.nothing import Nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,12 +140,12 @@ def _held(facts: TimelineFacts, keep: Keep, chosen: Collection[Instant], actions
     return count > keep.most and going < count - keep.least
 
 
-def why_nothing(facts: TimelineFacts, keep: Keep, held_by: Bound | None) -> str:
+def why_nothing(facts: TimelineFacts, keep: Keep, held_by: Bound | None) -> Nothing:
     """With the numbers that decided, and what is in the way."""
     counts = [f"{len(facts.commits)} completed commit(s)"]
     counts += [f"{count} {action.value}(s)" for action in _SERVICES if (count := facts.count({action}))]
     text = ", ".join(counts)
     if held_by is not None:
         since = f"all from {held_by.before} on" if held_by.before else "all"
-        return f"{text}; {keep.least} of one kind are to stay, but {held_by.why} keeps {since}"
-    return f"{text}; more than {keep.text} of one kind make it due"
+        return Nothing(f"{text}; {keep.least} of one kind are to stay, but {held_by.why} keeps {since}")
+    return Nothing(f"{text}; more than {keep.text} of one kind make it due")

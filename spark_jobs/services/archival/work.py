@@ -21,6 +21,7 @@ from spark_jobs.core.timeline.archive_writer import PreparedArchival, carry_out_
 from spark_jobs.engine.progress import Progress
 from spark_jobs.services.archival.orphans import Orphans
 from spark_jobs.services.archival.plan import ArchivalPlan
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.plan_hash import PlanFacts
 
 
@@ -28,7 +29,8 @@ from spark_jobs.services.plan_hash import PlanFacts
 class ArchivalWork:
     """In this order: ``orphans`` go, files of rolled-back instants that are passed; ``unsettled`` goes, bytes by path
     of what a merge left that broke off; ``archival`` is carried out as it is ``prepared``; and ``merge`` is, whose
-    inputs may name the file that the archival writes. Paths are whole.
+    inputs may name the file that the archival writes. Paths are whole. ``why_no_more`` says why it is not
+    more.
     """
 
     folder: str
@@ -38,6 +40,7 @@ class ArchivalWork:
     unsettled: Mapping[str, int]
     merge: ArchiveMerge | None
     orphans: Mapping[str, int] = field(default_factory=dict)
+    why_no_more: str = ""
 
     @property
     def leaving(self) -> dict[str, int]:
@@ -115,16 +118,16 @@ class ArchivalWork:
 
 
 def work_of(
-    table: HudiTable, properties: Mapping[str, str], archival: ArchivalPlan | str, orphans: Orphans
-) -> tuple[ArchivalWork | None, str]:
-    """What there is to do (None: nothing), and why no more than that.
+    table: HudiTable, properties: Mapping[str, str], archival: ArchivalPlan | Nothing, orphans: Orphans
+) -> ArchivalWork | Nothing:
+    """What there is to do.
 
     :param archival: the instants that go, or why none does.
     :param orphans: files of rolled-back instants that are passed by it.
     """
     timeline, storage = table.timeline, table.storage
     folder = timeline.archive_folder
-    plan, why = (None, archival) if isinstance(archival, str) else (archival, "")
+    plan, why = (None, archival.reason) if isinstance(archival, Nothing) else (archival, "")
     prepared = None
     if plan is not None:
         batch_size = keys.ARCHIVE_BATCH.of(properties)
@@ -143,8 +146,8 @@ def work_of(
         else:
             merge = chosen
     if plan is None and merge is None and not unsettled and not orphans.files:
-        return None, why
-    work = ArchivalWork(
+        return Nothing(why)
+    return ArchivalWork(
         folder=timeline.folder,
         archive_folder=folder,
         archival=plan,
@@ -152,5 +155,5 @@ def work_of(
         unsettled=unsettled,
         merge=merge,
         orphans=orphans.files,
+        why_no_more=why,
     )
-    return work, why

@@ -27,8 +27,9 @@ from spark_jobs.services.bootstrap.leftovers import PAST, Leftovers, busy, lefto
 from spark_jobs.services.bootstrap.plan import SERVICE, BootstrapPlan, plan_bootstrap
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.bootstrap.source import hive_fields, table_schema
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.metadata import maintain_metadata_table
-from spark_jobs.services.outcome import nothing_to_do, written
+from spark_jobs.services.outcome import written
 from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.new_table import take_back_table
@@ -63,7 +64,7 @@ def _bootstrap(options: BootstrapOptions, context: JobContext) -> JobResult:
     table = _open(settings)
     used = _used(table) if table is not None else None
     if table is not None and used is not None:
-        return nothing_to_do(SERVICE, table, used)
+        return Nothing(used).result(SERVICE, table)
     if not settings.source.files:
         reason = f"there is no Parquet file below {settings.source.path}"
         return JobResult(action=SERVICE, state=JobState.NOTHING_TO_DO, reason=reason, base_path=settings.base_path)
@@ -96,7 +97,7 @@ class _Job:
             if set(wanted) <= set(done):
                 self._sweep(table)
                 reason = f"the table is there already: {_text_of(done)} bootstrapped it from {self.plan.source}"
-                return nothing_to_do(SERVICE, table, reason, **{BOOTSTRAPPED: True})
+                return Nothing(reason, extra={BOOTSTRAPPED: True}).result(SERVICE, table)
             wanted = [one for one in wanted if one not in done]
             left = leftovers_of(table.transaction_settings(self.settings.properties), table)
         rest = self.plan.without(done)

@@ -30,8 +30,9 @@ from spark_jobs.services.cleaning.pending import done_before, pending_clean, rea
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan, CleanSettings, needed_as_of, plan_cleaning, retained_by
 from spark_jobs.services.cleaning.reasons import held_back_by, why_not
 from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
+from spark_jobs.services.outcome import done_by_hash, planned
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes
 from spark_jobs.services.rollback.job import undoing_of
@@ -113,7 +114,7 @@ def clean_table(
             found.refuse_other(plan_hash, table)
         left = _too_large(found.there.values(), budget)
         if left is not None:
-            return nothing_to_do(ACTION, table, f"of clean {pending.timestamp}, which is pending, {left}")
+            return Nothing(f"of clean {pending.timestamp}, which is pending, {left}").result(ACTION, table)
         progress.note(f"finishing clean {pending.timestamp}, which was left pending")
         run = carry_out_clean(
             settings, table, pending, progress, engine=engine, budget=budget, there=found.there, note=note
@@ -126,12 +127,12 @@ def clean_table(
         plan = plan_clean(table, properties)
     reason = why_not(table, properties, plan)
     if plan_hash is not None:
-        refuse_other_plan(plan_hash, plan.facts if reason is None else str(reason.reason), table.timeline)
+        refuse_other_plan(plan_hash, reason or plan.facts, table.timeline)
     if reason is not None:
-        return finished or reason
+        return finished or reason.result(ACTION, table)
     left = _too_large(plan.sizes.values(), budget)
     if left is not None:
-        return nothing_to_do(ACTION, table, left)
+        return Nothing(left).result(ACTION, table)
     payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path, note))
     requested = schedule(settings, Action.CLEAN, table.timeline, payload)
     table = table.refreshed()
@@ -159,7 +160,8 @@ def _dry_run(
     else:
         after = table.without(dead)
         plan = plan_clean(after, properties)
-        found = why_not(after, properties, plan) or _result(after, plan, None, progress, dry_run=True)
+        reason = why_not(after, properties, plan)
+        found = _result(after, plan, None, progress, dry_run=True) if reason is None else reason.result(ACTION, after)
     if not undoings:
         return found
     plan_shown = {**found.plan, **undoings} if found.plan is not None else None
@@ -176,8 +178,7 @@ def _refuse_other(table: HudiTable, after: HudiTable, properties: Mapping[str, s
         pending.refuse_other(plan_hash, table)
         return
     plan = plan_clean(after, properties)
-    reason = why_not(after, properties, plan)
-    refuse_other_plan(plan_hash, plan.facts if reason is None else str(reason.reason), table.timeline)
+    refuse_other_plan(plan_hash, why_not(after, properties, plan) or plan.facts, table.timeline)
 
 
 def _done_before(table: HudiTable, plan_hash: str) -> JobResult | None:

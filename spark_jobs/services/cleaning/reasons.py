@@ -9,25 +9,22 @@ from spark_jobs.core.config.keys import clean as keys
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
-from spark_jobs.options.result import JobResult
-from spark_jobs.services.cleaning.plan import ACTION, CleanPlan, retained_by
+from spark_jobs.services.cleaning.plan import CleanPlan, retained_by
 from spark_jobs.services.due import commits_since
-from spark_jobs.services.outcome import nothing_to_do
+from spark_jobs.services.frame.nothing import Nothing
 
 
-def why_not(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -> JobResult | None:
+def why_not(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -> Nothing | None:
     """The reason not to clean, with its numbers; None where there is something to do."""
     last = _last_cleaned(table)
     since, needed = commits_since(table.timeline, last), keys.CLEAN_MAX_COMMITS.of(properties)
     if len(since) < needed:
-        return nothing_to_do(
-            ACTION,
-            table,
-            f"{len(since)} commit(s) since the last clean, {needed} make it due ({keys.CLEAN_MAX_COMMITS.name})",
+        return Nothing(
+            f"{len(since)} commit(s) since the last clean, {needed} make it due ({keys.CLEAN_MAX_COMMITS.name})"
         )
     if plan.files:
         return None
-    return nothing_to_do(ACTION, table, _why_nothing(table, plan))
+    return Nothing(_why_nothing(table, plan))
 
 
 def _why_nothing(table: HudiTable, plan: CleanPlan) -> str:

@@ -39,6 +39,7 @@ from spark_jobs.services.clustering.reasons import why_no_group
 from spark_jobs.services.clustering.sortable import sort_columns_in
 from spark_jobs.services.clustering.updates import refuse_overtaken
 from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
 from spark_jobs.services.source_files import source_files
@@ -79,11 +80,11 @@ class ClusteringService:
             return None
         return clustering_keys.CLUSTER_EXPIRES_AFTER.of(self.properties)
 
-    def plan(self, table: HudiTable) -> ClusteringPlan | str:
+    def plan(self, table: HudiTable) -> ClusteringPlan | Nothing:
         due = commits_since(table.timeline, self._last_clustering(table))
         needed = clustering_keys.CLUSTER_MAX_COMMITS.of(self.properties)
         if len(due) < needed:
-            return (
+            return Nothing(
                 f"{len(due)} commit(s) since the last clustering, planned or done, {needed} make it due "
                 f"({clustering_keys.CLUSTER_MAX_COMMITS.name})"
             )
@@ -97,7 +98,7 @@ class ClusteringService:
         plan = plan_clustering(slices, busy, limits, columns, partitions, layout)
         if plan.groups:
             return replace(plan, sources=source_files(table, plan.slices))
-        return why_no_group(slices, busy, kinds_of(table.timeline, busy.values()), limits, partitions)
+        return Nothing(why_no_group(slices, busy, kinds_of(table.timeline, busy.values()), limits, partitions))
 
     def encode(self, table: HudiTable, plan: ClusteringPlan, note: Mapping[str, str]) -> bytes:
         return encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro(table.base_path, note))

@@ -27,6 +27,7 @@ from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from spark_jobs.services.compaction.read_plan import read_plan, with_sources
 from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due
 from spark_jobs.services.due import kinds_of, pending_plans, what_blocks
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.log_compaction.job import LogCompactionService
 from spark_jobs.services.planned import run_service
 from spark_jobs.services.rewrite import (
@@ -70,10 +71,10 @@ class CompactionService:
         """Never: the logs of later writes lie on the slice that the plan makes."""
         return None
 
-    def plan(self, table: HudiTable) -> CompactionPlan | str:
+    def plan(self, table: HudiTable) -> CompactionPlan | Nothing:
         reason = why_not_due(table.timeline, self._trigger(), self._next_instant(table))
         if reason is not None:
-            return reason
+            return Nothing(reason)
         busy = {**busy_with_writes(table, self.properties), **table.pending.compaction, **table.pending.clustering}
         slices, limits = table.file_slices(), self._limits(table)
         plan = plan_compaction(slices, busy, limits)
@@ -81,7 +82,7 @@ class CompactionService:
             return with_sources(table, plan)
         with_logs = [one for one in slices if one.log_files]
         blocked = what_blocks(with_logs, busy, kinds_of(table.timeline, busy.values()))
-        return (
+        return Nothing(
             f"none of {len(slices)} file slices has logs that {limits.strategy.value} takes: {len(with_logs)} have logs"
             + (f", {blocked}" if blocked else "")
         )

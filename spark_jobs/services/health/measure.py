@@ -31,6 +31,7 @@ from spark_jobs.services.archival.job import plan_of
 from spark_jobs.services.archival.plan import Keep
 from spark_jobs.services.cleaning.job import plan_clean, retained_from
 from spark_jobs.services.due import commits_since, delta_commits_since_compaction
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.health.facts import (
     GroupLoad,
     Health,
@@ -183,7 +184,7 @@ def _archivable(table: HudiTable, properties: Mapping[str, str], faults: list[st
     """Instants that archival would take now, and the number of commits from which on it takes any."""
     try:
         plan = plan_of(table, properties)
-        if not isinstance(plan, str):
+        if not isinstance(plan, Nothing):
             return len(plan.instants), plan.keep.most
         retain = retained_from(table, properties, at_last_commit=True)
     except (CorruptTableError, OutsideTableError) as failure:

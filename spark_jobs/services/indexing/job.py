@@ -21,10 +21,10 @@ from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.indexing.execute import carry_out_plan, claim_plan, give_up, read_plan, remove_plan, unlist
 from spark_jobs.services.indexing.plan import IndexPlan, plan_indexing
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import nothing_to_do
 from spark_jobs.services.rewrite import choose_plan
 
 ACTION = "indexing"
@@ -85,8 +85,8 @@ def _schedule(
     with nullcontext(settings) if dry_run else settings.new_lock() as locked:
         table = table.refreshed(locked.storage)
         plan = plan_indexing(asked, table.config, table.timeline, _planned(table, locked))
-        if isinstance(plan, str):
-            return nothing_to_do(ACTION, table, plan)
+        if isinstance(plan, Nothing):
+            return plan.result(ACTION, table)
         if dry_run:
             return _result(table, JobState.DRY_RUN, None, plan)
         data = encode_payload(INDEX_PLAN, plan.to_avro())
@@ -108,7 +108,7 @@ def _execute(
         table.timeline, pending, asked, "pending indexing", lambda done: done.action is Action.INDEXING
     )
     if instant is None:
-        return nothing_to_do(ACTION, table, f"indexing {asked} is completed already" if asked else "none is planned")
+        return Nothing(f"indexing {asked} is completed already" if asked else "none is planned").result(ACTION, table)
     plan = read_plan(table.timeline, instant, table.transaction_settings(properties))
     if dry_run:
         return _result(table, JobState.DRY_RUN, instant.timestamp, plan)
@@ -121,7 +121,7 @@ def _execute(
     with settings.new_lock() as locked:
         heartbeat = claim_plan(settings, instant, locked)
     if heartbeat is None:
-        return nothing_to_do(ACTION, table, f"another process executes or executed indexing {instant.timestamp}")
+        return Nothing(f"another process executes or executed indexing {instant.timestamp}").result(ACTION, table)
     inflight = Instant(instant.timestamp, Action.INDEXING, State.INFLIGHT)
     try:
         with progress.phase("index"):
@@ -154,7 +154,7 @@ def _drop(
         there = {*table.config.metadata_partitions, *building, *_planned(table, locked)}
         gone = tuple(one for one in asked if one.path in there)
         if not gone:
-            return nothing_to_do(ACTION, table, f"the table has no {', '.join(one.name for one in asked)}")
+            return Nothing(f"the table has no {', '.join(one.name for one in asked)}").result(ACTION, table)
         dropped = IndexPlan(partitions=gone, base_instant="")
         if dry_run:
             return _result(table, JobState.DRY_RUN, None, dropped)

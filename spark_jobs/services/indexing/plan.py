@@ -11,6 +11,7 @@ from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.services.frame.nothing import Nothing
 
 _VERSION = 1
 
@@ -59,7 +60,7 @@ class IndexPlan:
 
 def plan_indexing(
     asked: Iterable[MetadataPartition], config: TableConfig, timeline: ActiveTimeline, planned: frozenset[str]
-) -> IndexPlan | str:
+) -> IndexPlan | Nothing:
     """A plan for those that are not there yet, or why there is none.
 
     :param planned: the paths of partitions that pending plans hold.
@@ -69,10 +70,12 @@ def plan_indexing(
     wanted = tuple(one for one in asked if one.path not in finished | busy)
     if not wanted:
         told = [f"{one.name} is {'finished' if one.path in finished else 'being made'}" for one in asked]
-        return f"nothing is left to index: {', '.join(told)}"
+        return Nothing(f"nothing is left to index: {', '.join(told)}")
     pending = timeline.pending_writes()
     writes = timeline.completed_commits()
     contiguous = [one.timestamp for one in writes if not pending or one.precedes(pending[0].timestamp)]
     if not contiguous:
-        return f"no write is completed before the first pending one ({len(pending)} pending, {len(writes)} completed)"
+        return Nothing(
+            f"no write is completed before the first pending one ({len(pending)} pending, {len(writes)} completed)"
+        )
     return IndexPlan(partitions=wanted, base_instant=contiguous[-1])

@@ -22,6 +22,7 @@ from spark_jobs.core.view.written_files import Parts
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from spark_jobs.services.compaction.read_plan import read_plan
 from spark_jobs.services.due import kinds_of, log_compacted, pending_plans, what_blocks
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.log_compaction.execute import LogCompactor, log_reader
 from spark_jobs.services.rewrite import (
     busy_with_writes,
@@ -53,7 +54,7 @@ class LogCompactionService:
         """Never by time; a later compaction makes it void."""
         return None
 
-    def plan(self, table: HudiTable) -> CompactionPlan | str:
+    def plan(self, table: HudiTable) -> CompactionPlan | Nothing:
         """All slices with enough blocks that count; each log file of a slice is in the plan."""
         needed = compact_keys.LOG_COMPACT_BLOCKS.of(self.properties)
         waiting = log_compacted(table.timeline, table.clock)
@@ -63,7 +64,7 @@ class LogCompactionService:
         free = [one for one in slices if (one.partition, one.file_id) not in busy]
         if not free:
             blocked = what_blocks(slices, busy, kinds_of(table.timeline, busy.values()))
-            return f"none of {len(slices)} file slices with logs is free" + (f": {blocked}" if blocked else "")
+            return Nothing(f"none of {len(slices)} file slices with logs is free" + (f": {blocked}" if blocked else ""))
         instant = table.timeline.last_time
         context = rewrite_context(table, self.properties, instant, max_file_size=1)
         reader = log_reader(slice_reader(table, context, self.properties))
@@ -71,7 +72,7 @@ class LogCompactionService:
         chosen = [one for one, count in zip(free, blocks, strict=True) if count >= needed]
         if chosen:
             return CompactionPlan(tuple(sorted(chosen, key=lambda one: (one.partition, one.file_id))))
-        return (
+        return Nothing(
             f"the most log blocks of {len(free)} file slices with logs are {max(blocks)}, {needed} make a log "
             f"compaction due ({compact_keys.LOG_COMPACT_BLOCKS.name})"
         )

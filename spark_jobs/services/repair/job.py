@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
@@ -25,7 +25,7 @@ from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
+from spark_jobs.services.outcome import done_by_hash, planned
 from spark_jobs.services.plan_hash import PlanFacts, digest_of, refuse_other_plan
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
 from spark_jobs.services.repair.logs import compact_what_is_left, damaged_slices
@@ -69,7 +69,8 @@ def run_repair(options: RepairOptions, context: JobContext) -> JobResult:
                 )
             progress.note("going on with a repair that broke off")
     if plan.is_empty:
-        return nothing_to_do(ACTION, table, why_nothing(validation.findings, repairs), repaired=plan.counts())
+        nothing = why_nothing(validation.findings, repairs)
+        return replace(nothing, extra={"repaired": plan.counts()}).result(ACTION, table)
     if options.dry_run:
         return planned(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
     repair = _Repair(table=table, settings=table.transaction_settings(properties), properties=properties)

@@ -10,6 +10,7 @@ from typing import Any
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.options.choices import Repair
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.plan_hash import PlanFacts
 from spark_jobs.services.validation.finding import Finding
 
@@ -123,11 +124,11 @@ def refuse_changed(now: Iterable[FileSlice], planned: Iterable[FileSlice]) -> No
             )
 
 
-def why_nothing(findings: Sequence[Finding], repairs: AbstractSet[Repair]) -> str:
+def why_nothing(findings: Sequence[Finding], repairs: AbstractSet[Repair]) -> Nothing:
     """Why nothing is repaired, with the numbers that decided, and what else would help."""
     unread = "" if repairs & READS_ROWS else "; rows are read only for --only doubled-keys or logs"
     if not findings:
-        return f"the table is sound: a validation finds nothing{unread}"
+        return Nothing(f"the table is sound: a validation finds nothing{unread}")
     named = ", ".join(sorted(one.value for one in repairs))
     words = [f"{len(findings)} finding(s), and none is one of {named}"]
     for other in sorted(set(Repair) - repairs):
@@ -137,4 +138,4 @@ def why_nothing(findings: Sequence[Finding], repairs: AbstractSet[Repair]) -> st
     without = [one for one in findings if one.repair is None]
     if without:
         words.append(f"{len(without)} by no repair: the first is at {without[0].path} ({without[0].todo})")
-    return "; ".join(words)
+    return Nothing("; ".join(words))

@@ -30,8 +30,9 @@ from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
+from spark_jobs.services.outcome import done_by_hash, planned
 from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.restore.execute import execute_restore, still_there
 from spark_jobs.services.restore.plan import (
@@ -77,18 +78,22 @@ def run_restore(options: RestoreOptions, context: JobContext) -> JobResult:
         return _done_before(table, begun, str(asked))
     if options.dry_run or (asked is not None and begun is None):
         dead = [] if table.timeline.pending({Action.RESTORE}) else abandoned_writes(settings, table.timeline)
-        plan = _plan(settings, table.without(dead), goal, options)
+        shown = _plan(settings, table.without(dead), goal, options)
         if options.dry_run:
-            found = plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
+            if isinstance(shown, Nothing):
+                found = shown.result(ACTION, table)
+            else:
+                found = _result(table, shown, None, progress)
             rolls_back = {"rolls_back": [one.timestamp for one in dead]} if dead else {}
             return replace(found, extra={**found.extra, **rolls_back})
-        _refuse_other(str(asked), plan, table)  # before anything is rolled back
+        _refuse_other(str(asked), shown, table)  # before anything is rolled back
     for undone, by in roll_back_failed_writes(settings):
         progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
     with settings.new_lock() as settings:
         finish_rollbacks(settings, engine)
         _finish(settings, table.refreshed(settings.storage), progress, engine)
         table = table.refreshed(settings.storage)
+        plan: RestorePlan | Nothing | JobResult
         if begun is not None:
             plan = _done_before(table, begun, str(asked))
         else:
@@ -96,10 +101,10 @@ def run_restore(options: RestoreOptions, context: JobContext) -> JobResult:
                 plan = _plan(settings, table, goal, options)
             if asked is not None:
                 _refuse_other(asked, plan, table)
-        if isinstance(plan, JobResult):
+        if not isinstance(plan, RestorePlan):
             if METADATA_ENABLED.of(properties) and _ends_in_restore(table):
                 _make_metadata_table(settings, table, progress)
-            return plan
+            return plan.result(ACTION, table) if isinstance(plan, Nothing) else plan
         with_rows = options.verify is RestoreCheck.ROWS
         size = bytes_to_read(table, goal, plan.deletions) if with_rows else 0
         worked = engine.settle(2 * size, plan.facts.files)
@@ -115,9 +120,7 @@ def run_restore(options: RestoreOptions, context: JobContext) -> JobResult:
     return _result(table, plan, done, progress, engine=worked)
 
 
-def _plan(
-    settings: TransactionSettings, table: HudiTable, goal: str, options: RestoreOptions
-) -> RestorePlan | JobResult:
+def _plan(settings: TransactionSettings, table: HudiTable, goal: str, options: RestoreOptions) -> RestorePlan | Nothing:
     refuse_goal(table, goal, saved=options.savepoint is not None)
     timeline = table.timeline
     clusterings = {
@@ -125,13 +128,13 @@ def _plan(
     }
     targets = instants_after(timeline, goal, clusterings)
     if not targets:
-        return nothing_to_do(ACTION, table, f"no write or plan is later than {goal}")
+        return Nothing(f"no write or plan is later than {goal}")
     refuse_living(targets, partial(is_alive, settings))
     return plan_restore(table, goal, targets, _files(table), cache(partial(block_instants_of, settings)))
 
 
-def _refuse_other(asked: str, plan: RestorePlan | JobResult, table: HudiTable) -> None:
-    refuse_other_plan(asked, str(plan.reason) if isinstance(plan, JobResult) else plan.facts, table.timeline)
+def _refuse_other(asked: str, plan: RestorePlan | Nothing, table: HudiTable) -> None:
+    refuse_other_plan(asked, plan if isinstance(plan, Nothing) else plan.facts, table.timeline)
 
 
 def _begun_by(table: HudiTable, asked: str) -> Instant | None:

@@ -25,8 +25,9 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash, nothing_to_do, planned
+from spark_jobs.services.outcome import done_by_hash, planned
 from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
 from spark_jobs.services.rollback.execute import requests_for_pending, roll_back
@@ -102,7 +103,7 @@ def run_rollback(options: RollbackOptions, context: JobContext) -> JobResult:
     if options.dry_run:
         with progress.phase("plan"):
             plan = _plan(settings, table, options.instant_time, by_markers)
-        return plan if isinstance(plan, JobResult) else _result(table, plan, None, progress)
+        return plan.result(ACTION, table) if isinstance(plan, Nothing) else _result(table, plan, None, progress)
     with settings.new_lock() as locked:
         table = table.refreshed(locked.storage)
         refuse_pending_restore(table.timeline)
@@ -112,22 +113,20 @@ def run_rollback(options: RollbackOptions, context: JobContext) -> JobResult:
             plan = _plan(locked, table, options.instant_time, by_markers)
         note: dict[str, str] = {}
         if asked is not None:
-            rest = plan.only(begun.instants) if begun is not None and not isinstance(plan, JobResult) else None
+            rest = plan.only(begun.instants) if begun is not None and not isinstance(plan, Nothing) else None
             if begun is not None and begun.done and (rest is None or not rest.all):
                 return _done_before(table, begun, asked)
             if begun is not None and rest is not None and rest.all:
                 plan = rest  # what came since is of another plan
                 note = note_for(asked, begun.instants)
             else:
-                refuse_other_plan(
-                    asked, str(plan.reason) if isinstance(plan, JobResult) else plan.facts, table.timeline
-                )
-                note = note_for(asked, plan.instants) if not isinstance(plan, JobResult) else {}
+                refuse_other_plan(asked, plan if isinstance(plan, Nothing) else plan.facts, table.timeline)
+                note = note_for(asked, plan.instants) if not isinstance(plan, Nothing) else {}
         finished = finish_rollbacks(locked, engine, note)
         for undone, by in finished:
             progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
-        if isinstance(plan, JobResult):
-            return plan
+        if isinstance(plan, Nothing):
+            return plan.result(ACTION, table)
         done = [*(begun.done.items() if begun is not None else ()), *finished]
         worked = engine.settle(0, plan.facts.files)
         with progress.phase("rollback", len(plan.undoings)) as phase:
@@ -152,7 +151,7 @@ def run_rollback(options: RollbackOptions, context: JobContext) -> JobResult:
 
 def _plan(
     settings: TransactionSettings, table: HudiTable, asked: str | None, by_markers: bool
-) -> RollbackJobPlan | JobResult:
+) -> RollbackJobPlan | Nothing:
     finishes = pending_rollbacks(settings, table)
     finishing = {one.target.timestamp for one in finishes}
     table = table.without([one.target for one in finishes if not one.keep_plan])
@@ -162,7 +161,7 @@ def _plan(
         targets = [_target(settings, table, asked)] if asked not in finishing else []
     found = [target for target in targets if target is not None]
     if not found and (asked not in finishing if asked is not None else not finishes):
-        return nothing_to_do(ACTION, table, _why_nothing(settings, table, asked))
+        return Nothing(_why_nothing(settings, table, asked))
     undoings = tuple(undoing_of(settings, table, target, by_markers) for target in found)
     return RollbackJobPlan(undoings=undoings, finishes=finishes)
 

@@ -22,8 +22,8 @@ from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import nothing_to_do
 from spark_jobs.services.savepoint.kept_back import archive_kept_back, kept_back, refuse_needed
 from spark_jobs.services.savepoint.plan import Savepoint, files_of
 
@@ -73,9 +73,9 @@ def _create(table: HudiTable, options: SavepointOptions) -> JobResult:
     commit = _commit(table.timeline, options.instant_time)
     found = [one for one in savepoints_of(table) if one.instant == commit.timestamp]
     if found:
-        return nothing_to_do(
-            ACTION, table, f"{commit.timestamp} is saved already, {found[0].file_count} file(s)", **found[0].to_json()
-        )
+        return Nothing(
+            f"{commit.timestamp} is saved already, {found[0].file_count} file(s)", extra=found[0].to_json()
+        ).result(ACTION, table)
     refuse_cleaned(table.timeline, table.view, commit.timestamp, table.clock)
     slices = table.view(until=commit.timestamp).latest_slices()
     made = Savepoint(
@@ -140,7 +140,7 @@ def _delete(table: HudiTable, options: SavepointOptions, *, properties: Mapping[
     instants = [one for one in table.timeline.find(asked) if one.action is Action.SAVEPOINT]
     if not instants:
         others = ", ".join(one.instant for one in savepoints_of(table)) or "none"
-        return nothing_to_do(ACTION, table, f"{asked} is not saved; savepoints of the table: {others}")
+        return Nothing(f"{asked} is not saved; savepoints of the table: {others}").result(ACTION, table)
     saved = [one for one in savepoints_of(table) if one.instant == asked]
     going = kept_back(table.timeline, asked)
     refuse_needed(table, going, asked)

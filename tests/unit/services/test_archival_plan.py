@@ -71,19 +71,19 @@ def test_beyond_savepoints_only_what_is_saved_stays() -> None:
 
 def test_the_reason_has_the_numbers_and_the_blocker() -> None:
     few = TimelineFacts(instants=line("C1 C2 L3"), bounds=())
-    assert why_nothing(few, KEEP, None) == (
+    assert why_nothing(few, KEEP, None).reason == (
         "2 completed commit(s), 1 clean(s); more than 5 (hoodie.keep.max.commits) of one kind make it due"
     )
     raised = Keep(least=6, most=8, raised_for="4")
-    assert "more than 8 (since cleaning retains from 4) of one kind" in why_nothing(few, raised, None)
+    assert "more than 8 (since cleaning retains from 4) of one kind" in why_nothing(few, raised, None).reason
     back = Keep.of({}, [f"{one:03}" for one in range(60)], "004", "005 commit (inflight)")
     assert "(since cleaning retains from 004, held back by 005 commit (inflight), which is pending)" in (
-        why_nothing(few, back, None)
+        why_nothing(few, back, None).reason
     )
     assert ArchivalPlan(instants=(), keep=back).blocker == "005 commit (inflight), which is pending"
     held = TimelineFacts(instants=line("w0 " + SIX), bounds=())
     _, bound = plan_archival(held, KEEP)
-    assert why_nothing(held, KEEP, bound) == (
+    assert why_nothing(held, KEEP, bound).reason == (
         "6 completed commit(s); 3 of one kind are to stay, but 0 commit (inflight), which is pending keeps "
         "all from 0 on"
     )

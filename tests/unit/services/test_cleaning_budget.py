@@ -99,7 +99,7 @@ def test_indexes_are_built_beside_a_clean_in_parts(tmp_path: Path) -> None:
     for ts in range(1, 5):
         local.write(path, local.batch(0, 8, f"v{ts}", ts), str(ts))
     table = HudiTable.open(str(path))
-    assert clean(table, max_bytes=clean(table, dry_run=True).bytes_in // 2).state is JobState.SCHEDULED
+    assert clean(table, max_bytes=clean(table, dry_run=True).bytes_in * 5 // 8).state is JobState.SCHEDULED
     for kind in ("COLUMN_STATS", "BLOOM_FILTERS"):
         given = IndexingOptions(base_path=str(path), index_types=(kind,), hoodie_conf=local.AT_ONCE)
         assert run_indexing(given, job_context()).state is JobState.COMPLETED
@@ -123,7 +123,7 @@ def test_a_budget_that_no_file_fits_begins_nothing(table: HudiTable) -> None:
     assert str(nothing.reason).startswith("the smallest of 4 file(s) has ")
     assert str(nothing.reason).endswith(" bytes, more than --max-bytes 1")
     assert not table.refreshed().timeline.pending({Action.CLEAN})
-    part = clean(table, max_bytes=clean(table, dry_run=True).bytes_in // 2)
+    part = clean(table, max_bytes=clean(table, dry_run=True).bytes_in * 5 // 8)
     again = clean(table, max_bytes=1)
     assert str(again.reason).startswith(f"of clean {part.instant}, which is pending, the smallest of 2 file(s) has ")
     with pytest.raises(ConfigError, match="--max-bytes=0 is not valid"):
@@ -131,7 +131,7 @@ def test_a_budget_that_no_file_fits_begins_nothing(table: HudiTable) -> None:
 
 
 def test_a_budget_does_one_clean_a_run_and_none_all(table: HudiTable) -> None:
-    part = clean(table, max_bytes=clean(table, dry_run=True).bytes_in // 2)
+    part = clean(table, max_bytes=clean(table, dry_run=True).bytes_in * 5 // 8)
     overwrite(table)
     overwrite(table)
     assert clean(table, max_seconds=600).instant == part.instant

@@ -10,6 +10,7 @@ import pytest
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.plan_hash import PlanFacts, digest_of, refuse_other_plan
 
 pytestmark = pytest.mark.unit
@@ -52,7 +53,7 @@ def test_a_refusal_says_what_changed(tmp_path: Path) -> None:
         r"no such plan now: 1 commit; 4 instant\(s\) came since: 20260102000000000 commit \(completed\), .*, \.\.\."
     )
     with pytest.raises(WriteConflictError, match=expected):
-        refuse_other_plan(asked, "1 commit", later)
+        refuse_other_plan(asked, Nothing("1 commit"), later)
 
 
 @pytest.mark.parametrize("text", ["", "abc", "a-1-2-3", f"{'0' * 24}-x-2-3"])
