@@ -15,6 +15,7 @@ from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
@@ -49,13 +50,13 @@ class StopsAfter(LocalEngine):
 
 def compact(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
     given = CompactionOptions(base_path=table.base_path, hoodie_conf={**AT_ONCE, **dict(conf)}, **options)
-    return run_compaction(given, job_context(engine=engine or LocalEngine(SYSTEM_CLOCK)))
+    return run_compaction(given, job_context(Progress("test"), engine=engine))
 
 
 def cluster(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
     small = {"hoodie.clustering.plan.strategy.max.bytes.per.group": "1", **AT_ONCE, **dict(conf)}
     given = ClusteringOptions(base_path=table.base_path, hoodie_conf=small, **options)
-    return run_clustering(given, job_context(engine=engine or LocalEngine(SYSTEM_CLOCK)))
+    return run_clustering(given, job_context(Progress("test"), engine=engine))
 
 
 @pytest.fixture
