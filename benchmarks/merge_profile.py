@@ -28,7 +28,7 @@ from spark_jobs.core.handles.merge import merge_base_file
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import BaseFile
-from spark_jobs.services.rewrite import rewrite_context
+from spark_jobs.services.rewriting.context import rewrite_context
 
 GROUPS = 10
 CHANGED = 10

@@ -10,7 +10,7 @@ from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.many import delete_files
 from spark_jobs.engine.protocol import Engine
-from spark_jobs.services.pieces import told_by_items
+from spark_jobs.services.frame.steps import reported_by_items
 
 PIECE = 500
 """Files of one piece of work: about a second where a deletion takes 30 ms and 16 are under way at once."""
@@ -46,6 +46,6 @@ def delete_by(
     :raises StorageError: one can't be deleted; those after it may be there or not. From an engine on Spark, which tries
         again before, its words in Spark's own error.
     """
-    work, tell = _Deletion(storage, base_path), told_by_items(pieces, advance)
+    work, tell = _Deletion(storage, base_path), reported_by_items(pieces, advance)
     found = engine.run_each(pieces, work, tell, [len(piece) for piece in pieces])
     return [was_there for some in found for was_there in some]

@@ -21,7 +21,7 @@ from spark_jobs.options.result import JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions, ServiceOptions
 from spark_jobs.services.clustering.job import ClusteringService
 from spark_jobs.services.compaction.job import CompactionService
-from spark_jobs.services.log_compaction.job import LogCompactionService
+from spark_jobs.services.compaction.log_service import LogCompactionService
 from spark_jobs.services.registry import CLUSTERING, COMPACTION, Job
 
 

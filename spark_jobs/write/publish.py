@@ -21,7 +21,7 @@ from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.rewrite import slice_reader
+from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.services.run_generation import ATTEMPT_KEY
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.context import write_context

@@ -34,7 +34,7 @@ from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
-from spark_jobs.services.rewrite import slice_reader
+from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
 from spark_jobs.services.run_generation import ATTEMPT_KEY
 from spark_jobs.write.inserted_keys import InsertedKeys

@@ -18,7 +18,7 @@ from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
-from spark_jobs.services.completion import FOLDER
+from spark_jobs.services.rewriting.completion import FOLDER
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import DIED, Fault
 from tests.faults.test_storage_faults import (

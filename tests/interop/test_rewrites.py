@@ -23,7 +23,7 @@ from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
-from spark_jobs.services.completion import FOLDER
+from spark_jobs.services.rewriting.completion import FOLDER
 from spark_jobs.services.validation.run import validate
 from tests.interop.real_hudi import RealHudi
 from tests.support.jobs import job_context

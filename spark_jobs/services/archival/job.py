@@ -22,12 +22,12 @@ from spark_jobs.services.archival.orphans import Orphans, orphans_passed
 from spark_jobs.services.archival.plan import ArchivalPlan, Bound, Keep, TimelineFacts, plan_archival, why_nothing
 from spark_jobs.services.archival.work import ArchivalWork, work_of
 from spark_jobs.services.cleaning.job import retained_from
-from spark_jobs.services.estimate import seconds_to_delete, seconds_to_write
+from spark_jobs.services.frame.estimate import seconds_to_delete, seconds_to_write
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.look_again import looked_again
-from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import planned
-from spark_jobs.services.plan_hash import refuse_other_plan
+from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.plan_hash import refuse_other_plan
+from spark_jobs.services.frame.refresh import with_refresh
+from spark_jobs.services.frame.results import planned
 
 ACTION = "archive"
 _LOOKS = 3
@@ -44,7 +44,7 @@ def run_archival(options: ArchiveOptions, context: JobContext) -> JobResult:
     table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     if options.dry_run:
-        return looked_again(table, lambda table: _seen(table, properties, progress), _LOOKS)
+        return with_refresh(table, lambda table: _seen(table, properties, progress), _LOOKS)
     with table.transaction_settings(properties).new_lock() as locked:
         return archive_table(table.refreshed(locked.storage), properties, progress, plan_hash=options.plan_hash)
 

@@ -22,7 +22,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.services.archival.orphans import Orphans
 from spark_jobs.services.archival.plan import ArchivalPlan
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.plan_hash import PlanFacts
+from spark_jobs.services.frame.plan_hash import PlanFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

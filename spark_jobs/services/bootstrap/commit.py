@@ -29,7 +29,7 @@ from spark_jobs.services.bootstrap.leftovers import PAST, note_of_begun
 from spark_jobs.services.bootstrap.plan import BootstrapPlan, pieces_of
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.bootstrap.work import CopyRows, Done, WriteSkeletons, schema_text, skeleton_format
-from spark_jobs.services.plan_hash import PLAN_HASH_KEY
+from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY
 from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.rollback.new_table import in_the_way, take_back_table
 

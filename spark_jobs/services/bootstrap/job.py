@@ -28,9 +28,9 @@ from spark_jobs.services.bootstrap.plan import SERVICE, BootstrapPlan, plan_boot
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.bootstrap.source import hive_fields, table_schema
 from spark_jobs.services.frame.nothing import Nothing
+from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
+from spark_jobs.services.frame.results import written
 from spark_jobs.services.metadata import maintain_metadata_table
-from spark_jobs.services.outcome import written
-from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.new_table import take_back_table
 

@@ -11,8 +11,8 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.instant import WRITES, Action, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
-from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
-from spark_jobs.services.rollback.foreseen import UndoneFirst, failed_writes_to_undo
+from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
+from spark_jobs.services.rollback.candidates import PrecedingRollbacks, failed_writes_to_roll_back
 from spark_jobs.services.rollback.new_table import files_of_table
 
 ASKED_HASH_KEY = "_pyhudi.plan.asked"
@@ -28,7 +28,7 @@ class Leftovers:
     the commits that were begun on it, ``has_past`` tells whether more than rollbacks was ever done there.
     """
 
-    first: UndoneFirst = field(default_factory=UndoneFirst)
+    first: PrecedingRollbacks = field(default_factory=PrecedingRollbacks)
     table: Mapping[str, int] = field(default_factory=dict)
     begun: tuple[Mapping[str, str | None], ...] = ()
     has_past: bool = False
@@ -68,7 +68,7 @@ def leftovers_of(settings: TransactionSettings, table: HudiTable) -> Leftovers:
     """
     timeline = table.timeline
     refuse_pending_restore(timeline)
-    first = failed_writes_to_undo(settings, table)
+    first = failed_writes_to_roll_back(settings, table)
     undone = {one.target.timestamp for one in first.undoings} | {one.rollback for one in first.undoings}
     after = timeline.filter(lambda one: one.is_completed or one.timestamp not in undone)
     alive = [one for one in after if not one.is_completed and one.action in WRITES]

@@ -14,7 +14,7 @@ from spark_jobs.core.config.keys import bootstrap as keys
 from spark_jobs.core.config.keys.bootstrap import BootstrapMode, ModeSelector
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
 from spark_jobs.services.bootstrap.source import SourceFile
-from spark_jobs.services.plan_hash import PlanFacts
+from spark_jobs.services.frame.plan_hash import PlanFacts
 
 SERVICE = "bootstrap"
 

@@ -23,17 +23,17 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.budget import Budget, that_fit
 from spark_jobs.services.cleaning.execute import CleanRun, carry_out_clean, withdraw_without_plan
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
 from spark_jobs.services.cleaning.pending import done_before, pending_clean, read_pending
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan, CleanSettings, needed_as_of, plan_cleaning, retained_by
 from spark_jobs.services.cleaning.reasons import held_back_by, why_not
-from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.frame.budget import Budget, that_fit
+from spark_jobs.services.frame.estimate import seconds_to_delete
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash, planned
-from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
+from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
+from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes
 from spark_jobs.services.rollback.job import undoing_of
 

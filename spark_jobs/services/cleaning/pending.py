@@ -13,7 +13,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan
-from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of, refuse_other_plan
+from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of, refuse_other_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_slice import FileGroup, FileSlice
-from spark_jobs.services.plan_hash import PlanFacts
+from spark_jobs.services.frame.plan_hash import PlanFacts
 
 ACTION = "clean"
 

@@ -40,8 +40,8 @@ from spark_jobs.services.clustering.sortable import sort_columns_in
 from spark_jobs.services.clustering.updates import refuse_overtaken
 from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.planned import run_service
-from spark_jobs.services.rewrite import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
+from spark_jobs.services.rewriting.context import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
+from spark_jobs.services.rewriting.run import run_service
 from spark_jobs.services.source_files import source_files
 
 

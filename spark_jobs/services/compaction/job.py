@@ -23,20 +23,20 @@ from spark_jobs.engine.context import JobContext
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.execute import Compactor
+from spark_jobs.services.compaction.log_service import LogCompactionService
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
 from spark_jobs.services.compaction.read_plan import read_plan, with_sources
 from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due
 from spark_jobs.services.due import kinds_of, pending_plans, what_blocks
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.log_compaction.job import LogCompactionService
-from spark_jobs.services.planned import run_service
-from spark_jobs.services.rewrite import (
+from spark_jobs.services.rewriting.context import (
     busy_with_writes,
     refuse_on_other_type,
     rewrite_context,
     schema_of_rewrite,
     slice_reader,
 )
+from spark_jobs.services.rewriting.run import run_service
 from spark_jobs.services.rollback.failed_writes import is_alive
 
 

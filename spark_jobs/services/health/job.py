@@ -11,11 +11,11 @@ from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import columns_of, say
 from spark_jobs.options.health import HealthOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.frame.opening import open_table
 from spark_jobs.services.health.advice import advise
 from spark_jobs.services.health.measure import measure
 from spark_jobs.services.health.picture import draw
 from spark_jobs.services.health.text import ASCII, BLOCKS, report
-from spark_jobs.services.opened import open_table
 
 ACTION = "health"
 _PLAIN_WIDTH = 100

@@ -22,10 +22,10 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.frame.nothing import Nothing
+from spark_jobs.services.frame.opening import open_table
 from spark_jobs.services.indexing.execute import carry_out_plan, claim_plan, give_up, read_plan, remove_plan, unlist
 from spark_jobs.services.indexing.plan import IndexPlan, plan_indexing
-from spark_jobs.services.opened import open_table
-from spark_jobs.services.rewrite import choose_plan
+from spark_jobs.services.rewriting.context import choose_plan
 
 ACTION = "indexing"
 _ENABLED_BY = {

@@ -25,7 +25,7 @@ from spark_jobs.core.transaction.transaction import TransactionSettings, begin
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
 from spark_jobs.services.repair.plan import SurplusRows, refuse_changed
-from spark_jobs.services.rewrite import NO_PROPERTIES, rewrite_context, schema_of_rewrite, slice_reader
+from spark_jobs.services.rewriting.context import NO_PROPERTIES, rewrite_context, schema_of_rewrite, slice_reader
 from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.key_checks import Scope, doubled_in, key_reader, scopes_of

@@ -24,9 +24,9 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash, planned
-from spark_jobs.services.plan_hash import PlanFacts, digest_of, refuse_other_plan
+from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
+from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
 from spark_jobs.services.repair.logs import compact_what_is_left, damaged_slices
 from spark_jobs.services.repair.plan import READS_ROWS, RepairPlan, SurplusRows, paths_of, why_nothing

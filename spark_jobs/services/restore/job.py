@@ -29,11 +29,11 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.estimate import seconds_to_delete
+from spark_jobs.services.frame.estimate import seconds_to_delete
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash, planned
-from spark_jobs.services.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
+from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
+from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.restore.execute import execute_restore, still_there
 from spark_jobs.services.restore.plan import (
     RestorePlan,

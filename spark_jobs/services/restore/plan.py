@@ -14,7 +14,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant
 from spark_jobs.core.timeline.undone import archived_after
-from spark_jobs.services.plan_hash import PlanFacts
+from spark_jobs.services.frame.plan_hash import PlanFacts
 from spark_jobs.services.rollback.completed import (
     FilesOfTable,
     completed_write,

@@ -23,7 +23,7 @@ from spark_jobs.engine.context import JobContext
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.opened import open_table
+from spark_jobs.services.frame.opening import open_table
 from spark_jobs.services.savepoint.kept_back import archive_kept_back, kept_back, refuse_needed
 from spark_jobs.services.savepoint.plan import Savepoint, files_of
 

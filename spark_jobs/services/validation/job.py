@@ -5,7 +5,7 @@ from __future__ import annotations
 from spark_jobs.engine.context import JobContext
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.validate import ValidateOptions
-from spark_jobs.services.opened import open_table
+from spark_jobs.services.frame.opening import open_table
 from spark_jobs.services.validation.run import inspect
 
 ACTION = "validate"

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
-from spark_jobs.services.pieces import told_by_items
+from spark_jobs.services.frame.steps import reported_by_items
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -63,7 +63,7 @@ class Looks:
         starts = range(0, len(items), together)
         pieces = [items[begin : begin + together] for begin in starts]
         lengths = [sum(sizes[begin : begin + together]) for begin in starts]
-        work, tell = _Several(look, at_once if together > 1 else 1), told_by_items(pieces, advance)
+        work, tell = _Several(look, at_once if together > 1 else 1), reported_by_items(pieces, advance)
         for begin, end in _waves(lengths, most):
             for found in self.engine.run_each(pieces[begin:end], work, tell, lengths[begin:end]):
                 yield from found

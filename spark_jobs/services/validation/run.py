@@ -15,7 +15,7 @@ from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import EngineKind
-from spark_jobs.services.look_again import looked_again
+from spark_jobs.services.frame.refresh import with_refresh
 from spark_jobs.services.validation.ambiguous_keys import check_ambiguous_keys
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
@@ -90,7 +90,7 @@ def inspect(
     Where an archival or a rollback takes a file of the timeline away before it was read, all is looked at once more.
     """
     by = engine or LocalEngine(table.clock)
-    return looked_again(table, lambda table: _inspect(table, deep, overdue_hours, progress, by), _ATTEMPTS)
+    return with_refresh(table, lambda table: _inspect(table, deep, overdue_hours, progress, by), _ATTEMPTS)
 
 
 def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress, engine: Engine) -> Validation:

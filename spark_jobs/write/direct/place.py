@@ -20,7 +20,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import Operation
-from spark_jobs.services.rewrite import slice_reader
+from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.dead_places import without_dead_places
 from spark_jobs.write.direct.locate import Found, KeySearch, locate_keys

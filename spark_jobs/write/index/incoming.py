@@ -17,7 +17,7 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.spark import parallelism
-from spark_jobs.services.rewrite import slice_reader
+from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.index.live_keys import live_keys_alone
 from spark_jobs.write.pack import NewGroup

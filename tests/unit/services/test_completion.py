@@ -11,7 +11,7 @@ from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.services.completion import CompletionRecords
+from spark_jobs.services.rewriting.completion import CompletionRecords
 
 pytestmark = pytest.mark.unit
 

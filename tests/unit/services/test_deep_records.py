@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.services.completion import CompletionRecords
+from spark_jobs.services.rewriting.completion import CompletionRecords
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 

@@ -11,7 +11,7 @@ from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.plan_hash import PlanFacts, digest_of, refuse_other_plan
+from spark_jobs.services.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
 
 pytestmark = pytest.mark.unit
 

@@ -26,7 +26,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings, begin
 from spark_jobs.services.compaction.plan import CompactionLimits, plan_compaction
-from spark_jobs.services.rewrite import claim
+from spark_jobs.services.rewriting.context import claim
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes, undo
 from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers

@@ -18,9 +18,9 @@ from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.archival.job import archive_table
-from spark_jobs.services.completion import FOLDER
 from spark_jobs.services.health.measure import measure
 from spark_jobs.services.inline import run_inline_services
+from spark_jobs.services.rewriting.completion import FOLDER
 from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.services.validation.run import validate
 from tests.unit.core.support import contents, new_table

@@ -20,7 +20,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
-from spark_jobs.services.command_logs import command_logs
+from spark_jobs.services.rewriting.command_logs import command_logs
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate

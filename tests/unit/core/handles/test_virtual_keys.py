@@ -21,7 +21,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
 from spark_jobs.services.compaction.execute import Compactor
-from spark_jobs.services.rewrite import rewrite_context, slice_reader
+from spark_jobs.services.rewriting.context import rewrite_context, slice_reader
 from tests.support.folder import Folder
 from tests.unit.core.logs import scan_log_files
 from tests.unit.core.support import SCHEMA, complete, contents, context_of, new_table, rows, scope, start

@@ -18,7 +18,7 @@ from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.services.rewrite import slice_reader
+from spark_jobs.services.rewriting.context import slice_reader
 from tests.support.folder import Folder
 from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
 

@@ -14,12 +14,12 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.plan_hash import PlanFacts, refuse_other_plan
-from spark_jobs.services.rewrite import choose_plan
-from spark_jobs.services.rewrite_service import P, RewriteService, carried_out
+from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
+from spark_jobs.services.rewriting.context import choose_plan
+from spark_jobs.services.rewriting.service import P, RewriteService, carried_out
+from spark_jobs.services.rollback.candidates import PrecedingRollbacks, plans_to_roll_back
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
-from spark_jobs.services.rollback.foreseen import UndoneFirst, plans_to_undo
 from spark_jobs.services.rollback.pending import pending_rollbacks
 
 _ALL_MINUTES = 60 * 24 * 366 * 100
@@ -97,14 +97,14 @@ def cancel_plan(
     )
 
 
-def _undone(settings: TransactionSettings, table: HudiTable, plan: Instant) -> UndoneFirst:
+def _undone(settings: TransactionSettings, table: HudiTable, plan: Instant) -> PrecedingRollbacks:
     """The rollbacks that are finished first, and that of the plan, with the files that go."""
-    finishes = UndoneFirst(undoings=pending_rollbacks(settings, table))
+    finishes = PrecedingRollbacks(undoings=pending_rollbacks(settings, table))
     left = [plan] if plan.timestamp not in finishes.instants else []
-    return finishes.and_then(plans_to_undo(settings, table, left, keep=False))
+    return finishes.and_then(plans_to_roll_back(settings, table, left, keep=False))
 
 
-def _facts(service: RewriteService[P], wanted: str, undone: UndoneFirst) -> PlanFacts:
+def _facts(service: RewriteService[P], wanted: str, undone: PrecedingRollbacks) -> PlanFacts:
     """Of taking a plan back: which one, and the files that go."""
     sizes = undone.deletions
     content = {"cancels": wanted, "deletes": sizes}

@@ -12,9 +12,9 @@ from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.services.command_logs import command_logs
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.plan_hash import PlanFacts
+from spark_jobs.services.frame.plan_hash import PlanFacts
+from spark_jobs.services.rewriting.command_logs import command_logs
 
 
 class Plan(Protocol):

@@ -19,8 +19,8 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
 from spark_jobs.core.view.visibility import Visibility
-from spark_jobs.services.completion import CompletionRecords
 from spark_jobs.services.due import under_way
+from spark_jobs.services.rewriting.completion import CompletionRecords
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_alive
 

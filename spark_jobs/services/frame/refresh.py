@@ -11,7 +11,7 @@ from spark_jobs.core.table import HudiTable
 Seen = TypeVar("Seen")
 
 
-def looked_again(table: HudiTable, look: Callable[[HudiTable], Seen], times: int) -> Seen:
+def with_refresh(table: HudiTable, look: Callable[[HudiTable], Seen], times: int) -> Seen:
     """What a look sees. Where a file of the timeline was taken away before it was read, the table is loaded anew and
     looked at once more, at most so many ``times``; then the error counts.
     """

@@ -16,7 +16,7 @@ from spark_jobs.services.rollback.undoing import Undoing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndoneFirst:
+class PrecedingRollbacks:
     """Rollbacks in their order, and by relative path the bytes of files that tasks made which outlived their write."""
 
     undoings: tuple[Undoing, ...] = ()
@@ -46,27 +46,27 @@ class UndoneFirst:
         for path, size in self.deletions.items():
             yield f"  deleted: {path} ({size} bytes)"
 
-    def and_then(self, other: UndoneFirst) -> UndoneFirst:
-        return UndoneFirst(undoings=(*self.undoings, *other.undoings), late={**self.late, **other.late})
+    def and_then(self, other: PrecedingRollbacks) -> PrecedingRollbacks:
+        return PrecedingRollbacks(undoings=(*self.undoings, *other.undoings), late={**self.late, **other.late})
 
 
-def failed_writes_to_undo(settings: TransactionSettings, table: HudiTable) -> UndoneFirst:
+def failed_writes_to_roll_back(settings: TransactionSettings, table: HudiTable) -> PrecedingRollbacks:
     """What ``roll_back_failed_writes`` finishes, undoes and deletes, in its order."""
     if table.timeline.pending({Action.RESTORE}):
-        return UndoneFirst()
+        return PrecedingRollbacks()
     finishes = pending_rollbacks(settings, table)
     after = table.without([one.target for one in finishes if not one.keep_plan])
     dead = [undoing_of(settings, after, one) for one in abandoned_writes(settings, after.timeline)]
     late = {path: status.size for path, status in late_files(settings, table.timeline)}
-    return UndoneFirst(undoings=(*finishes, *dead), late=late)
+    return PrecedingRollbacks(undoings=(*finishes, *dead), late=late)
 
 
-def plans_to_undo(
+def plans_to_roll_back(
     settings: TransactionSettings, table: HudiTable, plans: Iterable[Instant], *, keep: bool
-) -> UndoneFirst:
+) -> PrecedingRollbacks:
     """Plans that are rolled back with all that an execution left of them.
 
     :param keep: they go back to requested instead of vanishing.
     """
     undoings = (replace(undoing_of(settings, table, one), keep_plan=keep) for one in plans)
-    return UndoneFirst(undoings=tuple(undoings))
+    return PrecedingRollbacks(undoings=tuple(undoings))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 
-def told_by_items(pieces: Sequence[Sequence[Any]], advance: Callable[[int], Any]) -> Callable[[int], None]:
+def reported_by_items(pieces: Sequence[Sequence[Any]], advance: Callable[[int], Any]) -> Callable[[int], None]:
     """What an engine is to tell of ended pieces: ``advance`` hears of as many items, of all at the end, and on the way
     of about those that are done, since the engine does not say which pieces they were in.
     """

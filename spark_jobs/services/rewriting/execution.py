@@ -21,12 +21,12 @@ from spark_jobs.core.transaction.transaction import Transaction, TransactionSett
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.budget import Budget, that_fit, waves
-from spark_jobs.services.completion import CompletionRecords, Recorded
+from spark_jobs.services.frame.budget import Budget, that_fit, waves
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.outcome import written
-from spark_jobs.services.rewrite import claim
-from spark_jobs.services.rewrite_service import P, RewriteService
+from spark_jobs.services.frame.results import written
+from spark_jobs.services.rewriting.completion import CompletionRecords, Recorded
+from spark_jobs.services.rewriting.context import claim
+from spark_jobs.services.rewriting.service import P, RewriteService
 from spark_jobs.services.rollback.failed_writes import undo
 
 Finished = Mapping[int, list[WriteStat]]

@@ -19,20 +19,20 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
-from spark_jobs.services.budget import Budget, that_fit
-from spark_jobs.services.cancel import cancel_plan, expired_plans, take_back_expired
-from spark_jobs.services.completion import CompletionRecords
-from spark_jobs.services.estimate import estimate
-from spark_jobs.services.execution import Execution
+from spark_jobs.services.frame.budget import Budget, that_fit
+from spark_jobs.services.frame.estimate import estimate
 from spark_jobs.services.frame.nothing import Nothing
+from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
+from spark_jobs.services.frame.results import done_by_hash
 from spark_jobs.services.metadata import maintain_metadata_table
-from spark_jobs.services.opened import open_table
-from spark_jobs.services.outcome import done_by_hash
-from spark_jobs.services.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
-from spark_jobs.services.rewrite import choose_plan
-from spark_jobs.services.rewrite_service import P, RewriteService, carried_out, facts_of
+from spark_jobs.services.rewriting.cancel import cancel_plan, expired_plans, take_back_expired
+from spark_jobs.services.rewriting.completion import CompletionRecords
+from spark_jobs.services.rewriting.context import choose_plan
+from spark_jobs.services.rewriting.execution import Execution
+from spark_jobs.services.rewriting.service import P, RewriteService, carried_out, facts_of
+from spark_jobs.services.rollback.candidates import PrecedingRollbacks, failed_writes_to_roll_back, plans_to_roll_back
 from spark_jobs.services.rollback.failed_writes import is_alive, roll_back_failed_writes
-from spark_jobs.services.rollback.foreseen import UndoneFirst, failed_writes_to_undo, plans_to_undo
 from spark_jobs.services.run_generation import RunRecord, generation_key
 from spark_jobs.services.upkeep import maintain_table
 
@@ -126,9 +126,9 @@ class _Job(Generic[P]):
             if expired and not self.options.dry_run:
                 take_back_expired(service, expired, locked, self.progress.note)
                 table = table.refreshed()
-            first = UndoneFirst()
+            first = PrecedingRollbacks()
             if self.options.dry_run:
-                first = plans_to_undo(locked, table, expired, keep=False)
+                first = plans_to_roll_back(locked, table, expired, keep=False)
             if isinstance(plan, Nothing):
                 extra = {"rolls_back": first.instants} if first.instants else {}
                 return replace(plan, extra=extra).result(service.name, table)
@@ -277,20 +277,22 @@ class _Job(Generic[P]):
         why = f"; no other is made: {why_no_other}" if why_no_other else ""
         return f"{name} {chosen.timestamp} is planned already and was not completed yet{others}{why}"
 
-    def _undone_first(self, table: HudiTable, plan: P, chosen: Instant | None) -> UndoneFirst:
+    def _undone_first(self, table: HudiTable, plan: P, chosen: Instant | None) -> PrecedingRollbacks:
         """What an execution undoes before it begins: what dead writers left, and what a dead worker did of the plan
         where no piece of it was finished.
         """
-        first = failed_writes_to_undo(self.settings, table)
+        first = failed_writes_to_roll_back(self.settings, table)
         if chosen is None or chosen.state is not State.INFLIGHT or is_alive(self.settings, chosen):
             return first
         pieces = len(plan.piece_bytes)
         is_gone_on_with = CompletionRecords.of(table.timeline, table.base_path, chosen, pieces).finished()
         if is_gone_on_with or chosen.timestamp in first.instants:  # or a rollback of it, left pending, is finished
             return first
-        return first.and_then(plans_to_undo(self.settings, table, [chosen], keep=True))
+        return first.and_then(plans_to_roll_back(self.settings, table, [chosen], keep=True))
 
-    def _planned(self, table: HudiTable, plan: P, instant: str | None, first: UndoneFirst | None = None) -> JobResult:
+    def _planned(
+        self, table: HudiTable, plan: P, instant: str | None, first: PrecedingRollbacks | None = None
+    ) -> JobResult:
         """
         :param first: of a dry run: what is undone before the plan is executed.
         """
@@ -300,7 +302,7 @@ class _Job(Generic[P]):
         given: dict[str, Any] | None = None
         extra: dict[str, Any] = {}
         if self.options.dry_run:
-            first = first or UndoneFirst()
+            first = first or PrecedingRollbacks()
             self._tell(plan, first, shown, f"{guess.bytes_out} bytes in {guess.seconds} s by {guess.based_on}")
             deletes = [{"path": path, "bytes": size} for path, size in first.deletions.items()]
             given = {"hash": shown, **plan.content(), "deletes": deletes, "estimate": guess.to_json()}
@@ -319,7 +321,7 @@ class _Job(Generic[P]):
             extra={**plan.facts(), "plan_hash": shown, "estimate": guess.to_json(), **extra},
         )
 
-    def _tell(self, plan: P, first: UndoneFirst, shown: str, guess: str) -> None:
+    def _tell(self, plan: P, first: PrecedingRollbacks, shown: str, guess: str) -> None:
         """The plan of a dry run as text."""
         for line in (*first.lines(), *plan.lines()):
             self.progress.note(line)
