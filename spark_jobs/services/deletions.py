@@ -42,7 +42,7 @@ def delete_by(
     finds none of what the first run deleted.
 
     :param pieces: relative paths.
-    :param advance: told of files that are done, piece by piece.
+    :param advance: gets the number of files that are done, piece by piece.
     :raises StorageError: one can't be deleted; those after it may be there or not. From an engine on Spark, which tries
         again before, its words in Spark's own error.
     """

@@ -27,7 +27,7 @@ def commits_since(timeline: ActiveTimeline, after: str) -> list[Instant]:
 
 
 def pending_plans(timeline: ActiveTimeline, action: Action) -> list[Instant]:
-    """Plans on the timeline that nobody carried out, oldest first."""
+    """Pending plans on the timeline, oldest first."""
     return [one for one in timeline.instants if one.action is action and one.state is not State.COMPLETED]
 
 

@@ -56,7 +56,7 @@ def maintain_metadata_table(
 ) -> None:
     """Compact the metadata table when enough delta commits piled up, then clean it; the caller holds no lock.
 
-    The commit before it stands already: what fails here is told, and left to the next one.
+    The commit before it stands already: what fails here is reported, and left to the next one.
     """
     if not metadata_keys.METADATA_ENABLED.of(properties):
         return

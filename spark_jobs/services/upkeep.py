@@ -24,7 +24,7 @@ from spark_jobs.services.cleaning.job import clean_table
 def maintain_table(settings: TransactionSettings, properties: Mapping[str, str], tell: Callable[[str], None]) -> None:
     """Clean, then archive, as far as the configuration asks for it; the caller holds no lock.
 
-    The commit before it stands already: what fails here is told, and left to the next one.
+    The commit before it stands already: what fails here is reported, and left to the next one.
     """
     if not TABLE_SERVICES.of(properties):
         return

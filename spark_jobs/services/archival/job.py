@@ -105,20 +105,20 @@ def _result(table: HudiTable, work: ArchivalWork, progress: Progress, *, dry_run
     instants = work.archival.instants if work.archival else ()
     held_by = work.archival.blocker if work.archival else None
     prepared, facts = work.prepared, work.facts
-    told: dict[str, Any] = {
+    extra: dict[str, Any] = {
         "archived": len(instants),
         "newest": latest(one.timestamp for one in instants) or None,
         "held_by": held_by,
     }
     if dry_run:
         seconds = seconds_to_delete(table, Action.CLEAN, facts.files) + seconds_to_write(work.bytes_out)
-        told |= {"estimated_seconds": round(seconds, 3), "estimated_bytes": work.bytes_out}
+        extra |= {"estimated_seconds": round(seconds, 3), "estimated_bytes": work.bytes_out}
     else:
-        told |= {
+        extra |= {
             "archive_file": prepared.path if prepared else None,
             "entries": prepared.entries if prepared else 0,
             "merged_files": len(work.merge.inputs) if work.merge else 0,
             "merged_into": work.merge.path if work.merge else None,
         }
-    result = planned(ACTION, table, facts, progress, shown=work.to_json() if dry_run else None, **told)
+    result = planned(ACTION, table, facts, progress, shown=work.to_json() if dry_run else None, **extra)
     return result if instants else replace(result, reason=work.why_no_more)

@@ -70,8 +70,8 @@ def _bootstrap(options: BootstrapOptions, context: JobContext) -> JobResult:
         return JobResult(action=SERVICE, state=JobState.NOTHING_TO_DO, reason=reason, base_path=settings.base_path)
     with progress.phase("plan"):
         schema = table_schema(settings.source, settings.key_spec.partition_fields, settings.name)
-        told = hive_fields(settings.source.partitions)
-        refuse_missing_columns(schema, settings.key_spec, settings.precombine_field, told)
+        from_folders = hive_fields(settings.source.partitions)
+        refuse_missing_columns(schema, settings.key_spec, settings.precombine_field, from_folders)
         plan = plan_bootstrap(
             settings.source.files, settings.to_json(), settings.source.path, schema, settings.properties
         )

@@ -51,7 +51,7 @@ class Leftovers:
         if self.begun and all(one.get(ASKED_HASH_KEY) == digest for one in self.begun):
             return True
         mine = all(one.get(PLAN_HASH_KEY) == plan.digest for one in self.begun)
-        return plan.is_meant_by(asked) and mine and not self.has_past
+        return plan.is_requested_by(asked) and mine and not self.has_past
 
     def lines(self) -> Iterator[str]:
         """For a person."""

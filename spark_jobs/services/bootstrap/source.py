@@ -96,8 +96,8 @@ def table_schema(source: Source, partition_fields: tuple[str, ...], table: str) 
     """
     first = source.files[0]
     stored = stored_schema(source, first, table)
-    told = folder_values(first.partition, partition_fields)
-    folder_fields = [name for name in partition_fields if name in told and name not in stored.names]
+    in_folder = folder_values(first.partition, partition_fields)
+    folder_fields = [name for name in partition_fields if name in in_folder and name not in stored.names]
     return pa.schema([*stored, *[pa.field(name, pa.string()) for name in folder_fields]])
 
 

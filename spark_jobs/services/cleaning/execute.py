@@ -82,13 +82,13 @@ def carry_out_clean(
     empty = set(raw["partitionsToBeDeleted"] or [])
     partitions: dict[str, Any] = {}
     names = files_of_clean(raw)
-    doomed = [join(partition, name) for partition in names for name in names[partition]]
-    planned = len(doomed)
+    deletable = [join(partition, name) for partition in names for name in names[partition]]
+    planned = len(deletable)
     if there is not None:
-        doomed = [path for path in doomed if path in there]
-    with progress.phase("delete", len(doomed)) as phase:
-        run = _delete(engine, table, doomed, budget, there or {}, phase.advance)
-        run = replace(run, gone_before=planned - len(doomed))
+        deletable = [path for path in deletable if path in there]
+    with progress.phase("delete", len(deletable)) as phase:
+        run = _delete(engine, table, deletable, budget, there or {}, phase.advance)
+        run = replace(run, gone_before=planned - len(deletable))
         if run.left:
             return run
         for partition, deleted in names.items():
@@ -115,7 +115,7 @@ def carry_out_clean(
 def _delete(
     engine: Engine,
     table: HudiTable,
-    doomed: Sequence[RelativePath],
+    deletable: Sequence[RelativePath],
     budget: Budget,
     sizes: Mapping[str, int],
     advance: Callable[[int], Any],
@@ -123,7 +123,7 @@ def _delete(
     """Delete files by their relative paths, as many as fit. Of bytes the sizes count; of seconds the pace so far, in
     files.
     """
-    chosen = [doomed[at] for at in that_fit([sizes.get(path, 0) for path in doomed], budget.max_bytes)]
+    chosen = [deletable[at] for at in that_fit([sizes.get(path, 0) for path in deletable], budget.max_bytes)]
     name = engine.settle(0, len(chosen))
     pieces = in_pieces(chosen)
     done: list[str] = []
@@ -132,7 +132,7 @@ def _delete(
         some = [pieces[number] for number in wave]
         delete_by(engine, table.storage, table.base_path, some, advance)
         done += [path for piece in some for path in piece]
-    left = set(doomed).difference(done)
+    left = set(deletable).difference(done)
     return CleanRun(
         engine=name,
         deleted=len(done),

@@ -193,7 +193,7 @@ def _too_large(sizes: Collection[int], budget: Budget) -> str | None:
     """Why none of these files, of so many bytes, fits; None where one does, or there are none."""
     if not sizes or that_fit([min(sizes)], budget.max_bytes):
         return None
-    return f"the smallest of {len(sizes)} file(s) has {min(sizes)} bytes, more than {budget.told()}"
+    return f"the smallest of {len(sizes)} file(s) has {min(sizes)} bytes, more than {budget.text()}"
 
 
 def plan_clean(table: HudiTable, properties: Mapping[str, str]) -> CleanPlan:
@@ -298,7 +298,7 @@ def _result(
         state=JobState.SCHEDULED,
         reason=(
             f"{run.gone_before + run.deleted} of {plan.files} file(s) are deleted, {run.left} of {run.left_bytes} "
-            f"bytes are left for a later run ({budget.told()}); the clean stays pending until all are"
+            f"bytes are left for a later run ({budget.text()}); the clean stays pending until all are"
         ),
         extra={**done.extra, **counts, "left_files": run.left, "left_bytes": run.left_bytes},
     )

@@ -31,7 +31,7 @@ class PendingClean:
         content = {"finishes": self.instant.timestamp}
         return PlanFacts(service=ACTION, content=content, files=len(self.there), bytes=sum(self.there.values()))
 
-    def is_meant_by(self, asked: str) -> bool:
+    def is_requested_by(self, asked: str) -> bool:
         """Whether a hash was printed for this plan: before it was on the timeline, or since."""
         names = (self.note.get(PLAN_HASH_KEY), self.plan.facts.digest, self.facts.digest)
         return digest_of(asked) in names
@@ -40,7 +40,7 @@ class PendingClean:
         """
         :raises WriteConflictError: the hash means another plan.
         """
-        if not self.is_meant_by(asked):
+        if not self.is_requested_by(asked):
             refuse_other_plan(asked, self.facts, table.timeline)
 
 

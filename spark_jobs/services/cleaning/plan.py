@@ -180,9 +180,9 @@ def plan_cleaning(
     kept: set[str] = set()
     held = 0
     for group in groups:
-        doomed = _by_versions(group, settings.retained) if settings.by_versions else _by_commits(group, retain)
-        free = [one for one in doomed if not protected.intersection(path.rsplit("/", 1)[-1] for path in one.paths)]
-        held += sum(len(one.paths) for one in doomed) - sum(len(one.paths) for one in free)
+        deletable = _by_versions(group, settings.retained) if settings.by_versions else _by_commits(group, retain)
+        free = [one for one in deletable if not protected.intersection(path.rsplit("/", 1)[-1] for path in one.paths)]
+        held += sum(len(one.paths) for one in deletable) - sum(len(one.paths) for one in free)
         gone = [(path.rsplit("/", 1)[-1], size) for one in free for path, size in one.sizes]
         deletions.setdefault(group.partition, []).extend(gone)
         if len(gone) < sum(len(one.paths) for one in group.slices):
@@ -239,10 +239,10 @@ def _by_versions(group: FileGroup, retained: int) -> list[FileSlice]:
     return free[max(retained - 1, 0) :]
 
 
-def _without_pending(group: FileGroup, doomed: list[FileSlice]) -> list[FileSlice]:
+def _without_pending(group: FileGroup, deletable: list[FileSlice]) -> list[FileSlice]:
     """A pending compaction reads the newest slice below its own instant: that one and all later ones stay."""
     if group.pending_compaction is None:
-        return doomed
+        return deletable
     sources = [one.base_instant for one in group.slices if precedes(one.base_instant, group.pending_compaction)]
     oldest_needed = latest(sources)
-    return [one for one in doomed if precedes(one.base_instant, oldest_needed)]
+    return [one for one in deletable if precedes(one.base_instant, oldest_needed)]

@@ -72,7 +72,7 @@ class PartitionFilter:
             return [name for number, name in enumerate(sorted(found)) if number % 24 == self.hour]
         return found
 
-    def told(self) -> str:
+    def text(self) -> str:
         """The filter in words; empty where it keeps all."""
         words = []
         if self.selected:

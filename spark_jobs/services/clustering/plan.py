@@ -183,8 +183,8 @@ class ClusteringPlan:
             )
             for group in plan["inputGroups"] or []
         )
-        told = {**properties, **params}
-        return ClusteringPlan(groups, columns, layout_by(told, columns), target_file=CLUSTER_TARGET_FILE.of(told))
+        given = {**properties, **params}
+        return ClusteringPlan(groups, columns, layout_by(given, columns), target_file=CLUSTER_TARGET_FILE.of(given))
 
 
 def layout_by(properties: Mapping[str, str], columns: Sequence[str]) -> LayoutStrategy:

@@ -25,9 +25,9 @@ def why_no_group(
     names = {one.partition for one in slices}
     chosen = set(partitions.apply(names))
     if names and not chosen:
-        return f"none of {len(names)} partition(s) is chosen by {partitions.told()}"
+        return f"none of {len(names)} partition(s) is chosen by {partitions.text()}"
     looked_at = [one for one in slices if one.partition in chosen]
-    among = f" in the partitions of {partitions.told()}" if partitions.told() else ""
+    among = f" in the partitions of {partitions.text()}" if partitions.text() else ""
     small = [one for one in looked_at if (one.base_file.size if one.base_file else 0) < limits.small_file_limit]
     free = [one for one in small if (one.partition, one.file_id) not in busy]
     if free:

@@ -42,7 +42,7 @@ class Budget:
             limits.append(int(max(self.max_seconds - self.spent, 0) * rate))
         return min(limits, default=None)
 
-    def told(self) -> str:
+    def text(self) -> str:
         """The limits as they were given."""
         named = (("--max-bytes", self.max_bytes), ("--max-seconds", self.max_seconds))
         return " and ".join(f"{name} {value}" for name, value in named if value is not None)

@@ -46,7 +46,7 @@ class PlanFacts:
         """The hash of a plan that was made from this state of the table."""
         return f"{self.digest}-{self.files}-{self.bytes}-{timeline.last_time or '0'}"
 
-    def is_meant_by(self, asked: str) -> bool:
+    def is_requested_by(self, asked: str) -> bool:
         """Whether a hash, printed at whatever moment, means this plan."""
         return digest_of(asked) == self.digest
 

@@ -1,4 +1,4 @@
-"""Looks at a table that hold no lock, while others archive and roll back."""
+"""Reads of a table without its lock, while others archive and roll back."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TypeVar
 from spark_jobs.core.errors import InstantGoneError, StorageError
 from spark_jobs.core.table import HudiTable
 
-Seen = TypeVar("Seen")
+Found = TypeVar("Found")
 
 
-def with_refresh(table: HudiTable, look: Callable[[HudiTable], Seen], times: int) -> Seen:
-    """What a look sees. Where a file of the timeline was taken away before it was read, the table is loaded anew and
-    looked at once more, at most so many ``times``; then the error counts.
+def with_refresh(table: HudiTable, read: Callable[[HudiTable], Found], times: int) -> Found:
+    """What ``read`` finds. Where a file of the timeline was taken away before it was read, the table is loaded anew and
+    read once more, at most so many ``times``; then the error counts.
     """
     for _ in range(times):
         try:
-            return look(table)
+            return read(table)
         except InstantGoneError:
             table = table.refreshed()
         except StorageError as failure:
@@ -25,4 +25,4 @@ def with_refresh(table: HudiTable, look: Callable[[HudiTable], Seen], times: int
             if not isinstance(path, str) or table.storage.stat(path) is not None:
                 raise
             table = table.refreshed()
-    return look(table)
+    return read(table)

@@ -15,7 +15,7 @@ from spark_jobs.services.frame.plan_hash import PlanFacts
 def done_by_hash(
     action: str, table: HudiTable, plan_hash: str, *, instant: str | None, reason: str, **extra: Any
 ) -> JobResult:
-    """What a retry by the hash of a plan is told that was carried out already."""
+    """The result of a retry by the hash of a plan that was carried out already."""
     return JobResult(
         action=action,
         state=JobState.COMPLETED,

@@ -10,13 +10,13 @@ def reported_by_items(pieces: Sequence[Sequence[Any]], advance: Callable[[int], 
     """What an engine is to tell of ended pieces: ``advance`` hears of as many items, of all at the end, and on the way
     of about those that are done, since the engine does not say which pieces they were in.
     """
-    items, ended, told = sum(map(len, pieces)), 0, 0
+    items, ended, reported = sum(map(len, pieces)), 0, 0
 
     def tell(steps: int) -> None:
-        nonlocal ended, told
+        nonlocal ended, reported
         ended += steps
         done = items * ended // len(pieces)
-        advance(done - told)
-        told = done
+        advance(done - reported)
+        reported = done
 
     return tell

@@ -99,7 +99,7 @@ class MetadataDepth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """What nobody owns; ``files`` is None where the storage was not listed. Paths are examples."""
+    """Orphans; ``files`` is None where the storage was not listed. Paths are examples."""
 
     files: int | None
     bytes: int

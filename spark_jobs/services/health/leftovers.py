@@ -1,4 +1,4 @@
-"""What nobody owns: data files of no instant, markers and heartbeats of instants that are over."""
+"""Orphans: data files of no instant, markers and heartbeats of instants that are over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.services.health.facts import Leftovers
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.hidden_slices import check_hidden_slices
-from spark_jobs.services.validation.leftovers import files_of_nobody
+from spark_jobs.services.validation.leftovers import orphan_files
 
 _EXAMPLES = 10
 
@@ -33,7 +33,7 @@ def leftovers_of(table: HudiTable, view: FileSystemView, faults: list[str]) -> L
         ]
         for folder in (MARKER_FOLDER, HEARTBEAT_FOLDER)
     }
-    files = _of_nobody(table, view, faults)
+    files = _orphaned(table, view, faults)
     paths = [path for path, _ in files] + debris[MARKER_FOLDER] + debris[HEARTBEAT_FOLDER]
     return Leftovers(
         files=len(files) if lists_storage(table) else None,
@@ -44,14 +44,14 @@ def leftovers_of(table: HudiTable, view: FileSystemView, faults: list[str]) -> L
     )
 
 
-def _of_nobody(table: HudiTable, view: FileSystemView, faults: list[str]) -> list[tuple[str, FileStatus]]:
+def _orphaned(table: HudiTable, view: FileSystemView, faults: list[str]) -> list[tuple[str, FileStatus]]:
     """Data files of no instant, and logs on slices that were taken back, by path. Base files tell by their names, in a
     listing of the storage; logs by their blocks, which are read where the caller asked for the storage.
     """
     if table.lists_storage:
         evidence = Evidence(table, reads_archive=False)
         try:
-            paths = {one.path for one in (*files_of_nobody(evidence), *check_hidden_slices(evidence))}
+            paths = {one.path for one in (*orphan_files(evidence), *check_hidden_slices(evidence))}
             return [(path, evidence.on_storage[path]) for path in sorted(paths)]
         except (CorruptTableError, OutsideTableError) as failure:
             faults.append(failure.what)
@@ -59,7 +59,7 @@ def _of_nobody(table: HudiTable, view: FileSystemView, faults: list[str]) -> lis
     return [
         (join(partition, status.name), status)
         for partition, status in (table.listing.files(table.partitions()) if lists_storage(table) else ())
-        if _is_of_nobody(status.name, known, view)
+        if _is_orphan(status.name, known, view)
     ]
 
 
@@ -67,7 +67,7 @@ def _pending_times(table: HudiTable) -> frozenset[str]:
     return frozenset(one.timestamp for one in table.timeline.instants if not one.is_completed)
 
 
-def _is_of_nobody(name: str, known: set[str], view: FileSystemView) -> bool:
+def _is_orphan(name: str, known: set[str], view: FileSystemView) -> bool:
     """A base file of an instant that the timeline does not have, unless it may be an archived one's."""
     base = parse_base_file_name(name)
     return base is not None and base.instant not in known and view.visibility.fate(base.instant) is False

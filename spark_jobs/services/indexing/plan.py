@@ -69,8 +69,8 @@ def plan_indexing(
     busy = planned | set(table_keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties))
     wanted = tuple(one for one in asked if one.path not in finished | busy)
     if not wanted:
-        told = [f"{one.name} is {'finished' if one.path in finished else 'being made'}" for one in asked]
-        return Nothing(f"nothing is left to index: {', '.join(told)}")
+        states = [f"{one.name} is {'finished' if one.path in finished else 'being made'}" for one in asked]
+        return Nothing(f"nothing is left to index: {', '.join(states)}")
     pending = timeline.pending_writes()
     writes = timeline.completed_commits()
     contiguous = [one.timestamp for one in writes if not pending or one.precedes(pending[0].timestamp)]

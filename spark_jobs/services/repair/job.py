@@ -56,7 +56,7 @@ def run_repair(options: RepairOptions, context: JobContext) -> JobResult:
     validation = _validation(table, bool(repairs & READS_ROWS), progress)
     plan = _plan(table, validation, repairs, progress)
     asked = options.plan_hash
-    if asked is not None and not (not plan.is_empty and plan.facts.is_meant_by(asked)):
+    if asked is not None and not (not plan.is_empty and plan.facts.is_requested_by(asked)):
         begun = _begun_by(table, asked)
         if begun is None:
             now = why_nothing(validation.findings, repairs) if plan.is_empty else plan.facts
@@ -74,7 +74,7 @@ def run_repair(options: RepairOptions, context: JobContext) -> JobResult:
     if options.dry_run:
         return planned(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
     repair = _Repair(table=table, settings=table.transaction_settings(properties), properties=properties)
-    if asked is not None and plan.facts.is_meant_by(asked):
+    if asked is not None and plan.facts.is_requested_by(asked):
         repair.note_begin(asked, plan)
     instant = repair.carry_out(plan, progress)
     left = _validation(table.refreshed(), False, progress).findings
@@ -105,7 +105,7 @@ def _begun_by(table: HudiTable, asked: str) -> dict[str, Any] | None:
         found: dict[str, Any] = json.loads(table.storage.read(path))
     except (ValueError, RecursionError):
         return None  # it died while it wrote it, before it did anything
-    return found if PlanFacts(service=ACTION, content=found, files=0, bytes=0).is_meant_by(asked) else None
+    return found if PlanFacts(service=ACTION, content=found, files=0, bytes=0).is_requested_by(asked) else None
 
 
 def _validation(table: HudiTable, deep: bool, progress: Progress) -> Validation:

@@ -27,33 +27,33 @@ class Moment:
 
 
 def moment_of(
-    table: HudiTable, goal: str, doomed: frozenset[str], looks: Looks, *, phase: str, with_rows: bool
+    table: HudiTable, goal: str, deletable: frozenset[str], looks: Looks, *, phase: str, with_rows: bool
 ) -> Moment:
     """
-    :param doomed: relative paths of files of later writes, which stand in slices of the moment too.
+    :param deletable: relative paths of files of later writes, which stand in slices of the moment too.
     :param looks: how rows are looked at.
     :param phase: what this is called, for those who wait for it.
     :raises CorruptTableError: a file of the savepoint of this moment is gone.
     """
     scan = table.scan(as_of=goal) if with_rows else None
     read = scan.slices() if scan is not None else []
-    with looks.progress.phase(phase, len(read) if with_rows else None) as told:
+    with looks.progress.phase(phase, len(read) if with_rows else None) as shown:
         slices = table.view(until=goal).latest_slices()
-        sizes = {path: size for one in slices for path, size in one.sizes if path not in doomed}
+        sizes = {path: size for one in slices for path, size in one.sizes if path not in deletable}
         if any(one.timestamp == goal for one in table.timeline.completed(Action.SAVEPOINT)):
             _refuse_missing(table, goal)
         if scan is None:
             return Moment(sizes=sizes, rows=None)
         columns = tuple(name for name in scan.schema.names if name != FILE_NAME)
         look = _RowsOf(reader=scan.reader(), columns=columns)
-        parts = looks.each(read, look, [one.size for one in read], told.advance)
+        parts = looks.each(read, look, [one.size for one in read], shown.advance)
         return Moment(sizes=sizes, rows=sum(parts, start=Fingerprint()))
 
 
-def bytes_to_read(table: HudiTable, goal: str, doomed: frozenset[str]) -> int:
-    """Of all rows of a moment; ``doomed`` as above."""
+def bytes_to_read(table: HudiTable, goal: str, deletable: frozenset[str]) -> int:
+    """Of all rows of a moment; ``deletable`` as above."""
     slices = table.scan(as_of=goal).slices()
-    return sum(size for one in slices for path, size in one.sizes if path not in doomed)
+    return sum(size for one in slices for path, size in one.sizes if path not in deletable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

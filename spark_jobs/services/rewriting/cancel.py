@@ -114,7 +114,7 @@ def _facts(service: RewriteService[P], wanted: str, undone: PrecedingRollbacks) 
 def _refuse_other(
     service: RewriteService[P], table: HudiTable, settings: TransactionSettings, options: ServiceOptions
 ) -> None:
-    """Before anything is done; what is no pending plan any more is told after."""
+    """Before anything is done; what is no pending plan any more is reported after."""
     for one in service.pending(table):
         if one.timestamp == options.instant_time:
             facts = _facts(service, one.timestamp, _undone(settings, table, one))
@@ -122,7 +122,7 @@ def _refuse_other(
 
 
 def expired_plans(service: RewriteService[P], table: HudiTable, settings: TransactionSettings) -> list[Instant]:
-    """Plans that are too old and that nobody works at."""
+    """Plans that are too old, and that no living process executes."""
     minutes = service.expires_after()
     if minutes is None:
         return []

@@ -121,7 +121,7 @@ def claim(
 
     :returns: None where another worker completed it meanwhile.
     """
-    told = False
+    reported = False
     while True:
         with settings.new_lock() as locked:
             finish_rollbacks(locked)  # one left of this plan's last worker would undo the new one
@@ -139,9 +139,9 @@ def claim(
                     undone = roll_back(locked, timeline, current, keep_plan=True)
                     tell(f"rolled back {current.timestamp}, whose worker is gone (rollback {undone.timestamp})")
                 return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED), locked)
-        if not told:
+        if not reported:
             tell(f"another process executes {plan.timestamp}; waiting for it")
-            told = True
+            reported = True
         settings.clock.sleep(1.0)
 
 

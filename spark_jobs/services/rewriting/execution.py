@@ -53,7 +53,7 @@ class Execution(Generic[P]):
         if left and not that_fit(left, self.budget.max_bytes):
             return Nothing(
                 f"{len(left)} {service.piece}(s) of {service.name} {time} are left, the smallest has {min(left)} "
-                f"bytes, more than {self.budget.told()}"
+                f"bytes, more than {self.budget.text()}"
             ).result(service.name, table)
         transaction = claim(self.settings, wanted, self.progress.note, records)
         if transaction is None:
@@ -123,7 +123,7 @@ class Execution(Generic[P]):
             state=JobState.SCHEDULED,
             reason=(
                 f"{len(finished)} of {len(sizes)} {piece}(s) are done, {len(left)} of {sum(left)} bytes are left for a "
-                f"later run ({self.budget.told()}); nothing is published before all are"
+                f"later run ({self.budget.text()}); nothing is published before all are"
             ),
             extra={**plan.facts(), "engine": engine, "resumed": resumed, "done": len(finished), "left": len(left)},
         )

@@ -102,8 +102,8 @@ class _Job(Generic[P]):
     budget: Budget
 
     def schedule(self, table: HudiTable) -> JobResult:
-        """Put a plan on the timeline for what no pending plan has. Where that is nothing, or a pending plan is what is
-        meant, the result is that plan.
+        """Put a plan on the timeline for what no pending plan has. Where that is nothing, or a pending plan is the
+        one that was asked for, the result is that plan.
         """
         service, asked = self.service, self.options.plan_hash
         with nullcontext(self.settings) if self.options.dry_run else self.settings.new_lock() as locked:
@@ -114,7 +114,7 @@ class _Job(Generic[P]):
             expired = expired_plans(service, table, locked)
             after = table.without(expired)
             waiting = service.pending(after)
-            chosen, why_no_other = self._meant_before(after, waiting), ""
+            chosen, why_no_other = self._requested_plan(after, waiting), ""
             plan = service.read(after, chosen) if chosen is not None else self._new_plan(after)
             if asked and chosen is None:
                 refuse_other_plan(
@@ -133,7 +133,7 @@ class _Job(Generic[P]):
                 extra = {"rolls_back": first.instants} if first.instants else {}
                 return replace(plan, extra=extra).result(service.name, table)
             if self.options.dry_run and self.options.mode is not ServiceMode.SCHEDULE:
-                first = first.and_then(self._undone_first(after, plan, chosen))
+                first = first.and_then(self._preceding_rollbacks(after, plan, chosen))
             if chosen is not None:
                 reason = self._planned_already(chosen, waiting, why_no_other)
                 return replace(self._planned(table, plan, chosen.timestamp, first), reason=reason)
@@ -155,15 +155,15 @@ class _Job(Generic[P]):
             done = self._done_before(table)
             if done is not None:
                 return done
-            meant = self._by_hash(table, pending)
-            if meant is None:
+            asked_for = self._by_hash(table, pending)
+            if asked_for is None:
                 now = (
                     facts_of(service, table, service.read(table, pending[0]))
                     if pending
                     else Nothing(f"no {service.name} is planned")
                 )
                 refuse_other_plan(self.options.plan_hash, now, table.timeline)
-            pending = [meant] if meant is not None else []
+            pending = [asked_for] if asked_for is not None else []
         words = f"pending {service.name}"
         wanted = choose_plan(table.timeline, pending, named, words, lambda done: carried_out(service, table, done))
         if wanted is None:
@@ -171,7 +171,7 @@ class _Job(Generic[P]):
             return Nothing(reason).result(service.name, table)
         if self.options.dry_run:
             plan = service.read(table, wanted)
-            return self._planned(table, plan, wanted.timestamp, self._undone_first(table, plan, wanted))
+            return self._planned(table, plan, wanted.timestamp, self._preceding_rollbacks(table, plan, wanted))
         for undone, by in roll_back_failed_writes(self.settings):
             self.progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
         execution = Execution(
@@ -196,15 +196,15 @@ class _Job(Generic[P]):
         if not fitting and self.budget.max_bytes is not None and min(plan.piece_bytes) > self.budget.max_bytes:
             return Nothing(
                 f"the smallest of {len(plan.piece_bytes)} {self.service.piece}(s) has {min(plan.piece_bytes)} bytes, "
-                f"more than {self.budget.told()}"
+                f"more than {self.budget.text()}"
             )
         if len(fitting) == len(plan.piece_bytes):
             return plan
         left = len(plan.piece_bytes) - max(len(fitting), 1)
-        self.progress.note(f"{left} {self.service.piece}(s) are left for a later plan ({self.budget.told()})")
+        self.progress.note(f"{left} {self.service.piece}(s) are left for a later plan ({self.budget.text()})")
         return plan.only(fitting or [plan.piece_bytes.index(min(plan.piece_bytes))])
 
-    def _meant_before(self, table: HudiTable, pending: list[Instant]) -> Instant | None:
+    def _requested_plan(self, table: HudiTable, pending: list[Instant]) -> Instant | None:
         """The pending plan that this run is about: that of its hash; when it is to execute too, the oldest; that of an
         earlier attempt by its key.
         """
@@ -221,7 +221,7 @@ class _Job(Generic[P]):
         for instant in pending:
             if self._note_of(table, instant).get(PLAN_HASH_KEY) == self.digest:
                 return instant
-            if facts_of(self.service, table, self.service.read(table, instant)).is_meant_by(asked):
+            if facts_of(self.service, table, self.service.read(table, instant)).is_requested_by(asked):
                 return instant
         return None
 
@@ -277,7 +277,7 @@ class _Job(Generic[P]):
         why = f"; no other is made: {why_no_other}" if why_no_other else ""
         return f"{name} {chosen.timestamp} is planned already and was not completed yet{others}{why}"
 
-    def _undone_first(self, table: HudiTable, plan: P, chosen: Instant | None) -> PrecedingRollbacks:
+    def _preceding_rollbacks(self, table: HudiTable, plan: P, chosen: Instant | None) -> PrecedingRollbacks:
         """What an execution undoes before it begins: what dead writers left, and what a dead worker did of the plan
         where no piece of it was finished.
         """
@@ -294,7 +294,7 @@ class _Job(Generic[P]):
         self, table: HudiTable, plan: P, instant: str | None, first: PrecedingRollbacks | None = None
     ) -> JobResult:
         """
-        :param first: of a dry run: what is undone before the plan is executed.
+        :param first: of a dry run: what is rolled back before the plan is executed.
         """
         facts = facts_of(self.service, table, plan)
         guess = estimate(table, self.service.operation, plan.bytes_in - plan.log_bytes, plan.log_bytes)

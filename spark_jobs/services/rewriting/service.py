@@ -83,11 +83,11 @@ class RewriteService(Protocol[P]):
         ...
 
     def pending(self, table: HudiTable) -> list[Instant]:
-        """Plans on the timeline that nobody completed, oldest first."""
+        """Pending plans on the timeline, oldest first."""
         ...
 
     def expires_after(self) -> int | None:
-        """Minutes after which a plan that nobody works at is taken back; None: never."""
+        """Minutes after which a plan that no living process executes is taken back; None: never."""
         ...
 
     def plan(self, table: HudiTable) -> P | Nothing:

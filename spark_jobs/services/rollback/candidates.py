@@ -1,4 +1,4 @@
-"""What is undone before a service does its work, for its dry run; nothing is done here."""
+"""What is rolled back before a service does its work, for its dry run; nothing is done here."""
 
 from __future__ import annotations
 

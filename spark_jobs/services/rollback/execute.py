@@ -142,8 +142,8 @@ def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimel
     targets = [one for one in timeline.find(time) if one.is_completed and one.action in COMMITS]
     if not targets:
         return False
-    doomed = {join(one.partition, name) for one in RollbackPlan.requests_from_avro(raw) for name in one.delete}
-    for path in sorted(doomed & written_paths(timeline.commit_metadata(targets[0], settings.clock).write_stats)):
+    deletable = {join(one.partition, name) for one in RollbackPlan.requests_from_avro(raw) for name in one.delete}
+    for path in sorted(deletable & written_paths(timeline.commit_metadata(targets[0], settings.clock).write_stats)):
         if settings.storage.stat(resolve(settings.base_path, path)) is None:
             raise CorruptTableError(
                 f"rollback {pending.timestamp} deleted {path} of {targets[0]}, which was completed meanwhile",
@@ -221,10 +221,10 @@ def carry_out(
     """
     engine = engine or LocalEngine(settings.clock)
     outcomes = {one.partition: Outcome() for one in plan.requests}
-    doomed = [(outcomes[one.partition], join(one.partition, name)) for one in plan.requests for name in one.delete]
-    engine.settle(0, len(doomed))
-    there = delete_by(engine, settings.storage, settings.base_path, in_pieces([path for _, path in doomed]))
-    for (outcome, path), was_there in zip(doomed, there, strict=True):
+    deletable = [(outcomes[one.partition], join(one.partition, name)) for one in plan.requests for name in one.delete]
+    engine.settle(0, len(deletable))
+    there = delete_by(engine, settings.storage, settings.base_path, in_pieces([path for _, path in deletable]))
+    for (outcome, path), was_there in zip(deletable, there, strict=True):
         if was_there:
             outcome.deleted.append(resolve(settings.base_path, path))
     for one in plan.requests:

@@ -123,11 +123,11 @@ def _refuse_pending_clean(table: HudiTable, made: Savepoint) -> None:
         except CorruptTableError:
             continue  # its plan was never written: the next clean removes it
         for files in files_of_clean(plan).values():
-            doomed = sorted(names.intersection(files))
-            if doomed:
+            deletable = sorted(names.intersection(files))
+            if deletable:
                 raise WriteConflictError(
-                    f"clean {pending.timestamp}, which is pending, deletes {doomed[0]} of commit {made.instant} "
-                    f"({len(doomed)} such file(s))",
+                    f"clean {pending.timestamp}, which is pending, deletes {deletable[0]} of commit {made.instant} "
+                    f"({len(deletable)} such file(s))",
                     todo="run clean.py, then save a commit that it left whole",
                     instant=pending.timestamp,
                 )
@@ -157,10 +157,10 @@ def _result(
     table: HudiTable, options: SavepointOptions, one: Savepoint, size: int, archived: Collection[str] = ()
 ) -> JobResult:
     """:param archived: commits that go to the archive with the savepoint."""
-    told: dict[str, Any] = {"mode": options.mode.value, **one.to_json()}
+    described: dict[str, Any] = {"mode": options.mode.value, **one.to_json()}
     if archived:
-        told["archived"] = list(archived)
-    plan = {**told, "files_by_partition": dict(one.files)}
+        described["archived"] = list(archived)
+    plan = {**described, "files_by_partition": dict(one.files)}
     return JobResult(
         action=ACTION,
         state=JobState.DRY_RUN if options.dry_run else JobState.COMPLETED,
@@ -170,5 +170,5 @@ def _result(
         files_in=one.file_count,
         bytes_in=size,
         plan=plan if options.dry_run else None,
-        extra=told,
+        extra=described,
     )

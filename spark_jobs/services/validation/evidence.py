@@ -92,7 +92,7 @@ class Evidence:
             try:
                 found[instant] = self.timeline.commit_metadata(instant, self.table.clock)
             except InstantGoneError:
-                raise  # all is looked at once more
+                raise  # all is read once more
             except HudiError as failure:
                 self.unreadable.append(
                     error(3, self.instant_path(instant), f"its metadata is unreadable ({failure.what})", _FROM_BACKUP)

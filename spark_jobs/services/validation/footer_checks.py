@@ -84,7 +84,7 @@ class _FooterLook:
                 return [*_check_rows(one, file), *_check_metadata(one.path, file)]
         except HudiError as failure:
             if self.storage.stat(whole) is None:
-                return []  # cleaned meanwhile, or missing, which is told by what names it
+                return []  # cleaned meanwhile, or missing, which what names it reports
             return [error(5, one.path, f"it is unreadable ({failure.what})", _WHOLE)]
 
     def _check_log(self, path: str, whole: str) -> list[Finding]:

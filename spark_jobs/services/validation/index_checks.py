@@ -75,11 +75,11 @@ def _compare(file: _File, footer: ColumnStats, record: ColumnStats | None) -> It
     elif record.nulls != footer.nulls:
         wrong.append(f"{record.nulls} nulls, and its footer {footer.nulls}")
     else:
-        for name, told, known in (("least", record.low, footer.low), ("greatest", record.high, footer.high)):
-            if told is None or known is None or type(told.value) is not type(known.value):
+        for name, reported, known in (("least", record.low, footer.low), ("greatest", record.high, footer.high)):
+            if reported is None or known is None or type(reported.value) is not type(known.value):
                 continue  # Hudi wraps some types in other ways after a compaction
-            if told.value != known.value:
-                wrong.append(f"the {name} value {told.value!r}, and its footer {known.value!r}")
+            if reported.value != known.value:
+                wrong.append(f"the {name} value {reported.value!r}, and its footer {known.value!r}")
     for what in wrong:
         text = f"column_stats of the metadata table tells of column {footer.column} {what}: queries may pass it over"
         yield error(9, join(*file), text, _REBUILD, Repair.METADATA_TABLE)

@@ -190,16 +190,16 @@ def _doubled(keys: KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterat
 def _index(evidence: Evidence, keys: KeyReader, scope: Sequence[FileSlice], rows: _Rows) -> Iterator[Finding]:
     """The record index, shard by shard, against the rows: both sorted by hash."""
     places = {(one.partition, one.file_id): number for number, one in enumerate(scope)}
-    told: list[_Rows] = []
+    reported: list[_Rows] = []
     try:
         for shard in RecordIndex.of(open_metadata_table(evidence)).shards:
-            told.append(_as_rows(shard.read_all(), places, len(scope)))
+            reported.append(_as_rows(shard.read_all(), places, len(scope)))
     except HudiError as failure:
         yield error(
             9, _INDEX_FOLDER, f"it is listed and unreadable ({failure.what})", _REBUILD_INDEX, Repair.METADATA_TABLE
         )
         return
-    indexed: _Rows = np.concatenate(told) if told else np.empty(0, _KEYS)
+    indexed: _Rows = np.concatenate(reported) if reported else np.empty(0, _KEYS)
     indexed.sort(order=["hash", "slice"])
     unknown = _only_in(rows, indexed)
     for number in np.unique(unknown["slice"]).tolist():

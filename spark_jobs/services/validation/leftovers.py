@@ -33,13 +33,13 @@ _NEXT_WRITE = "the next write or clean.py removes it"
 
 def check_leftovers(evidence: Evidence) -> Iterator[Finding]:
     yield from _outside_partitions(evidence)
-    yield from files_of_nobody(evidence)
+    yield from orphan_files(evidence)
     yield from _strangers(evidence)
     yield from _debris(evidence)
     yield from _temporary(evidence)
 
 
-def files_of_nobody(evidence: Evidence) -> Iterator[Finding]:
+def orphan_files(evidence: Evidence) -> Iterator[Finding]:
     """Base and log files in partitions that belong to no completed or pending instant."""
     yield from _base_files(evidence)
     yield from _log_files(evidence)
@@ -84,7 +84,7 @@ def _base_files(evidence: Evidence) -> Iterator[Finding]:
             else:
                 yield error(7, path, f"{what}: readers take its rows for the table's", _DELETE, Repair.LEFTOVERS)
         elif name.instant not in evidence.done:
-            yield _of_nobody(evidence, path, name.instant)
+            yield _orphaned(evidence, path, name.instant)
     yield from _beside_archived(evidence)
 
 
@@ -103,7 +103,7 @@ def _beside_archived(evidence: Evidence) -> Iterator[Finding]:
                 yield warning(7, path, what, _DELETE, Repair.LEFTOVERS)
 
 
-def _of_nobody(evidence: Evidence, path: str, instant: str) -> Finding:
+def _orphaned(evidence: Evidence, path: str, instant: str) -> Finding:
     if not Visibility.of(evidence.timeline).is_old(instant):
         what = f"instant {instant} is on neither timeline: no reader sees the file"
         return warning(7, path, what, _DELETE, Repair.LEFTOVERS)
@@ -145,8 +145,8 @@ class _NamedLogs:
                 slices.setdefault(key, []).append((name.version, one.instant))
         if evidence.table.base_path.endswith(f"/{METADATA_FOLDER}"):
             return _NamedLogs(slices, frozenset())  # Hudi begins its file groups with logs that no commit names
-        told = (one.timestamp for one, metadata in evidence.commits.items() if not metadata.is_empty)
-        return _NamedLogs(slices, frozenset(told))
+        reported = (one.timestamp for one, metadata in evidence.commits.items() if not metadata.is_empty)
+        return _NamedLogs(slices, frozenset(reported))
 
     def left_out(self, path: str, partition: str, name: LogFileName, instants: AbstractSet[str]) -> Iterator[Finding]:
         """A log with blocks of writes that do not name it. A task of Hudi that was tried twice leaves such a log beside
@@ -198,7 +198,7 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
         elif unseen and unseen == instants:
             yield warning(7, path, f"{what}: no reader sees them", _DELETE, Repair.LEFTOVERS)
         if not instants and not versions and name.base_instant not in known - evidence.undone:
-            yield _of_nobody(evidence, path, name.base_instant)
+            yield _orphaned(evidence, path, name.base_instant)
         strange = instants - known - versions.keys()
         if strange and strange == instants:
             what = (
@@ -215,7 +215,7 @@ def block_instants(evidence: Evidence, path: str) -> tuple[frozenset[str], froze
     instants: set[str] = set()
     targets: set[str] = set()
     whole = resolve(evidence.table.base_path, RelativePath(path))
-    # one that can't be read is told by the check of its first bytes, or of all of it
+    # one that can't be read is reported by the check of its first bytes, or of all of it
     with suppress(HudiError), evidence.table.storage.open_input(whole) as file:
         for block in read_blocks(file):
             if block.is_rollback:

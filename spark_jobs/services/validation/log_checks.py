@@ -66,7 +66,7 @@ class _LogLook:
             survey_log_files(files, self.visibility.is_completed, None, extents=one.extents)
         except HudiError as failure:
             if any(self.storage.stat(resolve(self.base_path, path)) is None for path in paths):
-                return []  # cleaned meanwhile, or missing, which is told by what names it
+                return []  # cleaned meanwhile, or missing, which what names it reports
             path = failure.details.get("file")
             return [error(5, path if isinstance(path, str) else paths[0], failure.what, _RESTORE, Repair.LOGS)]
         return []

@@ -68,20 +68,20 @@ def log_counts(evidence: Evidence) -> dict[str, dict[str, LogCount]]:
     return found
 
 
-def compare_counts(path: str, told: Mapping[str, LogCount], found: BlockCount) -> Iterator[Finding]:
+def compare_counts(path: str, reported: Mapping[str, LogCount], found: BlockCount) -> Iterator[Finding]:
     """What the blocks of a log have, and what its writes say."""
     if not found.is_whole:
         return
-    for instant, count in told.items():
+    for instant, count in reported.items():
         yield from _compare(path, instant, "rows", count.rows, found.rows[instant])
         if count.deletes is not None:
             yield from _compare(path, instant, "deletes", count.deletes, found.deletes[instant])
 
 
-def _compare(path: str, instant: str, what: str, told: int, found: int) -> Iterator[Finding]:
-    if found != told:
-        text = f"its blocks of instant {instant} have {found} {what}, and the write stat counts {told}"
-        yield error(5, path, text, _WHOLE) if found < told else warning(5, path, text, _STAT)
+def _compare(path: str, instant: str, what: str, reported: int, found: int) -> Iterator[Finding]:
+    if found != reported:
+        text = f"its blocks of instant {instant} have {found} {what}, and the write stat counts {reported}"
+        yield error(5, path, text, _WHOLE) if found < reported else warning(5, path, text, _STAT)
 
 
 def check_parts(where: str, stat: WriteStat, path: str) -> Iterator[Finding]:

@@ -108,7 +108,7 @@ def _check_base(table: _RowLook, path: str, whole: str, name: BaseFileName) -> I
             footer = footer_index(file)
             index = _KeyIndex(footer.key_range, footer.bloom)
         except HudiError:
-            index = _KeyIndex(None, None)  # told by the check of footers
+            index = _KeyIndex(None, None)  # reported by the check of footers
         faults: dict[str, Finding] = {}  # the first of each kind is enough
         rows = 0
         for batch in read_batches(file, name=path):

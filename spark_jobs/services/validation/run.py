@@ -87,7 +87,7 @@ def inspect(
 
     :param engine: what looks into files; this process, where there is none.
 
-    Where an archival or a rollback takes a file of the timeline away before it was read, all is looked at once more.
+    Where an archival or a rollback takes a file of the timeline away before it was read, all is read once more.
     """
     by = engine or LocalEngine(table.clock)
     return with_refresh(table, lambda table: _inspect(table, deep, overdue_hours, progress, by), _ATTEMPTS)
@@ -114,7 +114,7 @@ def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progres
 
 def _outcome(check: _Check, table: HudiTable) -> list[Finding]:
     """What a check finds. Where it breaks off at a file that contradicts the format, that is a finding too, so that
-    the findings of all others are told.
+    the findings of all others are reported.
     """
     found: list[Finding] = []
     try:
@@ -125,7 +125,7 @@ def _outcome(check: _Check, table: HudiTable) -> list[Finding]:
     except CorruptTableError as failure:
         path, name = failure.details.get("path"), failure.details.get("name")
         if isinstance(path, str) and table.storage.stat(path) is None:
-            raise  # it was taken away meanwhile: all is looked at once more
+            raise  # it was taken away meanwhile: all is read once more
         found.append(_broken_off(name, failure, _ROWS))
     except OutsideTableError as failure:
         found.append(_broken_off(failure.details.get("where"), failure, _OUTSIDE))

@@ -175,12 +175,12 @@ class _KeyLook:
         """As the source has them; None where the text of one depends on more than its value."""
         storage, path = self.reader.index.place(one.source)
         stored = open_base_file(storage, path).schema_arrow
-        told = folder_values(one.source.partition, self.reader.partition_fields)
+        reported = folder_values(one.source.partition, self.reader.partition_fields)
         fields = []
         for name in dict.fromkeys(field.partition(".")[0] for field in self.spec.record_key_fields):
             if name in stored.names:
                 fields.append(stored.field(name))
-            elif name in told:
+            elif name in reported:
                 fields.append(pa.field(name, pa.string()))
             else:
                 return None

@@ -223,7 +223,7 @@ def _archived_too_far(evidence: Evidence, folder: str) -> Iterator[Finding]:
 
 
 def check_deadlines(evidence: Evidence, overdue_hours: int) -> Iterator[Finding]:
-    """Invariant 12: pending instants that nobody works at."""
+    """Invariant 12: pending instants that no living process executes."""
     table, line = evidence.table, evidence.timeline
     settings = table.transaction_settings({})
     now_ms = storage_now_ms(table.storage, table.timeline.folder, table.clock)

@@ -50,6 +50,6 @@ def test_limits_as_bytes() -> None:
     assert Budget.start(None, None, clock).bytes_at(5.0) is None
     assert Budget.start(100, None, clock).bytes_at(5.0) == 100
     assert Budget.start(100, 10, clock).bytes_at(5.0) == 50
-    assert Budget.start(100, 10, clock).told() == "--max-bytes 100 and --max-seconds 10"
+    assert Budget.start(100, 10, clock).text() == "--max-bytes 100 and --max-seconds 10"
     with pytest.raises(ConfigError, match="--max-seconds=0 is not valid"):
         Budget.start(None, 0, clock)

@@ -29,7 +29,7 @@ def test_the_hash_names_the_plan_and_the_moment(tmp_path: Path) -> None:
     found = PLAN.hash_at(line)
     assert found == f"{PLAN.digest}-2-30-20260101000000000"
     assert digest_of(found) == PLAN.digest
-    assert PLAN.is_meant_by(found)
+    assert PLAN.is_requested_by(found)
     assert replace(PLAN, content={"retain": "001", "delete": ["p/a", "p/b"]}).digest == PLAN.digest
     others = [replace(PLAN, service="archive"), replace(PLAN, content={"delete": ["p/b", "p/a"], "retain": "001"})]
     assert len({PLAN.digest, *(one.digest for one in others)}) == 3
