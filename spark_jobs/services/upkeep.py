@@ -17,8 +17,9 @@ from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.archival.job import archive_table
+from spark_jobs.services.archival.job import Archival
 from spark_jobs.services.cleaning.job import clean_table
+from spark_jobs.services.frame.at_once import carry_out_at_once
 
 
 def maintain_table(settings: TransactionSettings, properties: Mapping[str, str], tell: Callable[[str], None]) -> None:
@@ -31,7 +32,7 @@ def maintain_table(settings: TransactionSettings, properties: Mapping[str, str],
     if clean_keys.CLEAN_AUTOMATIC.of(properties) and not clean_keys.CLEAN_ASYNC.of(properties):
         _try("clean", settings, lambda locked, table, quiet: clean_table(locked, table, properties, quiet), tell)
     if archive_keys.ARCHIVE_AUTOMATIC.of(properties):
-        _try("archive", settings, lambda _, table, quiet: archive_table(table, properties, quiet), tell)
+        _try("archive", settings, lambda _, table, quiet: carry_out_at_once(Archival(properties), table, quiet), tell)
 
 
 def _try(

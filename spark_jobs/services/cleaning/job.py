@@ -8,14 +8,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import clean as clean_keys
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, format_instant, parse_instant_time
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
-from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.pending import read_by_plan
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.local import LocalEngine
@@ -31,7 +29,7 @@ from spark_jobs.services.cleaning.reasons import held_back_by, why_not
 from spark_jobs.services.frame.budget import Budget, that_fit
 from spark_jobs.services.frame.estimate import seconds_to_delete
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes
@@ -49,12 +47,8 @@ def run_cleaning(options: CleanOptions, context: JobContext) -> JobResult:
     :raises ConfigError: a budget below 1.
     :raises UnsupportedTableError: a table that this release does not write.
     """
-    progress, properties = context.progress, options.effective().hoodie_properties()
-    for line in writer_warnings(properties):
-        progress.note(f"warning: {line}")
-    table = open_table(options, context.lake)
-    refuse_unwritable(table.config)
-    settings = table.transaction_settings(properties)
+    progress, opened = context.progress, open_to_change(options, context)
+    table, properties, settings = opened.table, opened.properties, opened.settings
     budget = Budget.start(options.max_bytes, options.max_seconds, table.clock)
     rolls_back = clean_keys.FAILED_WRITES_POLICY.of(properties) is not clean_keys.FailedWrites.NEVER
     refuse_pending_restore(table.timeline)

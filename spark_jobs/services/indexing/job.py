@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError
@@ -16,13 +15,12 @@ from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import INDEX_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
-from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.indexing.execute import carry_out_plan, claim_plan, give_up, read_plan, remove_plan, unlist
 from spark_jobs.services.indexing.plan import IndexPlan, plan_indexing
 from spark_jobs.services.rewriting.context import choose_plan
@@ -41,19 +39,15 @@ def run_indexing(options: IndexingOptions, context: JobContext) -> JobResult:
     :raises ConfigError: the table has no metadata table, or the plan that was named is none.
     :raises WriteConflictError: what was indexed was undone meanwhile; nothing of it is visible.
     """
-    progress, properties = context.progress, options.effective().hoodie_properties()
-    for line in writer_warnings(properties):
-        progress.note(f"warning: {line}")
-    asked = [MetadataPartition[one.value] for one in options.types]
-    table = open_table(options, context.lake)
-    refuse_unwritable(table.config)
+    progress, asked = context.progress, [MetadataPartition[one.value] for one in options.types]
+    opened = open_to_change(options, context)
+    table, properties, settings = opened.table, opened.properties, opened.settings
     if MetadataPartition.FILES.path not in table.config.metadata_partitions:
         raise ConfigError(
             f"table {table.config.name} has no metadata table",
             todo=f"write once with {metadata_keys.METADATA_ENABLED.name}=true",
             table=table.config.name,
         )
-    settings = table.transaction_settings(properties)
     if options.mode is IndexingMode.DROP_INDEX:
         return _drop(table, settings, asked, dry_run=options.dry_run)
     wanted = options.instant_time

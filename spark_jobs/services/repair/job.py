@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
@@ -17,14 +16,13 @@ from spark_jobs.core.metadata_table.writer import take_off
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
-from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
 from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
@@ -45,13 +43,10 @@ def run_repair(options: RepairOptions, context: JobContext) -> JobResult:
         changed what was to be mended.
     """
     progress, repairs = context.progress, options.repairs
-    properties = options.effective().hoodie_properties()
-    for line in writer_warnings(properties):
-        progress.note(f"warning: {line}")
     if options.plan_hash is not None:
         digest_of(options.plan_hash)  # one that is none is refused before the table is read
-    table = open_table(options, context.lake)
-    refuse_unwritable(table.config)
+    opened = open_to_change(options, context)
+    table, properties = opened.table, opened.properties
     refuse_pending_restore(table.timeline)
     validation = _validation(table, bool(repairs & READS_ROWS), progress)
     plan = _plan(table, validation, repairs, progress)
@@ -73,7 +68,7 @@ def run_repair(options: RepairOptions, context: JobContext) -> JobResult:
         return replace(nothing, extra={"repaired": plan.counts()}).result(ACTION, table)
     if options.dry_run:
         return planned(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
-    repair = _Repair(table=table, settings=table.transaction_settings(properties), properties=properties)
+    repair = _Repair(table=table, settings=opened.settings, properties=properties)
     if asked is not None and plan.facts.is_requested_by(asked):
         repair.note_begin(asked, plan)
     instant = repair.carry_out(plan, progress)

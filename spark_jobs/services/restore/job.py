@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.metadata import METADATA_ENABLED
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import CorruptTableError
@@ -21,7 +20,6 @@ from spark_jobs.core.timeline.avro_codec import encode_payload, note_of
 from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN
 from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings
-from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
@@ -31,7 +29,7 @@ from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.frame.estimate import seconds_to_delete
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.restore.execute import execute_restore, still_there
@@ -65,12 +63,8 @@ def run_restore(options: RestoreOptions, context: JobContext) -> JobResult:
     :raises CorruptTableError: afterwards the table is not what it was at the goal.
     """
     progress, engine = context.progress, context.engine
-    properties = options.effective().hoodie_properties()
-    for line in writer_warnings(properties):
-        progress.note(f"warning: {line}")
-    table = open_table(options, context.lake)
-    refuse_unwritable(table.config)
-    settings = table.transaction_settings(properties)
+    opened = open_to_change(options, context)
+    table, properties, settings = opened.table, opened.properties, opened.settings
     goal = options.savepoint or options.instant_time or ""
     asked = options.plan_hash
     begun = _begun_by(table, asked) if asked is not None else None

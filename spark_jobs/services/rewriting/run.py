@@ -7,12 +7,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
-from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
@@ -22,7 +20,7 @@ from spark_jobs.options.service import ServiceOptions
 from spark_jobs.services.frame.budget import Budget, that_fit
 from spark_jobs.services.frame.estimate import estimate
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
 from spark_jobs.services.frame.results import done_by_hash
 from spark_jobs.services.metadata import maintain_metadata_table
@@ -44,14 +42,12 @@ def run_service(service: RewriteService[P], options: ServiceOptions, context: Jo
         hash of a plan.
     :raises WriteConflictError: the plan is not the one of the hash that was given, or can't be taken back.
     """
-    progress, properties = context.progress, options.effective().hoodie_properties()
-    for line in writer_warnings(properties):
-        progress.note(f"warning: {line}")
+    progress = context.progress
     digest = digest_of(options.plan_hash) if options.plan_hash is not None else ""
     if options.instant_time is not None and not options.instant_time:
         raise ConfigError("--instant-time is empty", todo="give the instant of a pending plan, or leave it out")
-    table = open_table(options, context.lake)
-    refuse_unwritable(table.config)
+    opened = open_to_change(options, context)
+    table, properties = opened.table, opened.properties
     service.refuse(table)
     options, generation = _of_generation(table, options)
     job = _Job(
@@ -59,7 +55,7 @@ def run_service(service: RewriteService[P], options: ServiceOptions, context: Jo
         engine=context.engine,
         options=options,
         progress=progress,
-        settings=table.transaction_settings(properties),
+        settings=opened.settings,
         digest=digest,
         budget=Budget.start(options.max_bytes, options.max_seconds, table.clock),
     )

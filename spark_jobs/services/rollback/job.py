@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.write import ROLLBACK_BY_MARKERS
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.order import latest
@@ -19,14 +18,13 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
-from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.frame.estimate import seconds_to_delete
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
@@ -93,13 +91,9 @@ def run_rollback(options: RollbackOptions, context: JobContext) -> JobResult:
     :raises WriteConflictError: its writer lives, or the plan is not that of ``plan_hash`` any more.
     """
     progress, engine = context.progress, context.engine
-    properties = options.effective().hoodie_properties()
-    for line in writer_warnings(properties):
-        progress.note(f"warning: {line}")
-    table = open_table(options, context.lake)
-    refuse_unwritable(table.config)
-    settings = table.transaction_settings(properties)
-    by_markers = ROLLBACK_BY_MARKERS.of(properties)
+    opened = open_to_change(options, context)
+    table, settings = opened.table, opened.settings
+    by_markers = ROLLBACK_BY_MARKERS.of(opened.properties)
     if options.dry_run:
         with progress.phase("plan"):
             plan = _plan(settings, table, options.instant_time, by_markers)

@@ -4,11 +4,10 @@ SavepointHelpers).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
@@ -17,13 +16,14 @@ from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
 from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
-from spark_jobs.core.transaction.transaction import refuse_pending_restore
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext
+from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
+from spark_jobs.services.frame.at_once import run_at_once
 from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_table
+from spark_jobs.services.frame.opening import open_table, open_to_change
 from spark_jobs.services.savepoint.kept_back import archive_kept_back, kept_back, refuse_needed
 from spark_jobs.services.savepoint.plan import Savepoint, files_of
 
@@ -35,21 +35,14 @@ def run_savepoint(options: SavepointOptions, context: JobContext) -> JobResult:
     :raises ConfigError: no such commit, or one of which cleaning took files.
     :raises UnsupportedTableError: a table that this release does not write.
     """
-    properties = options.effective().hoodie_properties()
-    for line in writer_warnings(properties):
-        context.progress.note(f"warning: {line}")
-    table = open_table(options, context.lake)
     if options.mode is SavepointMode.LIST:
-        return _listed(table)
-    refuse_unwritable(table.config)
-    settings = table.transaction_settings(properties)
-    work = partial(_delete, properties=properties) if options.mode is SavepointMode.DELETE else _create
-    if options.dry_run:
-        return work(table, options)
-    with settings.new_lock() as locked:
-        table = table.refreshed(locked.storage)
-        refuse_pending_restore(table.timeline)
-        return work(table, options)
+        for line in writer_warnings(options.effective().hoodie_properties()):
+            context.progress.note(f"warning: {line}")
+        return _listed(open_table(options, context.lake))
+    opened = open_to_change(options, context)
+    if options.mode is SavepointMode.DELETE:
+        return run_at_once(_Deletion(options, opened.properties), opened, context.progress, dry_run=options.dry_run)
+    return run_at_once(_Creation(options), opened, context.progress, dry_run=options.dry_run)
 
 
 def savepoints_of(table: HudiTable) -> list[Savepoint]:
@@ -69,29 +62,104 @@ def _listed(table: HudiTable) -> JobResult:
     )
 
 
-def _create(table: HudiTable, options: SavepointOptions) -> JobResult:
-    commit = _commit(table.timeline, options.instant_time)
-    found = [one for one in savepoints_of(table) if one.instant == commit.timestamp]
-    if found:
-        return Nothing(
-            f"{commit.timestamp} is saved already, {found[0].file_count} file(s)", extra=found[0].to_json()
-        ).result(ACTION, table)
-    refuse_cleaned(table.timeline, table.view, commit.timestamp, table.clock)
-    slices = table.view(until=commit.timestamp).latest_slices()
-    made = Savepoint(
-        instant=commit.timestamp,
-        user=options.user or "",
-        comments=options.comments or "",
-        saved_ms=int(table.clock.now().timestamp() * 1000),
-        files=files_of(slices),
-    )
-    _refuse_pending_clean(table, made)
-    if not options.dry_run:
-        inflight = Instant(commit.timestamp, Action.SAVEPOINT, State.INFLIGHT)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Saved:
+    """A savepoint that is made, of slices of so many ``bytes``; or one that goes, and with it commits to the archive:
+    ``archived``, which it alone kept on the timeline.
+    """
+
+    savepoint: Savepoint
+    bytes: int = 0
+    archived: tuple[Instant, ...] = ()
+
+    def result(self, table: HudiTable, options: SavepointOptions) -> JobResult:
+        one = self.savepoint
+        described: dict[str, Any] = {"mode": options.mode.value, **one.to_json()}
+        if self.archived:
+            described["archived"] = [each.timestamp for each in self.archived]
+        plan = {**described, "files_by_partition": dict(one.files)}
+        return JobResult(
+            action=ACTION,
+            state=JobState.DRY_RUN if options.dry_run else JobState.COMPLETED,
+            instant=one.instant,
+            base_path=table.base_path,
+            table=table.config.name,
+            files_in=one.file_count,
+            bytes_in=self.bytes,
+            plan=plan if options.dry_run else None,
+            extra=described,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Creation:
+    options: SavepointOptions
+    action: ClassVar[str] = ACTION
+
+    def plan(self, table: HudiTable) -> _Saved | Nothing:
+        commit = _commit(table.timeline, self.options.instant_time)
+        found = [one for one in savepoints_of(table) if one.instant == commit.timestamp]
+        if found:
+            return Nothing(
+                f"{commit.timestamp} is saved already, {found[0].file_count} file(s)", extra=found[0].to_json()
+            )
+        refuse_cleaned(table.timeline, table.view, commit.timestamp, table.clock)
+        slices = table.view(until=commit.timestamp).latest_slices()
+        made = Savepoint(
+            instant=commit.timestamp,
+            user=self.options.user or "",
+            comments=self.options.comments or "",
+            saved_ms=int(table.clock.now().timestamp() * 1000),
+            files=files_of(slices),
+        )
+        _refuse_pending_clean(table, made)
+        return _Saved(savepoint=made, bytes=sum(one.size for one in slices))
+
+    def facts(self, plan: _Saved) -> None:
+        """Its options take no hash."""
+
+    def carry_out(self, table: HudiTable, plan: _Saved, progress: Progress) -> None:
+        made = plan.savepoint
+        inflight = Instant(made.instant, Action.SAVEPOINT, State.INFLIGHT)
         if inflight not in table.timeline.instants:  # else whoever began it died
-            open_savepoint(table.timeline, commit.timestamp)
+            open_savepoint(table.timeline, made.instant)
         transition(table.timeline, inflight, State.COMPLETED, encode_payload(SAVEPOINT_METADATA, made.to_avro()))
-    return _result(table, options, made, sum(one.size for one in slices))
+
+    def result(self, table: HudiTable, plan: _Saved, progress: Progress, *, dry_run: bool) -> JobResult:
+        return plan.result(table, self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Deletion:
+    options: SavepointOptions
+    properties: Mapping[str, str]
+    action: ClassVar[str] = ACTION
+
+    def plan(self, table: HudiTable) -> _Saved | Nothing:
+        asked = self.options.instant_time
+        if asked is None:
+            raise ConfigError("--mode delete needs --instant-time", todo="give the savepoint that is to go")
+        saved = savepoints_of(table)
+        if not any(one.action is Action.SAVEPOINT for one in table.timeline.find(asked)):
+            others = ", ".join(one.instant for one in saved) or "none"
+            return Nothing(f"{asked} is not saved; savepoints of the table: {others}")
+        going = kept_back(table.timeline, asked)
+        refuse_needed(table, going, asked)
+        begun = Savepoint(instant=asked, user="", comments="", saved_ms=0, files={})  # by whom died before it was whole
+        found = next((one for one in saved if one.instant == asked), begun)
+        return _Saved(savepoint=found, archived=tuple(going))
+
+    def facts(self, plan: _Saved) -> None:
+        """Its options take no hash."""
+
+    def carry_out(self, table: HudiTable, plan: _Saved, progress: Progress) -> None:
+        archive_kept_back(table, plan.archived, self.properties)
+        saved = Instant(plan.savepoint.instant, Action.SAVEPOINT, State.COMPLETED)
+        for state in (State.COMPLETED, State.INFLIGHT):
+            table.storage.delete(table.timeline.path(saved.at(state)))
+
+    def result(self, table: HudiTable, plan: _Saved, progress: Progress, *, dry_run: bool) -> JobResult:
+        return plan.result(table, self.options)
 
 
 def _commit(timeline: ActiveTimeline, asked: str | None) -> Instant:
@@ -131,44 +199,3 @@ def _refuse_pending_clean(table: HudiTable, made: Savepoint) -> None:
                     todo="run clean.py, then save a commit that it left whole",
                     instant=pending.timestamp,
                 )
-
-
-def _delete(table: HudiTable, options: SavepointOptions, *, properties: Mapping[str, str]) -> JobResult:
-    asked = options.instant_time
-    if asked is None:
-        raise ConfigError("--mode delete needs --instant-time", todo="give the savepoint that is to go")
-    instants = [one for one in table.timeline.find(asked) if one.action is Action.SAVEPOINT]
-    if not instants:
-        others = ", ".join(one.instant for one in savepoints_of(table)) or "none"
-        return Nothing(f"{asked} is not saved; savepoints of the table: {others}").result(ACTION, table)
-    saved = [one for one in savepoints_of(table) if one.instant == asked]
-    going = kept_back(table.timeline, asked)
-    refuse_needed(table, going, asked)
-    if not options.dry_run:
-        archive_kept_back(table, going, properties)
-        for state in (State.COMPLETED, State.INFLIGHT):
-            table.storage.delete(table.timeline.path(instants[0].at(state)))
-    if not saved:
-        saved = [Savepoint(instant=asked, user="", comments="", saved_ms=0, files={})]
-    return _result(table, options, saved[0], 0, archived=[one.timestamp for one in going])
-
-
-def _result(
-    table: HudiTable, options: SavepointOptions, one: Savepoint, size: int, archived: Collection[str] = ()
-) -> JobResult:
-    """:param archived: commits that go to the archive with the savepoint."""
-    described: dict[str, Any] = {"mode": options.mode.value, **one.to_json()}
-    if archived:
-        described["archived"] = list(archived)
-    plan = {**described, "files_by_partition": dict(one.files)}
-    return JobResult(
-        action=ACTION,
-        state=JobState.DRY_RUN if options.dry_run else JobState.COMPLETED,
-        instant=one.instant,
-        base_path=table.base_path,
-        table=table.config.name,
-        files_in=one.file_count,
-        bytes_in=size,
-        plan=plan if options.dry_run else None,
-        extra=described,
-    )

@@ -17,7 +17,8 @@ from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.archival.job import archive_table
+from spark_jobs.services.archival.job import Archival
+from spark_jobs.services.frame.at_once import carry_out_at_once
 from spark_jobs.services.health.measure import measure
 from spark_jobs.services.inline import run_inline_services
 from spark_jobs.services.rewriting.completion import FOLDER
@@ -219,11 +220,8 @@ def test_all_that_tends_a_table_knows_of_both_plans(table: HudiTable) -> None:
     health = measure(table.refreshed(), {}, 24, Progress.silent("health"))
     assert sorted(one.instant for one in health.pending) == [first.instant, second.instant]
     clean(table)
-    archive_table(
-        table.refreshed(),
-        {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.cleaner.commits.retained": "1"},
-        Progress.silent("archive"),
-    )
+    keep = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.cleaner.commits.retained": "1"}
+    carry_out_at_once(Archival(keep), table.refreshed(), Progress.silent("archive"))
     check(table, before)
     with pytest.raises(WriteConflictError, match=r"log file\(s\) lie on the slices that it makes"):
         compact(table, mode="cancel", instant_time=first.instant)
