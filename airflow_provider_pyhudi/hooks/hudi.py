@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from airflow.providers.common.compat.sdk import BaseHook
 
+from airflow_provider_pyhudi.hooks.lake import own_lake
+
 if TYPE_CHECKING:
     from spark_jobs.core.table import HudiTable
 
@@ -45,7 +47,7 @@ def completed_commits(base_path: str, after_instant: str | None, actions: Collec
 
     after = query_instant(after_instant) if after_instant else ""
     try:
-        commits = HudiTable.open(base_path).timeline.completed_commits()
+        commits = HudiTable.open(base_path, lake=own_lake()).timeline.completed_commits()
     except TableNotFoundError:
         return []
     return [
@@ -62,7 +64,6 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> di
     :raises HudiError: the table can't be read, or the service has nothing to do with its type.
     """
     from spark_jobs.core.errors import TableNotFoundError
-    from spark_jobs.core.lake import LAKE
     from spark_jobs.engine.context import JobContext
     from spark_jobs.engine.progress import Progress
     from spark_jobs.options import JobState
@@ -71,7 +72,7 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> di
     job, conf = SENSED[service], tuple(hoodie_conf.items())
     options = job.options(base_path=base_path, hoodie_conf=conf, dry_run=True, **job.planning)
     try:
-        result = job.run(options, JobContext.of_process(LAKE, Progress.silent(service)))
+        result = job.run(options, JobContext.of_process(own_lake(), Progress.silent(service)))
     except TableNotFoundError:
         _log.info("%s of %s is not due: there is no table yet", service, base_path)
         return None
@@ -122,15 +123,14 @@ class HudiHook(BaseHook):
         """
         from spark_jobs.core.table import HudiTable
 
-        return HudiTable.open(self.base_path_of(path))
+        return HudiTable.open(self.base_path_of(path), lake=own_lake())
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the base path can be listed."""
         from spark_jobs.core.errors import HudiError
-        from spark_jobs.core.lake import LAKE
 
         try:
-            place = LAKE.place(self.base_path_of(""))
+            place = own_lake().place(self.base_path_of(""))
             found = place.storage.list(place.path)
         except HudiError as error:
             return False, str(error)

@@ -22,6 +22,7 @@ from airflow.providers.common.compat.sdk import (
 from airflow.sdk.definitions.asset import AssetRef
 
 from airflow_provider_pyhudi.hooks.hudi import HudiHook
+from airflow_provider_pyhudi.hooks.lake import own_lake
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 from airflow_provider_pyhudi.operators.named_run import NamedRun
 from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
@@ -314,10 +315,9 @@ def _words(options: JobOptions, folder: str, hook: HudiSparkSubmitHook) -> list[
 
 def _read_result(location: str) -> JobResult:
     from spark_jobs.core.errors import HudiError
-    from spark_jobs.core.lake import LAKE
 
     try:
-        place = LAKE.place(location)
+        place = own_lake().place(location)
         return JobResult.from_json(place.storage.read(place.path).decode())
     except (HudiError, OptionsError) as error:
         raise AirflowException(f"the job ended well but left no result: {error}") from None

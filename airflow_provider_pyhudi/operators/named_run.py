@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseOperator, Context
 
+from airflow_provider_pyhudi.hooks.lake import own_lake
 from spark_jobs.options import IngestOptions, JobOptions, JobResult, ServiceOptions
 
 if TYPE_CHECKING:
@@ -100,9 +101,7 @@ class NamedRun:
 
     def _place(self) -> tuple[Storage, str]:
         """The storage of the table, which nothing in the table leads out of, and the base path there."""
-        from spark_jobs.core.lake import LAKE
-
-        place = LAKE.place(self.base_path)
+        place = own_lake().place(self.base_path)
         return place.confined(), place.path
 
     def _keep(self, record: RunRecord, *, sweeps: bool = False) -> None:

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.read.scan import Scan
 from spark_jobs.core.storage import resolve
 from spark_jobs.core.storage.confined import refuse_links
@@ -23,7 +24,7 @@ QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
 
 
-def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
+def read(spark: SparkSession, path: str, *, lake: Lake = LAKE, **options: str) -> DataFrame:
     """The rows of a table, the five meta columns first.
 
     :param options: Hudi's own read options: ``hoodie.datasource.query.type`` (snapshot, the default, or
@@ -34,7 +35,7 @@ def read(spark: SparkSession, path: str, **options: str) -> DataFrame:
     query = options.get(QUERY_TYPE, "snapshot")
     if query not in ("snapshot", "read_optimized"):
         raise ConfigError(f"{QUERY_TYPE}={query} is not valid here", todo="give snapshot or read_optimized")
-    table = HudiTable.open(path, lists_storage=not metadata_keys.METADATA_ENABLED.of(options))
+    table = HudiTable.open(path, lake=lake, lists_storage=not metadata_keys.METADATA_ENABLED.of(options))
     scan = table.scan(query=query, as_of=options.get(AS_OF))
     schema = from_arrow_schema(scan.schema, prefer_timestamp_ntz=True)
     slices = scan.slices()

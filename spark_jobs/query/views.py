@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.hive.register import synced_tables
 from spark_jobs.query.read import QUERY_TYPE, read
 
 
-def register_tables(spark: SparkSession, metastore_uri: str, database: str = "default") -> list[str]:
+def register_tables(
+    spark: SparkSession, metastore_uri: str, database: str = "default", *, lake: Lake = LAKE
+) -> list[str]:
     """A temporary view for each Hudi table of a database, as the table stands now; the names of the views.
 
     :raises StorageError: no metastore answers, or a table's location is gone.
@@ -16,7 +19,7 @@ def register_tables(spark: SparkSession, metastore_uri: str, database: str = "de
     names = []
     for table in synced_tables(metastore_uri, database):
         kind = "read_optimized" if table.read_optimized else "snapshot"
-        frame = read(spark, table.location, **{QUERY_TYPE: kind})
+        frame = read(spark, table.location, lake=lake, **{QUERY_TYPE: kind})
         frame.select(*[f"`{column.name}`" for column in table.columns]).createOrReplaceTempView(table.name)
         names.append(table.name)
     return names

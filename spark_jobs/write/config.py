@@ -21,7 +21,7 @@ from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import bloom_settings
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.keygen.spec import KeySpec
-from spark_jobs.core.lake import LAKE
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import Payload, payload_for_write
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
@@ -53,6 +53,7 @@ class WriteConfig:
     precombine_field: str
     payload_class: str
     sizes: SizeSettings
+    lake: Lake
     checkpoint: CheckpointMove | None = None
 
     @property
@@ -125,24 +126,24 @@ class WriteConfig:
         return key.of(self.properties)
 
 
-def open_if_there(base_path: str) -> HudiTable | None:
+def open_if_there(base_path: str, lake: Lake) -> HudiTable | None:
     """The table, or None where nothing stands at the base path yet.
 
     :raises ConfigError: the base path is a file, or a folder with something else in it than a table.
     """
-    place = LAKE.place(base_path)
+    place = lake.place(base_path)
     status = place.storage.stat(place.path)
     if status is not None and not status.is_directory:
         raise UnsupportedTableError(
             f"{base_path} is a file", todo="give the folder of a table, or one that does not exist yet"
         )
     try:
-        return HudiTable.open(base_path, lists_storage=True)
+        return HudiTable.open(base_path, lake=lake, lists_storage=True)
     except TableNotFoundError:
         return None
 
 
-def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
+def resolve(options: IngestOptions, table: HudiTable | None, lake: Lake) -> WriteConfig:
     """Options over properties over what the table says.
 
     :raises ConfigError: something is missing, invalid, or at odds with the table.
@@ -195,6 +196,7 @@ def resolve(options: IngestOptions, table: HudiTable | None) -> WriteConfig:
         populate_meta_fields=resolve_meta_fields(given, own, key_spec, merge_on_read=is_mor),
         precombine_field=(own.precombine_field if own else resolved.precombine_field) or "",
         payload_class=payload_class or "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+        lake=lake,
         sizes=SizeSettings(
             max_file_size=parquet_keys.MAX_FILE_SIZE.of(properties),
             small_file_limit=parquet_keys.SMALL_FILE_LIMIT.of(properties),

@@ -16,11 +16,9 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys import errortable as keys
 from spark_jobs.core.config.keys.parquet import SMALL_FILE_LIMIT
 from spark_jobs.core.errors import BadRecordError, ConfigError
-from spark_jobs.core.lake import LAKE
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
@@ -57,7 +55,7 @@ class ErrorTable:
             if most is not None:
                 raise ConfigError("--max-errors is for an error table", todo="give --error-table too")
             return None
-        own, others = (f"{LAKE.place(one).path.rstrip('/')}/" for one in (config.options.base_path, path))
+        own, others = (f"{config.lake.place(one).path.rstrip('/')}/" for one in (config.options.base_path, path))
         if own.startswith(others) or others.startswith(own):
             raise ConfigError(
                 f"--error-table {path} and the table {config.options.base_path} lie in each other",
@@ -144,7 +142,7 @@ class RefusedRows:
         alike = Window.partitionBy("_pyhudi_content").orderBy(*FIELDS)
         named = self.rows.withColumn("_pyhudi_content", F.hex(F.xxhash64(*FIELDS)))
         number = F.concat_ws("/", F.lit(start), F.col("_pyhudi_content"), F.row_number().over(alike).cast("string"))
-        at = F.lit(SYSTEM_CLOCK.now()).cast("timestamp")
+        at = F.lit(config.lake.clock.now()).cast("timestamp")
         told = [F.lit(value).cast("string").alias(name) for name, value in facts.items()]
         return named.select(number.alias(ERROR_ID), *FIELDS, *told, at.alias("seen_at"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -10,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import ConfigError, HudiError
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
@@ -65,7 +67,9 @@ from spark_jobs.write.upsert import UpsertJob
 from spark_jobs.write.workload import SOURCE_READER
 
 
-def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | None = None) -> JobResult:
+def ingest(
+    spark: SparkSession, options: IngestOptions, progress: Progress | None = None, *, lake: Lake = LAKE
+) -> JobResult:
     """Run one write as ``ingest.py`` does.
 
     :raises HudiError: with the exit code that the job ends with; the table is unchanged then.
@@ -73,15 +77,15 @@ def ingest(spark: SparkSession, options: IngestOptions, progress: Progress | Non
     shown = progress or Progress("ingest")
     resolved = options.effective()
     if resolved.op is Operation.DELETE_PARTITION and not resolved.source:
-        return write_frame(spark, None, options, shown)
+        return write_frame(spark, None, options, shown, lake=lake)
     if is_checkpointed(resolved):
-        return run_checkpointed(spark, resolved, shown, write_frame)
+        return run_checkpointed(spark, resolved, shown, partial(write_frame, lake=lake), lake)
     resolved = with_files_by_keys(resolved)
     for line in lenient_settings(spark, resolved):
         shown.note(f"warning: with {line} files that Spark can't read are left out")
-    source = read_source(spark, resolved)
-    files = None if isinstance(source, CheckedRows) else files_for_tasks(source, resolved)
-    return write_frame(spark, source, options, shown, files=files)
+    source = read_source(spark, resolved, lake)
+    files = None if isinstance(source, CheckedRows) else files_for_tasks(source, resolved, lake)
+    return write_frame(spark, source, options, shown, files=files, lake=lake)
 
 
 def write_frame(
@@ -92,6 +96,7 @@ def write_frame(
     files: ParquetSource | str | None = None,
     *,
     checkpoint: CheckpointMove | None = None,
+    lake: Lake = LAKE,
 ) -> JobResult:
     """Write the rows of a DataFrame by the options of an ingest.
 
@@ -103,8 +108,8 @@ def write_frame(
     """
     for line in writer_warnings(dict(options.hoodie_properties())):
         progress.note(f"warning: {line}")
-    table = open_if_there(options.base_path)
-    config = replace(resolve(options, table), checkpoint=checkpoint)
+    table = open_if_there(options.base_path, lake)
+    config = replace(resolve(options, table, lake), checkpoint=checkpoint)
     with ready_rows(source, config, table, progress) as ready:
         try:
             return _write_ready(spark, ready, config, table, progress, files)
@@ -158,7 +163,7 @@ def _write_ready(
             take_back_table(table.transaction_settings(config.properties), progress.note)
         raise
     if ready.origin is not None and not result.repeated:
-        count, size = files.counts if isinstance(files, ParquetSource) else source_size(ready.origin)
+        count, size = files.counts if isinstance(files, ParquetSource) else source_size(ready.origin, config.lake)
         reader = keyed_source(files, config)
         told = {SOURCE_READER: reader} if isinstance(reader, str) else {}
         result = replace(result, files_in=count, bytes_in=size, extra={**told, **result.extra})
@@ -227,7 +232,8 @@ def _write_errors(
     origin = ErrorOrigin.of(config, instant)
     with progress.phase("errors"):
         options = target.options(origin, refused.digest)
-        done = write_frame(spark, refused.as_errors(config, instant, origin), options, Progress.silent("errors"))
+        errors, silent = refused.as_errors(config, instant, origin), Progress.silent("errors")
+        done = write_frame(spark, errors, options, silent, lake=config.lake)
     return {**ready.facts, "error_instant": done.instant}
 
 

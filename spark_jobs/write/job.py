@@ -27,8 +27,8 @@ def run_ingest(options: IngestOptions, context: JobContext) -> JobResult:
     from spark_jobs.write.config import open_if_there, resolve
     from spark_jobs.write.generation import of_generation
 
-    progress, table = context.progress, open_if_there(options.base_path)
-    config = resolve(options, table)
+    progress, table = context.progress, open_if_there(options.base_path, context.lake)
+    config = resolve(options, table, context.lake)
     synced = sync_asked_for(config.properties)
     config, generation = of_generation(config, table, progress)
     options = replace(options, idempotency_key=config.options.idempotency_key)
@@ -50,7 +50,7 @@ def _ingest(
 
     packages = packages_for(options.source_format)
     with job_session("ingest", debug=options.debug, packages=packages) as spark:
-        return ingest(spark, options, progress)
+        return ingest(spark, options, progress, lake=config.lake)
 
 
 def misfit(result: JobResult) -> Failure | None:

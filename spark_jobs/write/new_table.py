@@ -34,8 +34,9 @@ def create_table(config: WriteConfig) -> tuple[HudiTable, WriteConfig, bool]:
                 **asked_of_new_table(config.properties),
                 **persisted_settings(config.properties, spec),
             },
+            lake=config.lake,
         )
     except AlreadyExistsError:
-        table = HudiTable.open(config.options.base_path, lists_storage=True)
-        return table, replace(resolve(config.options, table), checkpoint=config.checkpoint), False
+        table = HudiTable.open(config.options.base_path, lake=config.lake, lists_storage=True)
+        return table, replace(resolve(config.options, table, config.lake), checkpoint=config.checkpoint), False
     return made, config, True

@@ -93,7 +93,7 @@ def _refusing(source: DataFrame | CheckedRows) -> DataFrame:
 def _transformed(source: DataFrame, config: WriteConfig) -> DataFrame:
     steps = steps_of(config.options)
     if steps:
-        done = transform(source, steps, config.options.hoodie_properties())
+        done = transform(source, steps, config.options.hoodie_properties(), config.lake)
         ordering = (
             () if config.operation in (Operation.DELETE, Operation.DELETE_PARTITION) else (config.precombine_field,)
         )

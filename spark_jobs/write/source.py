@@ -14,7 +14,7 @@ from pyspark.sql.types import StringType, StructType
 
 from spark_jobs.core.config.keys.streamer import FILES_ROOT, PARQUET_MERGE_SCHEMA, SANITIZE_NAMES
 from spark_jobs.core.errors import ConfigError, HudiError, StorageError
-from spark_jobs.core.lake import LAKE
+from spark_jobs.core.lake import Lake
 from spark_jobs.options.choices import SourceReader
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import WriteConfig
@@ -55,7 +55,7 @@ def with_files_by_keys(options: IngestOptions) -> IngestOptions:
     return replace(options, source=options.source or ((root,) if root else ()), source_options=added)
 
 
-def read_source(spark: SparkSession, options: IngestOptions) -> DataFrame | CheckedRows:
+def read_source(spark: SparkSession, options: IngestOptions, lake: Lake) -> DataFrame | CheckedRows:
     """The rows of a source; of text formats those too that can't be read, each marked.
 
     Left to itself Spark makes nulls of what it can't read in CSV, JSON and XML, or drops the row, and matches the
@@ -81,21 +81,21 @@ def read_source(spark: SparkSession, options: IngestOptions) -> DataFrame | Chec
             todo="leave it out: rows that can't be read fail the write, or go to --error-table",
         )
     try:
-        found = _read(spark, options, source_format, given)
+        found = _read(spark, options, source_format, given, lake)
         return with_unread_rest(found, spark, paths, dict(options.source_options)) if source_format == "json" else found
     except (PySparkException, Py4JError) as error:
         raise reading_error(error, source_format, paths, spark.version) from error
 
 
 def _read(
-    spark: SparkSession, options: IngestOptions, source_format: str, given: Mapping[str, str]
+    spark: SparkSession, options: IngestOptions, source_format: str, given: Mapping[str, str], lake: Lake
 ) -> DataFrame | CheckedRows:
     """
     :param given: the reader's options by their names in lower case.
     """
     paths, is_text = options.source, source_format in TEXT_FORMATS
     reader = spark.read.format(source_format).options(**dict(options.source_options))
-    schema = declared_schema(options)
+    schema = declared_schema(options, lake)
     if schema is not None:
         reader = reader.schema(schema)
     if not is_text or given.get("mode", "").upper() == "FAILFAST":
@@ -137,7 +137,7 @@ def _with_corrupt_rows(
     return CheckedRows(rows=marked.drop(CORRUPT))
 
 
-def files_for_tasks(source: DataFrame, options: IngestOptions) -> ParquetSource | str | None:
+def files_for_tasks(source: DataFrame, options: IngestOptions, lake: Lake) -> ParquetSource | str | None:
     """The files of a source that tasks may read themselves, or why Spark has to; None where nobody would ask.
 
     :param source: what Spark reads by the options of an ingest, unchanged.
@@ -148,7 +148,7 @@ def files_for_tasks(source: DataFrame, options: IngestOptions) -> ParquetSource 
         return "spark, as --source-reader asks"
     if options.source_options:
         return "spark, because of --source-option"
-    if declared_schema(options) is not None:
+    if declared_schema(options, lake) is not None:
         return "spark, because of --source-schema"
     if steps_of(options):
         return f"spark, because of {steps_of(options)[0].kind.value}"
@@ -163,7 +163,7 @@ def files_for_tasks(source: DataFrame, options: IngestOptions) -> ParquetSource 
         return f"spark, because of {lenient[0]}"
     if SANITIZE_NAMES.of(dict(options.hoodie_properties())):
         return f"spark, because of {SANITIZE_NAMES.name}"
-    found = parquet_source(source_schema(source), source.inputFiles())
+    found = parquet_source(source_schema(source), source.inputFiles(), lake)
     return f"spark: {found}" if isinstance(found, str) else found
 
 
@@ -193,12 +193,12 @@ def keyed_source(files: ParquetSource | str | None, config: WriteConfig) -> Keye
     return KeyedSource(source=files, spec=config.key_spec)
 
 
-def source_size(source: DataFrame) -> tuple[int, int]:
+def source_size(source: DataFrame, lake: Lake) -> tuple[int, int]:
     """Number and bytes of the files behind a source, of those that this process can look at."""
     sizes = []
     for url in source.inputFiles():
         try:
-            place = LAKE.place(url)
+            place = lake.place(url)
             status = place.storage.stat(place.path)
         except HudiError:
             continue

@@ -11,13 +11,13 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.core.config.keys.streamer import SOURCE_SCHEMA_FILE
 from spark_jobs.core.errors import ConfigError, HudiError
-from spark_jobs.core.lake import LAKE
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.ingest import IngestOptions
 
 
-def declared_schema(options: IngestOptions) -> StructType | None:
+def declared_schema(options: IngestOptions, lake: Lake) -> StructType | None:
     """None where Spark is to find it.
 
     :raises ConfigError: the text, or the file, is no schema.
@@ -36,7 +36,7 @@ def declared_schema(options: IngestOptions) -> StructType | None:
     if not path:
         return None
     try:
-        place = LAKE.place(path)
+        place = lake.place(path)
         return from_arrow_schema(arrow_schema_of(json.loads(place.storage.read(place.path))))
     except (HudiError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(

@@ -15,9 +15,9 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import BadRecordError, ConfigError, HudiError
-from spark_jobs.core.lake import LAKE
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.named_function import named_function
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.ingest import IngestOptions
@@ -107,7 +107,7 @@ def steps_of(options: IngestOptions) -> tuple[Step, ...]:
     return (*(step for word, step in queries.items() if word not in placed), *named)
 
 
-def transform(source: DataFrame, steps: Sequence[Step], properties: Mapping[str, str]) -> Transformed:
+def transform(source: DataFrame, steps: Sequence[Step], properties: Mapping[str, str], lake: Lake) -> Transformed:
     """The source through all transformers; nothing is read yet, but for what they read themselves.
 
     :raises ConfigError: a query or a function is none, or its answer is no DataFrame.
@@ -116,25 +116,25 @@ def transform(source: DataFrame, steps: Sequence[Step], properties: Mapping[str,
     rows, given = source, []
     for step in steps:
         given.append((step.label, tuple(rows.columns)))
-        rows = _run(rows, step, properties)
+        rows = _run(rows, step, properties, lake)
     return Transformed(rows=rows, given=tuple(given))
 
 
-def _run(rows: DataFrame, step: Step, properties: Mapping[str, str]) -> DataFrame:
+def _run(rows: DataFrame, step: Step, properties: Mapping[str, str], lake: Lake) -> DataFrame:
     if step.kind is StepKind.FUNCTION:
         return _call(rows, step, properties)
-    text = step.text if step.kind is StepKind.SQL else _read(step.text)
+    text = step.text if step.kind is StepKind.SQL else _read(step.text, lake)
     statements = statements_of(text)
     if SOURCE not in text or not statements or (step.kind is StepKind.SQL and len(statements) > 1):
         raise ConfigError(
             f"{step.label} is no query over {SOURCE}", todo=f"give for instance: SELECT *, 1 AS one FROM {SOURCE}"
         )
-    return _query(rows, step, statements)
+    return _query(rows, step, statements, lake.clock)
 
 
-def _read(path: str) -> str:
+def _read(path: str, lake: Lake) -> str:
     try:
-        place = LAKE.place(path)
+        place = lake.place(path)
         return place.storage.read(place.path).decode()
     except (HudiError, UnicodeDecodeError) as error:
         raise ConfigError(
@@ -142,9 +142,9 @@ def _read(path: str) -> str:
         ) from error
 
 
-def _query(rows: DataFrame, step: Step, statements: Sequence[str]) -> DataFrame:
+def _query(rows: DataFrame, step: Step, statements: Sequence[str], clock: Clock) -> DataFrame:
     """The answer to the last statement, the rows being a view under a name of its own meanwhile."""
-    spark, view = rows.sparkSession, f"pyhudi_src_{SYSTEM_CLOCK.new_uuid().replace('-', '')}"
+    spark, view = rows.sparkSession, f"pyhudi_src_{clock.new_uuid().replace('-', '')}"
     rows.createOrReplaceTempView(view)
     try:
         for statement in statements[:-1]:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
@@ -29,6 +30,7 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.write.ingest import ingest, write_frame
+from tests.support.folder import Where, lake_of
 from tests.support.jobs import job_context
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
@@ -51,20 +53,22 @@ class Jobs:
     """The jobs on one table; options that a test does not give stand here."""
 
     spark: SparkSession
-    path: Path
+    path: Where
     table_type: str = COW
     keys: tuple[str, ...] = ("id",)
     partitions: tuple[str, ...] = ("p",)
     conf: Mapping[str, str] = field(default_factory=dict)
     local_services: bool = False
+    sources: Path | None = None
+    """Where the files to write from lie; beside the table without it, which is for local disks then."""
 
     def source(self, rows: Sequence[Row] | pa.Table, schema: pa.Schema = SCHEMA) -> str:
         """A Parquet file of the rows, two row groups or more where there are two rows."""
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
-        folder = self.path.parent / f"{self.path.name}-sources"
+        folder = self.sources or self.path.parent / f"{self.path.name}-sources"
         folder.mkdir(exist_ok=True)
         path = folder / f"{next(_number)}.parquet"
-        pq.write_table(table, path, row_group_size=max(1, table.num_rows // 2))
+        pq.write_table(table, str(path), row_group_size=max(1, table.num_rows // 2))
         return str(path)
 
     def options(self, op: str, rows: Sequence[Row] | pa.Table, **more: Any) -> IngestOptions:
@@ -85,26 +89,26 @@ class Jobs:
         )
 
     def write(self, op: str, rows: Sequence[Row] | pa.Table, **more: Any) -> JobResult:
-        return ingest(self.spark, self.options(op, rows, **more), Progress("test"))
+        return ingest(self.spark, self.options(op, rows, **more), Progress("test"), lake=self.lake)
 
     def compact(self, mode: str = "scheduleAndExecute", **more: Any) -> JobResult:
         options = CompactionOptions(
             base_path=str(self.path), mode=ServiceMode(mode), hoodie_conf=tuple(AT_ONCE.items()), **more
         )
-        return run_compaction(options, job_context(engine=self._engine))
+        return run_compaction(options, job_context(lake=self.lake, engine=self._engine))
 
     def cluster(self, mode: str = "scheduleAndExecute", **more: Any) -> JobResult:
         conf = {**AT_ONCE, "hoodie.clustering.plan.strategy.sort.columns": "v,id"}
         options = ClusteringOptions(
             base_path=str(self.path), mode=ServiceMode(mode), hoodie_conf=tuple(conf.items()), **more
         )
-        return run_clustering(options, job_context(engine=self._engine))
+        return run_clustering(options, job_context(lake=self.lake, engine=self._engine))
 
     def clean(self) -> JobResult:
-        return run_cleaning(CleanOptions(base_path=str(self.path), hoodie_conf=tuple(AT_ONCE.items())), job_context())
+        return run_cleaning(CleanOptions(base_path=str(self.path), hoodie_conf=AT_ONCE), job_context(lake=self.lake))
 
     def table(self) -> HudiTable:
-        return HudiTable.open(str(self.path))
+        return HudiTable.open(str(self.path), lake=self.lake)
 
     def rows(self) -> list[Row]:
         """The rows of a snapshot query without meta columns and deletion flag, sorted by all their values."""
@@ -117,6 +121,10 @@ class Jobs:
         return ordered(self.table().scan().to_arrow().drop_columns(["_hoodie_file_name"]).to_pylist())
 
     @property
+    def lake(self) -> Lake:
+        return lake_of(self.path)
+
+    @property
     def _engine(self) -> Engine:
         return LocalEngine(SYSTEM_CLOCK) if self.local_services else SparkEngine(self.spark)
 
@@ -127,7 +135,9 @@ class SparkJobs(Jobs):
 
     def write(self, op: str, rows: Sequence[Row] | pa.Table, **more: Any) -> JobResult:
         options = self.options(op, rows, **more)
-        return write_frame(self.spark, self.spark.read.parquet(*options.source), options, Progress("test"))
+        return write_frame(
+            self.spark, self.spark.read.parquet(*options.source), options, Progress("test"), lake=self.lake
+        )
 
 
 def row(key: int, partition: str | None = "a", value: str | None = "x", ts: int = 1, *, deleted: bool = False) -> Row:

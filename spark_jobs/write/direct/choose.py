@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.keygen.spec import KeySpec
-from spark_jobs.core.lake import LAKE
+from spark_jobs.core.lake import Lake
 from spark_jobs.write.direct.source import ParquetSource, SourceFile
 
 MAX_FILES = 1_000
@@ -21,7 +21,7 @@ _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyIN
 _SPARK_VERSION = b"org.apache.spark.version"
 
 
-def parquet_source(schema: pa.Schema, urls: Sequence[str]) -> ParquetSource | str:
+def parquet_source(schema: pa.Schema, urls: Sequence[str], lake: Lake) -> ParquetSource | str:
     """The source, or why Spark has to read it.
 
     :param schema: of the source as Spark has it, in Arrow's types.
@@ -30,7 +30,7 @@ def parquet_source(schema: pa.Schema, urls: Sequence[str]) -> ParquetSource | st
     if not 0 < len(urls) <= MAX_FILES:
         return f"it has {len(urls)} files"
     with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        files = list(pool.map(lambda url: _source_file(url, schema), urls))
+        files = list(pool.map(lambda url: _source_file(url, schema, lake), urls))
     for file in files:
         if isinstance(file, str):
             return file
@@ -40,9 +40,9 @@ def parquet_source(schema: pa.Schema, urls: Sequence[str]) -> ParquetSource | st
     return ParquetSource(files=tuple(file for file in files if not isinstance(file, str)), schema=schema)
 
 
-def _source_file(url: str, schema: pa.Schema) -> SourceFile | str:
+def _source_file(url: str, schema: pa.Schema, lake: Lake) -> SourceFile | str:
     try:
-        place = LAKE.place(url)
+        place = lake.place(url)
         storage, path = place.storage, place.path
         status = storage.stat(path)
         if status is None:

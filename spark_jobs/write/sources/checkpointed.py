@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.lake import Lake
 from spark_jobs.engine.progress import Progress
 from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.choices import Operation
@@ -47,15 +48,15 @@ def is_checkpointed(options: IngestOptions) -> bool:
     return False
 
 
-def source_of(options: IngestOptions) -> KafkaSource | HudiSource:
+def source_of(options: IngestOptions, lake: Lake) -> KafkaSource | HudiSource:
     """
     :param options: effective ones.
     :raises ConfigError: one of the source's options is missing or not valid.
     """
-    table = open_if_there(options.base_path)
+    table = open_if_there(options.base_path, lake)
     if (options.source_format or "").lower() == KAFKA:
-        return KafkaSource.of(options, table)
-    return HudiSource.of(options)
+        return KafkaSource.of(options, table, lake)
+    return HudiSource.of(options, lake)
 
 
 def run_checkpointed(
@@ -63,6 +64,7 @@ def run_checkpointed(
     options: IngestOptions,
     progress: Progress,
     write: WriteBatch,
+    lake: Lake,
     stopping: Stopping | None = None,
 ) -> JobResult:
     """Read a source from the table's checkpoint on: one batch, or with ``available_now`` or ``continuous`` several.
@@ -70,7 +72,7 @@ def run_checkpointed(
     :param options: effective ones.
     :param stopping: another thread's way to end a continuous run; signals are one too.
     """
-    run = Run(spark=spark, options=options, progress=progress, write=write)
+    run = Run(spark=spark, options=options, progress=progress, write=write, lake=lake)
     if run.is_long:
         _refuse_long(options)
     if options.op is Operation.DELETE_PARTITION and PARTITIONS_TO_DELETE.of(options.hoodie_properties()):
@@ -79,16 +81,16 @@ def run_checkpointed(
             todo=f"leave out the key, or --source-format {options.source_format}",
             key=PARTITIONS_TO_DELETE.name,
         )
-    result = _run(run, source_of(options), stopping)
+    result = _run(run, source_of(options, lake), stopping)
     return _synced(run, result) if result.state is JobState.NOTHING_TO_DO else result
 
 
 def _synced(run: Run, result: JobResult) -> JobResult:
     """The result of a run that found nothing new, after a sync: the run before may have failed at its own."""
-    table = open_if_there(run.options.base_path)
+    table = open_if_there(run.options.base_path, run.lake)
     if table is None or run.options.dry_run or run.options.explain:
         return result
-    properties = resolve(run.options, table).properties
+    properties = resolve(run.options, table, run.lake).properties
     return sync_after_write(table, properties, result, run.progress) if sync_asked_for(properties) else result
 
 

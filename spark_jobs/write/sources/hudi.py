@@ -12,6 +12,7 @@ from spark_jobs.core.config.keys import streamer as keys
 from spark_jobs.core.config.keys.streamer import MissingCheckpoint
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.order import AFTER_ALL, earliest, follows, is_up_to
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.table import HudiTable
@@ -33,9 +34,10 @@ class HudiSource:
     limit: int
     missing: MissingCheckpoint
     begin: str | None
+    lake: Lake
 
     @staticmethod
-    def of(options: IngestOptions) -> HudiSource:
+    def of(options: IngestOptions, lake: Lake) -> HudiSource:
         """
         :param options: effective ones.
         :raises ConfigError: one of them is missing or not valid.
@@ -53,6 +55,7 @@ class HudiSource:
             limit=options.source_limit or keys.INCREMENTAL_INSTANTS.of(properties),
             missing=MissingCheckpoint.READ_LATEST if latest else keys.INCREMENTAL_MISSING.of(properties),
             begin=query_instant(given[BEGIN]) if BEGIN in given else None,
+            lake=lake,
         )
 
     @property
@@ -63,7 +66,7 @@ class HudiSource:
         """What the commits after the checkpoint wrote, without Hudi's columns: of at most ``limit`` commits, or of all
         at the first time.
         """
-        table = HudiTable.open(self.path)
+        table = HudiTable.open(self.path, lake=self.lake)
         commits = readable_commits(table)
         begin = self._begin(checkpoint, commits)
         new = [one for one in commits if follows(one, begin)]

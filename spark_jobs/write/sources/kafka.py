@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.core.config.keys import streamer as keys
 from spark_jobs.core.config.keys.streamer import OffsetReset
 from spark_jobs.core.errors import ConfigError, StorageError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.ingest import IngestOptions
@@ -57,7 +58,7 @@ class KafkaSource:
     min_partitions: int
 
     @staticmethod
-    def of(options: IngestOptions, table: HudiTable | None) -> KafkaSource:
+    def of(options: IngestOptions, table: HudiTable | None, lake: Lake) -> KafkaSource:
         """
         :param options: effective ones.
         :param table: the one that is written to, which may know the schema of the values.
@@ -84,7 +85,7 @@ class KafkaSource:
             topic=topics[0],
             client=client,
             reader={key: text for key, text in given.items() if not key.startswith((_KAFKA, PREFIX))},
-            values=MessageValues.of(options, table),
+            values=MessageValues.of(options, table, lake),
             reset=keys.AUTO_OFFSET_RESET.of(client),
             limit=options.source_limit or keys.KAFKA_MAX_EVENTS.of(properties),
             strict=keys.KAFKA_FAIL_ON_DATA_LOSS.of(properties),

@@ -17,7 +17,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from spark_jobs.core.config.keys.streamer import KAFKA_APPEND_OFFSETS, SOURCE_SCHEMA_FILE
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.lake import LAKE
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.ingest import IngestOptions
@@ -71,7 +71,7 @@ class MessageValues:
     with_place: bool
 
     @staticmethod
-    def of(options: IngestOptions, table: HudiTable | None) -> MessageValues:
+    def of(options: IngestOptions, table: HudiTable | None, lake: Lake) -> MessageValues:
         """
         :param options: effective ones; of the source's, ``value.format`` (json), ``value.tombstones`` (fail), and other
             ``value.*`` for Spark.
@@ -84,7 +84,7 @@ class MessageValues:
         schema, avro = StructType(), ""
         file = _avro_file(options) if form is ValueFormat.AVRO else ""
         if form is not ValueFormat.STRING:
-            declared = declared_schema(options)
+            declared = declared_schema(options, lake)
             if declared is None and steps_of(options):
                 raise ConfigError(
                     "the values of a topic need a schema: what a transformer makes of them is the table's",
@@ -101,7 +101,7 @@ class MessageValues:
                 )
             schema = declared
         if file:
-            place = LAKE.place(file)
+            place = lake.place(file)
             avro = place.storage.read(place.path).decode()
         return MessageValues(
             format=form,

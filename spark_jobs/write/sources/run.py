@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.timeline.checkpoint import CheckpointMove, CheckpointOrders, StoredCheckpoint, stored_checkpoint
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.ingest import IngestOptions
@@ -34,7 +35,11 @@ class Run:
     options: IngestOptions
     progress: Progress
     write: WriteBatch
-    clock: Clock = SYSTEM_CLOCK
+    lake: Lake
+
+    @property
+    def clock(self) -> Clock:
+        return self.lake.clock
 
     @property
     def orders(self) -> CheckpointOrders:
@@ -42,7 +47,7 @@ class Run:
 
     def position(self) -> Position:
         """As the table stands now."""
-        table = open_if_there(self.options.base_path)
+        table = open_if_there(self.options.base_path, self.lake)
         stored = stored_checkpoint(table.timeline, table.clock) if table is not None else None
         name = table.config.name if table is not None else self.options.table_name or ""
         return Position(stored=stored, checkpoint=self.orders.resume(stored, name))

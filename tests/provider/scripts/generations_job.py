@@ -19,8 +19,8 @@ from tests.faults import local_table as local
 
 def body(options: IngestOptions, context: JobContext) -> JobResult:
     asked = options.hoodie_properties()
-    table = HudiTable.open(options.base_path)
-    config, generation = of_generation(resolve(options, table), table, context.progress)
+    table = HudiTable.open(options.base_path, lake=context.lake)
+    config, generation = of_generation(resolve(options, table, context.lake), table, context.progress)
     done = done_before(config, table, context.progress)
     if done is not None:
         return replace(done, extra={**done.extra, **generation})

@@ -12,6 +12,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import BadRecordError, ConfigError, StorageError, WriteConflictError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import RESET_KEY
 from spark_jobs.engine.failure import failure_of
@@ -166,7 +167,7 @@ def test_of_two_runs_that_read_the_same_messages_one_commits(reading: Make) -> N
 
     options = it.options(op=Operation.INSERT).effective()
     with pytest.raises(WriteConflictError, match=f"moved meanwhile from {it.place(2)} to {it.place(4)}"):
-        run_checkpointed(it.spark, options, Progress.silent("ingest"), overtaken)
+        run_checkpointed(it.spark, options, Progress.silent("ingest"), overtaken, Lake())
     assert it.run(op=Operation.INSERT).state is JobState.NOTHING_TO_DO
     assert sorted(it.rows()) == [0, 1, 2, 3]
 

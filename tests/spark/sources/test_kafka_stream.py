@@ -17,6 +17,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import BadRecordError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
@@ -92,7 +93,7 @@ def test_a_continuous_run_ends_when_it_is_asked_to(reading: Make) -> None:
     options = it.options({"auto.offset.reset": "latest"}, op=Operation.INSERT, continuous=True).effective()
 
     def run() -> None:
-        results.append(run_checkpointed(it.spark, options, Progress.silent("ingest"), write_frame, stopping))
+        results.append(run_checkpointed(it.spark, options, Progress.silent("ingest"), write_frame, Lake(), stopping))
 
     thread = threading.Thread(target=run)
     thread.start()

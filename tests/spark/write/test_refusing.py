@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.core.lake import Lake
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem
 from spark_jobs.write.sources.kafka_values import MessageValues
@@ -22,7 +23,7 @@ def messages(spark: SparkSession) -> DataFrame:
     rows = [(value.encode(), "t", 0, offset) for offset, value in enumerate(values)]
     found = spark.createDataFrame(rows, "value binary, topic string, partition int, offset long")
     options = IngestOptions(base_path="/nowhere", source_format="kafka", source_schema="id bigint, ts bigint")
-    checked = MessageValues.of(options, None).rows(found)
+    checked = MessageValues.of(options, None, Lake()).rows(found)
     assert isinstance(checked, CheckedRows)
     return checked.refusing
 

@@ -16,6 +16,7 @@ from spark_jobs.core.files.delete_records import DeleteRecords, decode_delete_re
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.clean import CleanOptions
@@ -117,7 +118,7 @@ def test_nothing_writes_to_them(name: str, unpacked: Callable[[str], Path]) -> N
     base = str(path)
     ingest = IngestOptions(base_path=base, op=Operation.UPSERT)
     writes: list[Callable[[], object]] = [
-        lambda: resolve(ingest, open_if_there(base)),
+        lambda: resolve(ingest, open_if_there(base, Lake()), Lake()),
         lambda: run_cleaning(CleanOptions(base_path=base), job_context()),
         lambda: run_compaction(CompactionOptions(base_path=base), job_context()),
         lambda: HudiTable.open(base).transaction_settings({}).new_lock(),

@@ -10,6 +10,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.index.buckets import file_id_of, place_of_bucket
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.reconcile import WriterSchema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.instant import Action
@@ -39,7 +40,7 @@ def two_writers(table: HudiTable) -> list[Transaction]:
 
 def insert(table: HudiTable, transaction: Transaction, index: str, bucket: int) -> None:
     """One record in a new file group that the bucket index begins, or any other index."""
-    config = resolve(IngestOptions(base_path=table.base_path, hoodie_conf={"hoodie.index.type": index}), table)
+    config = resolve(IngestOptions(base_path=table.base_path, hoodie_conf={"hoodie.index.type": index}), table, Lake())
     file_id = file_id_of(bucket, SYSTEM_CLOCK.new_uuid())
     handle = CreateHandle(context_of(table, transaction.time), scope(), "a", file_id)
     handle.write(rows((f"k{bucket}", 1, transaction.time)))

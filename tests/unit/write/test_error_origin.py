@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.timeline.checkpoint import CheckpointMove, CheckpointOrders, StoredCheckpoint
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import resolve
@@ -18,7 +19,7 @@ def origin(key: str | None = None, move: CheckpointMove | None = None, instant: 
     options = IngestOptions(
         base_path="/nowhere/t", table_name="t", record_key_fields=("id",), precombine_field="ts", idempotency_key=key
     )
-    return ErrorOrigin.of(replace(resolve(options, None), checkpoint=move), instant)
+    return ErrorOrigin.of(replace(resolve(options, None, Lake()), checkpoint=move), instant)
 
 
 def move(before: str, after: str, reset: str | None = None) -> CheckpointMove:

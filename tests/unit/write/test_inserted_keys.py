@@ -19,6 +19,7 @@ from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
 from spark_jobs.core.keygen.virtual import virtual_keys_of
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.schema.reconcile import WriterSchema
 from spark_jobs.core.table import HudiTable
@@ -103,7 +104,7 @@ class Writer:
 
     def publish(self, stats: Sequence[WriteStat], replaced: Mapping[str, tuple[str, ...]] | None = None) -> None:
         options = IngestOptions(base_path=self.table.base_path, op=self.operation, hoodie_conf=self.conf)
-        config = resolve(options, self.table)
+        config = resolve(options, self.table, Lake())
         prepared = PreparedRows(source=None, config=config, schema=WriterSchema(avro=AVRO), evolution=None)
         written = Written(stats=list(stats), replaced=replaced)
         publish(config, self.table, prepared, self.transaction, written, Progress("ingest"), self.placed_by)

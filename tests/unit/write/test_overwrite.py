@@ -9,6 +9,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys.datasource import DuplicatePolicy
 from spark_jobs.core.errors import ConfigError, TableNotFoundError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.options.choices import Operation
@@ -53,7 +54,7 @@ def test_matching_partitions(asked: tuple[str, ...], expected: list[str]) -> Non
 def config(path: Path, op: str, **conf: str) -> WriteConfig:
     """Of a write to a new table."""
     options = IngestOptions(base_path=str(path), op=Operation(op), hoodie_conf=tuple(conf.items()))
-    return resolve(options, new_table(str(path), merge_on_read=False))
+    return resolve(options, new_table(str(path), merge_on_read=False), Lake())
 
 
 DROP = "hoodie.datasource.write.insert.drop.duplicates"
@@ -94,7 +95,7 @@ def test_what_the_options_refuse(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"sort\.mode=SORTED is not valid"):
         config(tmp_path / "u", "bulk_insert", **{"hoodie.bulkinsert.sort.mode": "SORTED"})
     with pytest.raises(TableNotFoundError, match="no table at"):
-        resolve(IngestOptions(base_path=str(tmp_path / "w"), op=Operation.DELETE_PARTITION), None)
+        resolve(IngestOptions(base_path=str(tmp_path / "w"), op=Operation.DELETE_PARTITION), None, Lake())
 
 
 def test_overwritten_partitions(tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_overwritten_partitions(tmp_path: Path) -> None:
 
     def overwritten(op: str, **conf: str) -> list[str]:
         options = IngestOptions(base_path=str(tmp_path / "t"), op=Operation(op), hoodie_conf=tuple(conf.items()))
-        return overwritten_partitions(resolve(options, table), table, ["b", "a"])
+        return overwritten_partitions(resolve(options, table, Lake()), table, ["b", "a"])
 
     assert overwritten("insert_overwrite") == ["a", "b"]
     assert overwritten("insert_overwrite", **{STATIC: "c, d"}) == ["c", "d"]

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import OVERWRITE, payload_of
 from spark_jobs.core.merge.payloads.fields import OverwriteNonDefaults
 from spark_jobs.core.table import HudiTable
@@ -23,7 +24,7 @@ PARTIAL, NON_DEFAULTS = MODEL + "PartialUpdateAvroPayload", MODEL + "OverwriteNo
 
 def resolved(path: Path, table: HudiTable, **conf: str) -> WriteConfig:
     given = {name.replace("_", "."): value for name, value in conf.items()}
-    return resolve(IngestOptions(base_path=str(path), hoodie_conf=tuple(given.items())), table)
+    return resolve(IngestOptions(base_path=str(path), hoodie_conf=tuple(given.items())), table, Lake())
 
 
 def test_a_table_with_logs_says_which(tmp_path: Path) -> None:

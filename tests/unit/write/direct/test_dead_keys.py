@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation, ServiceMode
@@ -46,7 +47,7 @@ def placed(table: HudiTable, index: str, op: Operation, keys: list[str], conf: d
     placing = Placing(
         engine=ENGINE,
         tasks=2,
-        config=resolve(options, table),
+        config=resolve(options, table, Lake()),
         table=table,
         context=context_of(table, "1"),
         incoming=by_partition(pa.table(incoming)),

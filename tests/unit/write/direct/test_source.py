@@ -14,6 +14,7 @@ import pytest
 
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.lake import Lake
 from spark_jobs.write.direct.choose import parquet_source, reads_alike, same_keys_without_spark
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import ParquetSource, RowRange
@@ -34,7 +35,7 @@ def written(folder: Path, files: list[int], group: int = 3) -> ParquetSource:
         pq.write_table(table, path, row_group_size=group)
         urls.append(f"file://{path}")
         first += rows
-    found = parquet_source(SCHEMA, urls)
+    found = parquet_source(SCHEMA, urls, Lake())
     assert isinstance(found, ParquetSource), found
     return found
 
@@ -100,7 +101,7 @@ def test_a_source_that_is_replaced_between_two_looks_is_refused(tmp_path: Path) 
 def test_batches_of_wide_rows_are_short(tmp_path: Path) -> None:
     table = pa.table({"id": ["x" * 100_000] * 1000, "n": [1] * 1000}, schema=SCHEMA)
     pq.write_table(table, tmp_path / "wide.parquet")
-    source = parquet_source(SCHEMA, [str(tmp_path / "wide.parquet")])
+    source = parquet_source(SCHEMA, [str(tmp_path / "wide.parquet")], Lake())
     assert isinstance(source, ParquetSource)
     batches = list(source.read(RowRange(0, 1000)))
     assert sum(batch.num_rows for batch in batches) == 1000
@@ -111,7 +112,7 @@ def test_wide_rows_behind_narrow_ones_come_in_short_batches(tmp_path: Path) -> N
     narrow, wide = ["x"] * 4000, [f"{n:0200000}" for n in range(500)]
     table = pa.table({"id": narrow + wide, "n": list(range(4500))}, schema=SCHEMA)
     pq.write_table(table, tmp_path / "late.parquet", row_group_size=2000, use_dictionary=False)
-    source = parquet_source(SCHEMA, [str(tmp_path / "late.parquet")])
+    source = parquet_source(SCHEMA, [str(tmp_path / "late.parquet")], Lake())
     assert isinstance(source, ParquetSource), source
     batches = list(source.read(RowRange(0, 4500)))
     assert [batch.num_rows for batch in batches[:2]] == [2000, 2000]
@@ -168,7 +169,7 @@ def test_types_that_spark_and_arrow_read_alike(stored: pa.DataType, wanted: pa.D
 def test_files_of_the_old_calendar_are_left_to_spark(tmp_path: Path, metadata: dict[str, str], why: str | None) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"id": ["a"], "n": [1]}).replace_schema_metadata(metadata), path)
-    found = parquet_source(SCHEMA, [str(path)])
+    found = parquet_source(SCHEMA, [str(path)], Lake())
     assert (why in found) if why else isinstance(found, ParquetSource)  # type: ignore[operator]
 
 
@@ -178,24 +179,24 @@ def test_files_of_the_old_calendar_are_left_to_spark(tmp_path: Path, metadata: d
 )
 def test_what_cannot_be_opened_is_left_to_spark(tmp_path: Path, url: str, why: str) -> None:
     (tmp_path / "text.parquet").write_text("no Parquet")
-    found = parquet_source(SCHEMA, [url.format(tmp=tmp_path)])
+    found = parquet_source(SCHEMA, [url.format(tmp=tmp_path)], Lake())
     assert isinstance(found, str)
     assert why in found
 
 
 def test_a_column_that_a_file_lacks_is_left_to_spark(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["a"]}), tmp_path / "a.parquet")
-    assert "has no column n" in str(parquet_source(SCHEMA, [str(tmp_path / "a.parquet")]))
+    assert "has no column n" in str(parquet_source(SCHEMA, [str(tmp_path / "a.parquet")], Lake()))
 
 
 @pytest.mark.parametrize("folder", ["id=EU", "ID=EU", "i%64=EU"])
 def test_a_folder_that_spark_takes_a_column_from_is_left_to_spark(tmp_path: Path, folder: str) -> None:
     (tmp_path / folder).mkdir()
     pq.write_table(pa.table({"id": ["a"], "n": [1]}, schema=SCHEMA), tmp_path / folder / "a.parquet")
-    assert "has the name of a column" in str(parquet_source(SCHEMA, [str(tmp_path / folder / "a.parquet")]))
+    assert "has the name of a column" in str(parquet_source(SCHEMA, [str(tmp_path / folder / "a.parquet")], Lake()))
     (tmp_path / "other=EU").mkdir()
     pq.write_table(pa.table({"id": ["a"], "n": [1]}, schema=SCHEMA), tmp_path / "other=EU" / "a.parquet")
-    assert isinstance(parquet_source(SCHEMA, [str(tmp_path / "other=EU" / "a.parquet")]), ParquetSource)
+    assert isinstance(parquet_source(SCHEMA, [str(tmp_path / "other=EU" / "a.parquet")], Lake()), ParquetSource)
 
 
 @pytest.mark.parametrize(

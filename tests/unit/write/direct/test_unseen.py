@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.keygen.spec import KeySpec
+from spark_jobs.core.lake import Lake
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.write.direct.choose import parquet_source
 from spark_jobs.write.direct.keyed import KeyedSource
@@ -37,7 +38,7 @@ def test_every_row_is_there_once_and_those_of_a_key_have_one_place(
         path,
         row_group_size=4,
     )
-    source = parquet_source(SCHEMA, [f"file://{path}"])
+    source = parquet_source(SCHEMA, [f"file://{path}"], Lake())
     assert isinstance(source, ParquetSource)
     keyed = KeyedSource(source=source, spec=KeySpec.of(("id",), ("p",), hive_style=False, url_encode=False))
     found = place_unseen(LocalEngine(SYSTEM_CLOCK), keyed, tasks)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.lake import Lake
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -61,6 +62,7 @@ def test_batches_are_named_by_their_end_and_by_orders() -> None:
             options=options(**more),
             progress=Progress.silent("ingest"),
             write=None,  # type: ignore[arg-type]
+            lake=Lake(),
         ).key_of_batch("t,0:5")
 
     assert key() is None
@@ -75,8 +77,8 @@ def test_the_table_to_read_comes_by_option_or_key() -> None:
         "hoodie.deltastreamer.source.hoodieincr.path": "/lake/other",
         "hoodie.deltastreamer.source.hoodieincr.read_latest_on_missing_ckpt": "true",
     }
-    found = HudiSource.of(options(source=(), hoodie_conf=conf, source_limit=7))
+    found = HudiSource.of(options(source=(), hoodie_conf=conf, source_limit=7), Lake())
     assert (found.path, found.missing.value, found.limit) == ("/lake/other", "READ_LATEST", 7)
-    assert HudiSource.of(options()).limit == 5
+    assert HudiSource.of(options(), Lake()).limit == 5
     with pytest.raises(ConfigError, match="reads one table, not 2"):
-        HudiSource.of(options(source=("/a", "/b")))
+        HudiSource.of(options(source=("/a", "/b")), Lake())
