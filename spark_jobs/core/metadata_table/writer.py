@@ -137,14 +137,15 @@ class UpdatingMetadataWriter:
             return False
         table = MetadataTable.open(publication.storage, publication.base_path, publication.timeline, publication.clock)
         table = recover(table, own=instant.timestamp)
+        if instant.action is not Action.ROLLBACK:
+            self._write(publication, table, changes, listed)
+            return True
+        undone = decode_shaped(publication.data, instant.at(State.COMPLETED))["commitsRollback"]
+        by_keys = MetadataPartition.RECORD_INDEX.path in listed
+        if any(_stays_listed(table, target, by_keys=by_keys) for target in undone):
+            return False
         self._write(publication, table, changes, listed)
-        if instant.action is Action.ROLLBACK:
-            undone = decode_shaped(publication.data, instant.at(State.COMPLETED))["commitsRollback"]
-            by_keys = MetadataPartition.RECORD_INDEX.path in listed
-            if by_keys and any(is_built_in(table, target) for target in undone):
-                return False  # which keys it added or removed is told nowhere else
-            return all(self._undo(table.reloaded(), target, instant.timestamp) for target in undone)
-        return True
+        return all(self._undo(table.reloaded(), target, instant.timestamp) for target in undone)
 
     def _write(
         self, publication: Publication, table: MetadataTable, changes: FileChanges, listed: Collection[str]
@@ -217,6 +218,15 @@ class UpdatingMetadataWriter:
             if partition.path in others:
                 storage.delete_tree(f"{metadata_path(base_path)}/{partition.path}")
         return config
+
+
+def _stays_listed(table: MetadataTable, target: str, *, by_keys: bool) -> bool:
+    """Whether base files of the metadata table have what a write did that is rolled back, and no delta commit of it can
+    be taken back for all of that: the table was made from a listing after the write.
+
+    :param by_keys: it has a record index; which keys the write added or removed is told nowhere else.
+    """
+    return is_built_in(table, target) and (by_keys or not commits_at(table, target))
 
 
 def _make_partition(table: MetadataTable, partition: MetadataPartition, source: PartitionSource) -> None:

@@ -68,6 +68,21 @@ def is_sound(path: Path) -> bool:
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_a_metadata_table_made_over_a_write_forgets_it_when_it_is_rolled_back(tmp_path: Path, table_type: str) -> None:
+    """A restore makes it from a listing: no delta commit has the write, its files stand in the base file."""
+    path = tmp_path / "t"
+    local.create(path, table_type)
+    local.write(path, FIRST, "0")
+    second = local.write(path, local.batch(20, 6, "new groups", 2), "1")
+    local.write(path, THIRD, "2")
+    run_restore(RestoreOptions(base_path=str(path), instant_time=second), job_context())
+    roll_back(path, second)
+    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert is_sound(path)
+    assert local.rows_of(path) == local.expected_rows(FIRST)
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_the_last_completed_write_is_undone_and_those_before_it_after(tmp_path: Path, table_type: str) -> None:
     path = tmp_path / "t"
     times = table_of(path, table_type)
