@@ -25,10 +25,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
+from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.core.timeline.write_stat import WriteStat
 from tests.interop.real_hudi import ROOT, RealHudi
 from tests.java import JVM_OPTIONS

@@ -27,13 +27,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.instant_names import file_name_of
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_entries import entry_of
 from spark_jobs.core.timeline.archive_files import archive_name, encode_entries
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 TARGET = 3.0
@@ -49,7 +50,7 @@ def make_timeline(folder: Path, instants: int) -> None:
         for state in State:
             moved = instant.at(state)
             data = _metadata(moved) if moved.action in (Action.COMMIT, Action.DELTA_COMMIT) else b""
-            (folder / moved.file_name).write_bytes(data if moved.is_completed else b"")
+            (folder / file_name_of(moved)).write_bytes(data if moved.is_completed else b"")
 
 
 def make_archive(folder: Path, instants: int) -> None:

@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.metadata_table.initialize import initialize
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import MetadataTable
@@ -34,7 +35,6 @@ from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, State
 
 TARGET_RATIO = 2.0
 TARGET_BYTES = 500_000_000

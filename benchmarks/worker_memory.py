@@ -31,13 +31,13 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.names import BaseFileName
 from spark_jobs.core.files.write_format import base_file_format
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
 from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.core.view.file_slice import BaseFile
 from spark_jobs.write.routes import CreateRoute, MergeRoute, Route
 from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets

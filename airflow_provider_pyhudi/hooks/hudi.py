@@ -42,8 +42,8 @@ def completed_commits(base_path: str, after_instant: str | None, actions: Collec
     :raises StorageError: the table is there but can't be read.
     """
     from spark_jobs.core.errors import TableNotFoundError
+    from spark_jobs.core.format.instant_time import query_instant
     from spark_jobs.core.table import HudiTable
-    from spark_jobs.core.timeline.instant import query_instant
 
     after = query_instant(after_instant) if after_instant else ""
     try:

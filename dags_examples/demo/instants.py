@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
-from spark_jobs.core.config.keys.table import TimelineZone
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.instant_time import TimelineZone, parse_instant_time
+from spark_jobs.core.format.v6.instant_names import parse_instant
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State, parse_instant, parse_instant_time
 
 ROLLED_BACK = "rolled back"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.read.table_schema import add_to_history, committed_schema, schema_metadata
 from spark_jobs.core.schema.alteration import (
     as_stored,
@@ -23,7 +24,6 @@ from spark_jobs.core.schema.internal_avro import avro_of, internal_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.transaction.transaction import begin
 
 

@@ -15,6 +15,8 @@ from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, InstantGoneError
+from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.instant_time import query_instant
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
@@ -31,9 +33,8 @@ from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.storage import RelativePath, Storage
 from spark_jobs.core.storage.confined import beside
-from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import Instant, query_instant
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
@@ -83,7 +84,7 @@ class HudiTable:
         place = lake.place(url)
         storage, base_path = place.confined(), place.path
         config = read_table_config(storage, base_path, lake.clock)
-        config.capabilities  # noqa: B018  (refuses other versions now, not at the first use)
+        config.format  # noqa: B018  (refuses other versions now, not at the first use)
         return HudiTable(lake, place.url, storage, base_path, config, lists_storage)
 
     @staticmethod
@@ -148,7 +149,7 @@ class HudiTable:
         """
         storage = storage or self.storage
         config = read_table_config(storage, self.base_path, self.clock)
-        config.capabilities  # noqa: B018  (as when it was opened)
+        config.format  # noqa: B018  (as when it was opened)
         earlier = self._snapshot.timeline if self._snapshot is not None else self.loaded or self.earlier
         return replace(self, storage=storage, config=config, earlier=earlier, taken_back=(), loaded=None)
 
@@ -178,7 +179,7 @@ class HudiTable:
         return self._snapshot
 
     def _load_timeline(self) -> ActiveTimeline:
-        timeline = self.transaction_settings({}).load_timeline()
+        timeline = load_timeline(self.storage, self.base_path, self.config)
         if self.earlier is not None:
             timeline.archive.take_over(self.earlier.archive)
         return timeline.without(self.taken_back) if self.taken_back else timeline

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT, TimelineZone
+from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT
+from spark_jobs.core.format.instant import Action, Instant
+from spark_jobs.core.format.instant_time import TimelineZone, format_instant
 from spark_jobs.core.format.order import follows, is_from
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, format_instant
 
 if TYPE_CHECKING:
     from spark_jobs.core.table import HudiTable

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import latest, oldest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.pending import compaction_groups
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import table as table_keys
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress

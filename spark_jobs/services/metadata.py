@@ -16,6 +16,7 @@ from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.names import BaseFileName
+from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.format.order import earliest
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.metadata_table.base_file import base_file_path, cells_of, encode_base_file
@@ -34,7 +35,6 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN, COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice

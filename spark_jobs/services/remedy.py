@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.services.registry import (
     CLEANING,

@@ -19,13 +19,13 @@ from spark_jobs.core.create import asked_of_new_table
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import bloom_settings
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import Payload, payload_for_write
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.key_limit import key_limit

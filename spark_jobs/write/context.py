@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import base_file_format, data_storage
+from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.prepare import PreparedRows
 

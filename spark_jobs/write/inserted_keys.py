@@ -20,6 +20,7 @@ from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file import footer_index, open_base_file
 from spark_jobs.core.files.key_range import java_min_max, java_order
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import COMMITS, Instant
 from spark_jobs.core.index.stored_keys import found_in_base, possible
 from spark_jobs.core.keygen.keys import record_keys
 from spark_jobs.core.read.slice_reader import SliceReader
@@ -28,7 +29,6 @@ from spark_jobs.core.storage import resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS, CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Instant
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, WriteStat
 from spark_jobs.core.transaction.conflict import completed_since
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import InstantGoneError
+from spark_jobs.core.format.instant import COMMITS, Instant
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Instant
 from spark_jobs.core.timeline.undone import UndoneWrites
 from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.heartbeat import read_pulse

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CHECKPOINT_KEY
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.config import WriteConfig

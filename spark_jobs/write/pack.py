@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT
 from spark_jobs.core.view.file_slice import FileSlice
 

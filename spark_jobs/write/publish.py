@@ -8,13 +8,13 @@ from typing import Any
 
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.index.buckets import place_of_bucket
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.read.table_schema import add_to_history, committed_schema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.conflict import refuse_taken_back
 from spark_jobs.core.transaction.transaction import Transaction

@@ -8,9 +8,9 @@ from dataclasses import replace
 from spark_jobs.core.config.keys import bulkinsert as bulkinsert_keys
 from spark_jobs.core.config.keys import copyonwrite as copyonwrite_keys
 from spark_jobs.core.config.keys import write as write_keys
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.engine.spark import parallelism

@@ -12,6 +12,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import OVERWRITE
@@ -22,7 +23,6 @@ from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_slice import FileSlice

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import HudiError, LockNotAcquiredError, StorageError, WriteConflictError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.timeline.archive_writer import archive as archive_now
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.restore import RestoreOptions

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from tests.faults import local_table as local
 from tests.faults.commands import environment, ingest_arguments, spark_submit
 from tests.java import needs_java

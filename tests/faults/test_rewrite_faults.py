@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.format.instant import Action
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering

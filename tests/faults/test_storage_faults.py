@@ -21,8 +21,8 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.config.table_config import BACKUP
+from spark_jobs.core.format.instant import COMMITS, Action
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.services.savepoint.job import savepoints_of
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local

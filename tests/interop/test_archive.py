@@ -12,6 +12,8 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.markers import marker_folder, read_markers
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.files.write_format import base_file_format
+from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.payload import OVERWRITE
@@ -22,7 +24,6 @@ from spark_jobs.core.timeline.archive_files import list_archive
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.engine.marker_server import MarkerServer
 from spark_jobs.options import ArchiveOptions
 from spark_jobs.services.archival.job import run_archival

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.services.rollback import execute
 from spark_jobs.services.rollback.failed_writes import abandoned_writes
 from spark_jobs.services.validation.run import validate

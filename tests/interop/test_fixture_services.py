@@ -20,9 +20,9 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,

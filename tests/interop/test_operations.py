@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, State
 from tests.interop.flights import KEY, PARTITION, Oracle, delayed, flights, revise, sample
 from tests.interop.ours import Ours
 from tests.interop.real_hudi import RealHudi

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions

@@ -43,13 +43,13 @@ def refuse_old_version(config: TableConfig) -> None:
     """
     :raises UnsupportedTableError: a table of a version that is read, but not written.
     """
-    capabilities = config.capabilities
-    if not capabilities.writable:
+    known = config.format
+    if not known.writable:
         raise UnsupportedTableError(
-            f"table {config.name} has table version {capabilities.version} ({capabilities.written_by}), which this "
+            f"table {config.name} has table version {known.version} ({known.written_by}), which this "
             "release reads and does not write",
             todo="upgrade it with Hudi 0.14 or 0.15: any write by it does, or `hudi-cli upgrade table --toVersion SIX`",
-            version=capabilities.version,
+            version=known.version,
             table=config.name,
         )
 

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.config.format_capabilities import FormatCapabilities, capabilities_of
 from spark_jobs.core.config.java_properties import format_properties, parse_properties
 from spark_jobs.core.config.keys import archive as archive_keys
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import datasource as datasource_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, TableNotFoundError
+from spark_jobs.core.format.instant_time import TimelineZone
+from spark_jobs.core.format.known import format_of
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.relative_path import is_inside
 from spark_jobs.core.text import is_unicode
@@ -46,8 +48,12 @@ class TableConfig:
         return self.table_type is table_keys.TableType.MERGE_ON_READ
 
     @property
-    def capabilities(self) -> FormatCapabilities:
-        return capabilities_of(table_keys.VERSION.of(self.properties), f"table {self.name}")
+    def format(self) -> TableFormat:
+        """What knows the table's version.
+
+        :raises UnsupportedTableError: a version that this release does not know.
+        """
+        return format_of(table_keys.VERSION.of(self.properties), f"table {self.name}")
 
     @property
     def precombine_field(self) -> str:
@@ -78,7 +84,7 @@ class TableConfig:
         return datasource_keys.URL_ENCODE.of(self.properties)
 
     @property
-    def timezone(self) -> table_keys.TimelineZone:
+    def timezone(self) -> TimelineZone:
         return table_keys.TIMEZONE.of(self.properties)
 
     @property

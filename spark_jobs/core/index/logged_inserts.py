@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.order import earliest, precedes
 from spark_jobs.core.index.buckets import bucket_of
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.view.file_slice import FileSlice
 
 

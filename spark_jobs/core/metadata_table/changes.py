@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.metadata_table.layout import identifier_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES, FileEntries, file_list, partition_list
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
 FileChanges = Mapping[str, FileEntries]
@@ -28,7 +28,7 @@ def changes_of(instant: Instant, data: bytes) -> FileChanges | None:
     :raises CorruptTableError: ``data`` is no payload of the action.
     """
     if instant.comparable_action in COMMITS:
-        return changes_of_commit(CommitMetadata.decode(data, instant.file_name))
+        return changes_of_commit(CommitMetadata.decode(data, str(instant)))
     completed = instant.at(State.COMPLETED)
     if instant.action is Action.CLEAN:
         return changes_of_clean(decode_shaped(data, completed))

@@ -18,6 +18,7 @@ from spark_jobs.core.files.hfile.writer import write_hfile
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, parse_blocks
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.metadata_table.encoding import encoded
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
@@ -28,7 +29,6 @@ from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice, LogFile
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from spark_jobs.core.errors import CorruptTableError, WriteConflictError
 from spark_jobs.core.files.hfile.cells import Cells
+from spark_jobs.core.format.instant import Action, Instant, State, in_order
 from spark_jobs.core.metadata_table.commit import blocks_of, delta_commit_metadata
 from spark_jobs.core.metadata_table.initialize import free_time, own_timeline
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
@@ -21,7 +22,6 @@ from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State, in_order
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 _FOLLOWED = frozenset({*Action}) - {Action.INDEXING, Action.SAVEPOINT}
@@ -63,7 +63,7 @@ class IndexBuild:
         storage, base_path = self.table.storage, self.table.base_path
         if not any(one.is_completed for one in self.seen.instants):
             raise CorruptTableError("the table has no completed instant yet, so that there is nothing to index")
-        self.time = free_time(own_timeline(storage, base_path), self.seen)
+        self.time = free_time(own_timeline(storage, base_path, self.seen.format), self.seen)
         for partition in self.partitions:
             groups, cells = self._source(partition, self.table).content()
             self.groups[partition] = groups
@@ -114,7 +114,7 @@ class IndexBuild:
                     f"the files of {partition.path} are gone: another writer made the metadata table anew",
                     todo="run the indexing again",
                 )
-        own = own_timeline(storage, base_path)
+        own = own_timeline(storage, base_path, self.seen.format)
         inflight = transition(own, request(own, self.time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
         appended = [
             append_to_new_group(storage, base_path, self.time, partition, group, b"".join(blocks))

@@ -15,6 +15,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.metadata_table.bloom_filters import StoredBloomFilter, bloom_tombstone, read_footer_filter
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of
 from spark_jobs.core.metadata_table.codecs import CODECS
@@ -30,7 +31,6 @@ from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.storage import Storage, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.view.pending import being_cleaned
 
 R = TypeVar("R")

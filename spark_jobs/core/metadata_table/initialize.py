@@ -16,7 +16,9 @@ from spark_jobs.core.config.table_config import TableConfig, create_table_config
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_extents import damaged
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.order import is_up_to, latest
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.metadata_table.base_file import cells_of
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of_listing
 from spark_jobs.core.metadata_table.codec import Codec
@@ -28,7 +30,6 @@ from spark_jobs.core.metadata_table.table import FIRST_INITIALIZATION, SOLO_PREF
 from spark_jobs.core.storage import Storage, join
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.core.view.file_system_view import build_view
 from spark_jobs.core.view.history import built_upon, written_by
 from spark_jobs.core.view.listing import StorageListing
@@ -103,7 +104,7 @@ def add_partition(
     :param cells_of_group: the cells of a file group's base file, by its number and the name of the file.
     :param groups: number of its file groups.
     """
-    own = own_timeline(storage, base_path)
+    own = own_timeline(storage, base_path, timeline.format)
     time = free_time(own, timeline)
     inflight = transition(own, request(own, time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
     stats = write_partition(storage, base_path, time, partition, cells_of_group, groups)
@@ -131,10 +132,11 @@ def records_by_group(records: Mapping[str, R], codec: Codec[R], groups: int) -> 
     return lambda group, name: cells_of(shares.get(group, {}), codec, name)
 
 
-def own_timeline(storage: Storage, base_path: str) -> ActiveTimeline:
-    """The timeline of the metadata table."""
+def own_timeline(storage: Storage, base_path: str, format: TableFormat) -> ActiveTimeline:
+    """The timeline of the metadata table, which is of the version that its table is of."""
     folder = metadata_path(base_path)
-    return ActiveTimeline.load(storage, f"{folder}/.hoodie", f"{folder}/.hoodie/archived")
+    archive_folder = f"{folder}/.hoodie/archived"
+    return ActiveTimeline.load(storage, format.timeline_folder(folder), archive_folder, format=format)
 
 
 def free_time(own: ActiveTimeline, timeline: ActiveTimeline) -> str:
@@ -197,7 +199,7 @@ def _properties(config: TableConfig) -> Mapping[str, str]:
     return {
         table_keys.NAME.name: f"{config.name}_metadata",
         table_keys.TYPE.name: table_keys.TableType.MERGE_ON_READ.value,
-        table_keys.VERSION.name: "6",
+        table_keys.VERSION.name: str(config.format.version),
         table_keys.LAYOUT_VERSION.name: "1",
         table_keys.RECORD_KEY_FIELDS.name: "key",
         table_keys.BASE_FILE_FORMAT.name: table_keys.BaseFileFormat.HFILE.value,

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.instant_time import parse_instant_time
 from spark_jobs.core.metadata_table.codec import Codec
-from spark_jobs.core.timeline.instant import parse_instant_time
 
 RECORD_INDEX_TYPE = 5
 UUID_ENCODING, TEXT_ENCODING = 0, 1

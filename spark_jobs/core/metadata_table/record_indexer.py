@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.hfile.row_limits import RECORD_INDEX_LIMIT
+from spark_jobs.core.format.instant import COMMITS, Instant
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges, split_by_group
 from spark_jobs.core.metadata_table.record_index import (
@@ -19,7 +20,6 @@ from spark_jobs.core.metadata_table.record_index import (
 from spark_jobs.core.metadata_table.record_keys import KeySource
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Instant
 from spark_jobs.core.view.file_system_view import FileSystemView, group_files
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import read_pending_services
@@ -52,7 +52,7 @@ class RecordIndexer:
         """
         if instant.comparable_action not in COMMITS:
             return PartitionChanges()
-        metadata = CommitMetadata.decode(data, instant.file_name)
+        metadata = CommitMetadata.decode(data, str(instant))
         view = self._view(partitions_to_view(metadata))
         changes = changes_of_commit(metadata, instant.timestamp, view, self.source)
         RECORD_INDEX_LIMIT.check(changes.added.keys)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.format.order import is_from
 from spark_jobs.core.metadata_table.commit import commits_at, finish_undo, undo_commit
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 
 
 def recover(table: MetadataTable, own: str) -> MetadataTable:

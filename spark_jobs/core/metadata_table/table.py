@@ -11,11 +11,11 @@ from spark_jobs.core.config.java_properties import parse_properties
 from spark_jobs.core.config.table_config import TableConfig, read_table_config
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.names import PARTITION_METAFILE
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.order import earliest, follows
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
 from spark_jobs.core.storage import Storage
-from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
 from spark_jobs.core.view.pending import read_pending_services
@@ -60,7 +60,7 @@ class MetadataTable:
         """
         folder = metadata_path(base_path)
         config = read_table_config(storage, folder, clock)
-        timeline = ActiveTimeline.load(storage, f"{folder}/.hoodie", config.archive_folder(folder))
+        timeline = load_timeline(storage, folder, config)
         if not timeline.completed_commits():
             raise CorruptTableError(
                 f"the metadata table of {base_path} has no completed instant", todo=REBUILD, path=folder

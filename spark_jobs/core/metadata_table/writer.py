@@ -12,6 +12,7 @@ from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as keys
 from spark_jobs.core.config.table_config import TableConfig, read_table_config, update_table_config
 from spark_jobs.core.errors import CorruptTableError, TableNotFoundError, UnsupportedTableError
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of, encode_changes
 from spark_jobs.core.metadata_table.commit import commit_changes, commits_at, undo_commit
 from spark_jobs.core.metadata_table.index_build import PartitionSource
@@ -34,7 +35,6 @@ from spark_jobs.core.metadata_table.table import ROLLBACK_SUFFIX, MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
 _LOG = logging.getLogger(__name__)
@@ -264,7 +264,7 @@ def _columns_of(publication: Publication) -> tuple[str, ...]:
     """All columns of the commit that completes, or of the newest before it."""
     schema = ""
     if publication.instant.comparable_action in COMMITS:
-        schema = CommitMetadata.decode(publication.data, publication.instant.file_name).schema_text
+        schema = CommitMetadata.decode(publication.data, str(publication.instant)).schema_text
     schema = schema or newest_schema(publication.timeline, publication.clock)
     return top_columns(schema) if schema else ()
 

@@ -174,7 +174,7 @@ def _tells_values(config: TableConfig) -> bool:
     A record index leaves a record in its partition, by default, though its column says another by then. Of older
     tables, the key generator is not known; those of a bootstrap have folders that others named.
     """
-    if not config.capabilities.writable or BOOTSTRAP_BASE_PATH.of(config.properties):
+    if not config.format.writable or BOOTSTRAP_BASE_PATH.of(config.properties):
         return False
     if MetadataPartition.RECORD_INDEX.path in config.metadata_partitions:
         return False

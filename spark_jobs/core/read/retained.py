@@ -12,10 +12,10 @@ from typing import Any
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, CorruptTableError, InstantGoneError, StorageError
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import BEFORE_ALL, earliest, follows, latest, precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_system_view import FileSystemView
 

@@ -96,7 +96,7 @@ class Snapshot:
     @property
     def _metadata_listing(self) -> MetadataListing | None:
         """Where the table has a metadata table that lists files."""
-        trusted = self.config.capabilities.trusts_metadata_table
+        trusted = self.config.format.trusts_metadata_table
         if not trusted or MetadataPartition.FILES.path not in self.config.metadata_partitions:
             return None
         return MetadataListing(self.storage, self.base_path, self.timeline, self.clock, self._storage_listing)

@@ -10,6 +10,8 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from spark_jobs.core.clock import Clock
+from spark_jobs.core.config.keys.archive import ARCHIVE_LOST_BEFORE
+from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import (
     AlreadyExistsError,
     CorruptTableError,
@@ -18,12 +20,14 @@ from spark_jobs.core.errors import (
     InstantTakenError,
     StorageError,
 )
+from spark_jobs.core.format.instant import COMMITS, WRITES, Action, Instant, State
 from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, is_from, precedes
+from spark_jobs.core.format.protocol import TableFormat
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, decode_written_files
-from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, highest_states
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
 from spark_jobs.core.timeline.write_stat import WrittenFile
 
@@ -53,11 +57,14 @@ class ActiveTimeline:
     archive_folder: str
     has_archive: bool
     archive: ArchivedWrites = field(compare=False)
+    format: TableFormat = VERSION_6
     lost_before: str = ""
     """Instants before it of which nothing is on record count as completed: the archive lost them."""
 
     @staticmethod
-    def load(storage: Storage, folder: str, archive_folder: str, lost_before: str = "") -> ActiveTimeline:
+    def load(
+        storage: Storage, folder: str, archive_folder: str, lost_before: str = "", format: TableFormat = VERSION_6
+    ) -> ActiveTimeline:
         """List the folder; files that are no timeline files are passed over.
 
         :param archive_folder: where archived instants go; whether anything is there tells if old ones were archived.
@@ -66,10 +73,10 @@ class ActiveTimeline:
         for attempt in range(_TRIES):
             files = storage.list(folder)
             archived = (*_archive_files(files), *_archive_files(storage.list(archive_folder)))
-            moved = dict(highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
+            moved = dict(format.highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
             archive = ArchivedWrites(storage, (folder, archive_folder), archived)
             timeline = ActiveTimeline(
-                storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive, lost_before
+                storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive, format, lost_before
             )
             if attempt == _TRIES - 1 or not timeline._is_torn():
                 break
@@ -87,7 +94,7 @@ class ActiveTimeline:
         return any(self.storage.stat(self.path(one)) is None for one in old)
 
     def reload(self) -> ActiveTimeline:
-        timeline = ActiveTimeline.load(self.storage, self.folder, self.archive_folder, self.lost_before)
+        timeline = ActiveTimeline.load(self.storage, self.folder, self.archive_folder, self.lost_before, self.format)
         timeline.archive.take_over(self.archive)
         return timeline
 
@@ -163,7 +170,11 @@ class ActiveTimeline:
         return self.filter(lambda one: one.timestamp == timestamp)
 
     def path(self, instant: Instant) -> str:
-        return f"{self.folder}/{instant.file_name}"
+        return f"{self.folder}/{self.name_of(instant)}"
+
+    def name_of(self, instant: Instant) -> str:
+        """The name of its file."""
+        return self.format.file_name(instant)
 
     def read(self, instant: Instant) -> bytes:
         """Its file byte for byte, of an instant that is not archived.
@@ -175,7 +186,15 @@ class ActiveTimeline:
         except StorageError as error:
             if self.storage.stat(self.path(instant)) is not None:
                 raise
-            raise _gone(instant) from error
+            raise self._gone(instant) from error
+
+    def decode(self, instant: Instant) -> dict[str, Any]:
+        """The Avro record of a plan or result, as it stands in its file just now.
+
+        :raises InstantGoneError: its file is not there any more.
+        :raises CorruptTableError: the file is empty, cut, or of another kind.
+        """
+        return decode_shaped(self.read(instant), instant, self.name_of(instant))
 
     def has_content(self, instant: Instant) -> bool:
         """Whether a state of an instant has anything in its file; not where there is no such file."""
@@ -196,7 +215,7 @@ class ActiveTimeline:
         return self._patient(
             instant,
             clock,
-            lambda data: CommitMetadata.decode(data, instant.file_name),
+            lambda data: CommitMetadata.decode(data, self.name_of(instant)),
             lambda archived: archived.commit_metadata(instant),
         )
 
@@ -208,7 +227,7 @@ class ActiveTimeline:
         return self._patient(
             instant,
             clock,
-            lambda data: decode_written_files(data, instant.file_name),
+            lambda data: decode_written_files(data, self.name_of(instant)),
             lambda archived: archived.commit_metadata(instant).written_files(),
         )
 
@@ -230,7 +249,7 @@ class ActiveTimeline:
         return self._patient(
             instant,
             clock,
-            lambda data: decode_shaped(data, instant),
+            lambda data: decode_shaped(data, instant, self.name_of(instant)),
             lambda archived: archived.payload(instant),
         )
 
@@ -241,9 +260,9 @@ class ActiveTimeline:
         file was renamed from state to state, it is the only one (Hudi: readCompactionPlanAsBytes).
         """
         requested = instant.at(State.REQUESTED)
-        copy = f"{self.folder}/{_PLAN_COPIES}/{requested.file_name}"
+        copy = f"{self.folder}/{_PLAN_COPIES}/{self.name_of(requested)}"
         if self.storage.stat(self.path(requested)) is None and self.storage.stat(copy) is not None:
-            return decode_shaped(self.storage.read(copy), requested)
+            return decode_shaped(self.storage.read(copy), requested, self.name_of(requested))
         return self.payload(requested, clock)
 
     def _archived(self, instant: Instant) -> ArchivedTimeline:
@@ -253,7 +272,7 @@ class ActiveTimeline:
         archived = self._archived(instant)
         found = read(archived) if instant in archived.states else None
         if found is None:
-            raise _gone(instant)
+            raise self._gone(instant)
         return found
 
     def _patient(
@@ -275,21 +294,32 @@ class ActiveTimeline:
                 if attempt == _TRIES - 1:
                     raise
             clock.sleep(0.2)
-        raise CorruptTableError(f"{instant.file_name} stays unreadable")
+        raise CorruptTableError(f"{self.name_of(instant)} stays unreadable")
 
-
-def _gone(instant: Instant) -> InstantGoneError:
-    return InstantGoneError(
-        f"{instant.file_name} is neither on the timeline nor in the archive any more: another process took it back",
-        todo="run it again",
-        instant=instant.timestamp,
-    )
+    def _gone(self, instant: Instant) -> InstantGoneError:
+        return InstantGoneError(
+            f"{self.name_of(instant)} is neither on the timeline nor in the archive any more: "
+            "another process took it back",
+            todo="run it again",
+            instant=instant.timestamp,
+        )
 
 
 def _archive_files(files: Sequence[FileStatus]) -> list[FileStatus]:
     """Those of a listing, which is sorted by name, that are of the archive."""
     rest = files[bisect_left(files, _ARCHIVE_PREFIX, key=attrgetter("name")) :]
     return list(takewhile(lambda one: one.name.startswith(_ARCHIVE_PREFIX), rest))
+
+
+def load_timeline(storage: Storage, base_path: str, config: TableConfig) -> ActiveTimeline:
+    """The timeline of a table, by its properties."""
+    return ActiveTimeline.load(
+        storage,
+        config.format.timeline_folder(base_path),
+        config.archive_folder(base_path),
+        ARCHIVE_LOST_BEFORE.of(config.properties),
+        config.format,
+    )
 
 
 _BEFORE = {State.INFLIGHT: State.REQUESTED, State.COMPLETED: State.INFLIGHT}
@@ -308,7 +338,7 @@ def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: b
         )
     if timeline.storage.stat(timeline.path(instant)) is None:
         raise InstantStateError(
-            f"{instant.file_name} is gone, {instant} can't become {state.value}",
+            f"{timeline.name_of(instant)} is gone, {instant} can't become {state.value}",
             todo="another process completed it or took it back: run it again",
             instant=instant.timestamp,
         )
@@ -322,7 +352,7 @@ def _create(timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
         timeline.storage.create(timeline.path(instant), data)
     except AlreadyExistsError as error:
         raise InstantTakenError(
-            f"{instant.file_name} is on the timeline already: another process was faster",
+            f"{timeline.name_of(instant)} is on the timeline already: another process was faster",
             todo="run it again",
             instant=instant.timestamp,
         ) from error

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.archive_schemas import STAT_FIELDS
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType, replaced_ids
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import decode_shaped, shaped
 from spark_jobs.core.timeline.write_stat import WriteStat
 
@@ -71,7 +71,7 @@ def _content(instant: Instant, field: str, data: bytes) -> dict[str, Any] | None
     if not data and (instant.is_completed or field != _COMMIT_FIELD):
         return None  # a file without content, which a crash or a service without a profile leaves
     if instant.action in COMMITS and not (instant.action is Action.REPLACE_COMMIT and instant.state is State.REQUESTED):
-        return _commit_to_avro(CommitMetadata.decode(data, instant.file_name), json.loads(data) if data.strip() else {})
+        return _commit_to_avro(CommitMetadata.decode(data, str(instant)), json.loads(data) if data.strip() else {})
     return decode_shaped(data, instant)
 
 
@@ -105,7 +105,7 @@ def commit_metadata_of(entry: Mapping[str, Any], instant: Instant) -> CommitMeta
     except ValueError:
         raise CorruptTableError(f"{instant} was archived with the operation {name}, which there is not") from None
     try:
-        return _commit_metadata(raw, operation, f"the archived {instant.file_name}")
+        return _commit_metadata(raw, operation, f"the archived {instant!s}")
     except (ValueError, TypeError, AttributeError) as error:
         raise CorruptTableError(f"{instant} was archived with what is no commit metadata ({error})") from error
 

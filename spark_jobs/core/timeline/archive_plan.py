@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import COMMITS, WRITES, Action, Instant
 from spark_jobs.core.format.order import latest
-from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.errors import InstantStateError
 from spark_jobs.core.files.markers import delete_markers, marker_sizes
+from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.instant_time import TimelineZone, format_instant
 from spark_jobs.core.format.order import by_time, earliest
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -19,7 +20,6 @@ from spark_jobs.core.timeline.archive_entries import entry_of
 from spark_jobs.core.timeline.archive_files import encode_entries, list_archive
 from spark_jobs.core.timeline.archive_merge import next_archive_path, settle_merge
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import Instant, format_instant, parse_instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ def _states(timeline: ActiveTimeline, instants: Iterable[Instant]) -> list[tuple
     wanted = {(one.timestamp, one.comparable_action): place for place, one in enumerate(instants)}
     found = []
     for status in timeline.storage.list(timeline.folder):
-        state = parse_instant(status.name)
+        state = timeline.format.parse_instant(status.name)
         if state is not None and (state.timestamp, state.comparable_action) in wanted:
             found.append((state, status))
     return sorted(found, key=lambda one: (wanted[one[0].timestamp, one[0].comparable_action], one[0].rank))

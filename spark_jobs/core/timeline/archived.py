@@ -8,6 +8,8 @@ from datetime import UTC, timedelta
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.format.instant import Action, Instant, in_order
+from spark_jobs.core.format.instant_time import parse_instant_time
 from spark_jobs.core.format.order import is_up_to
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content_of, instant_of
@@ -20,7 +22,6 @@ from spark_jobs.core.timeline.archive_files import (
 )
 from spark_jobs.core.timeline.archive_listing import listed_entries
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, Instant, in_order, parse_instant_time
 
 _TRIES = 5
 _SKEW = timedelta(days=2)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.format.instant import COMMITS, Action, Instant
 from spark_jobs.core.format.order import earliest, follows, is_from, latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content_of, instant_of
 from spark_jobs.core.timeline.archive_files import EntryPlace, archive_version, decode_entry, list_archive, read_entry
 from spark_jobs.core.timeline.archived import entries_of_file, is_older
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
 
 _TRIES = 5
 

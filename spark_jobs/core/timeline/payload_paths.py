@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage.relative_path import RelativePath, file_name, named_file, outside
-from spark_jobs.core.timeline.instant import Action, Instant, State
 
 Record = Mapping[str, Any]
 
 
-def refuse_paths_outside(raw: Record, instant: Instant) -> None:
+def refuse_paths_outside(raw: Record, instant: Instant, name: str) -> None:
     """
     :param raw: the plan or result of an instant, in its shape.
+    :param name: of its file, as an error names it.
     :raises OutsideTableError: it names a file, a partition or an instant that leads out of the table.
     """
     check = _CHECKS.get((instant.action, instant.state))
     if check is not None:
-        check(raw, instant.file_name)
+        check(raw, name)
 
 
 def files_of_clean(raw: Record) -> dict[str, list[str]]:

@@ -11,9 +11,9 @@ from functools import cache
 from typing import Any
 
 from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.avro_codec import decode_payload
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import refuse_paths_outside
 
 Shape = Callable[[Any], Any]
@@ -51,16 +51,18 @@ class _UnfitError(Exception):
     """Where in a record something else stands, and what belongs there."""
 
 
-def decode_shaped(data: bytes, instant: Instant) -> dict[str, Any]:
+def decode_shaped(data: bytes, instant: Instant, name: str = "") -> dict[str, Any]:
     """The plan or result in the file of an instant.
+
+    :param name: of the file, as an error names it; the instant itself without it.
 
     :raises CorruptTableError: it is none, or one of another kind.
     :raises OutsideTableError: it names a path that leads out of the table.
     """
-    return shaped(decode_payload(data, instant.file_name), instant)
+    return shaped(decode_payload(data, name or str(instant)), instant, name)
 
 
-def shaped(raw: dict[str, Any], instant: Instant) -> dict[str, Any]:
+def shaped(raw: dict[str, Any], instant: Instant, name: str = "") -> dict[str, Any]:
     """A decoded plan or result with all fields that this release knows, and those that it does not.
 
     :raises CorruptTableError: it is of another kind.
@@ -73,11 +75,11 @@ def shaped(raw: dict[str, Any], instant: Instant) -> dict[str, Any]:
         found: dict[str, Any] = _shape_for(instant.action, instant.state)(raw)
     except _UnfitError as error:
         raise CorruptTableError(
-            f"{instant.file_name} is no {schema['name']} ({str(error).lstrip('.: ')})",
+            f"{name or instant} is no {schema['name']} ({str(error).lstrip('.: ')})",
             todo=RESTORE_FILE,
-            name=instant.file_name,
+            name=name or str(instant),
         ) from error
-    refuse_paths_outside(found, instant)
+    refuse_paths_outside(found, instant, name or str(instant))
     return found
 
 

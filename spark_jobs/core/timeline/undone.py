@@ -6,10 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from spark_jobs.core.errors import StorageError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import follows, is_between
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
-from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
 _OF_PLANS = frozenset(one.value for one in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT))
 
@@ -51,7 +50,7 @@ class UndoneWrites:
         found: set[str] = set()
         for state in (State.REQUESTED, State.COMPLETED) if one.is_completed else (State.REQUESTED,):
             with suppress(StorageError):
-                raw = decode_shaped(self.timeline.read(one.at(state)), one.at(state))
+                raw = self.timeline.decode(one.at(state))
                 if state is State.COMPLETED:
                     infos = raw.get("instantsRollback") or ()
                     found.update(raw.get("commitsRollback") or raw.get("instantsToRollback") or ())
@@ -80,7 +79,7 @@ def times_gone(timeline: ActiveTimeline) -> tuple[tuple[str, str], ...]:
     for one in timeline.completed(Action.RESTORE):
         requested = one.at(State.REQUESTED)
         with suppress(StorageError):
-            goal = decode_shaped(timeline.read(requested), requested).get("savepointToRestoreTimestamp")
+            goal = timeline.decode(requested).get("savepointToRestoreTimestamp")
             if goal:
                 found.append((goal, one.timestamp))
     return tuple(found)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import COMMITS, Action, Instant
 from spark_jobs.core.format.order import BEFORE_ALL, latest, oldest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant
 
 FileGroupKey = tuple[str, str]
 

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, InstantGoneError
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
-from spark_jobs.core.timeline.payload_shapes import decode_shaped
 
 _PLANS = (Action.COMPACTION, Action.LOG_COMPACTION)
 
@@ -55,7 +54,7 @@ def _taken(timeline: ActiveTimeline, taker: Instant, clock: Clock) -> Iterable[s
     """
     try:
         try:
-            payload = decode_shaped(timeline.read(taker), taker)
+            payload = timeline.decode(taker)
         except InstantGoneError:
             payload = timeline.payload(taker, clock)  # by the archive
     except CorruptTableError:

@@ -9,9 +9,9 @@ from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.markers import read_markers
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import COMMITS, Action
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.core.timeline.write_stat import written_paths
 
 

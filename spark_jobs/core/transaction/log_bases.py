@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.order import precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action
 
 
 def base_instants(written: Iterable[str]) -> dict[str, str]:

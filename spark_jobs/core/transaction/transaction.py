@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.features import refuse_old_version
-from spark_jobs.core.config.keys import archive as archive_keys
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES, TableConfig
 from spark_jobs.core.errors import (
     CorruptTableError,
@@ -21,14 +20,15 @@ from spark_jobs.core.errors import (
 )
 from spark_jobs.core.files.markers import delete_markers, delete_unnamed, reconcile_markers
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile, refuse_partitions_around
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.locks.choose import LockChoice
 from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import refuse_clock_ahead
-from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
 from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
@@ -56,15 +56,8 @@ class TransactionSettings:
     def clock(self) -> Clock:
         return self.lake.clock
 
-    @property
-    def timeline_folder(self) -> str:
-        folder = self.config.capabilities.timeline_folder
-        return f"{self.base_path}/.hoodie" + (f"/{folder}" if folder else "")
-
     def load_timeline(self) -> ActiveTimeline:
-        lost_before = archive_keys.ARCHIVE_LOST_BEFORE.of(self.config.properties)
-        archive = self.config.archive_folder(self.base_path)
-        return ActiveTimeline.load(self.storage, self.timeline_folder, archive, lost_before)
+        return load_timeline(self.storage, self.base_path, self.config)
 
     def next_instant(self, timeline: ActiveTimeline) -> str:
         """A time for a new instant, later than all of the timeline; the caller holds the table lock.

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.instant import COMMITS, Action
 from spark_jobs.core.format.order import precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.core.timeline.undone import UndoneWrites
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, written_paths
 

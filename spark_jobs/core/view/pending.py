@@ -6,9 +6,9 @@ from typing import Any
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_system_view import GroupKey, PendingServices
 
@@ -26,7 +26,7 @@ def read_pending_services(timeline: ActiveTimeline, clock: Clock) -> PendingServ
             metadata = timeline.commit_metadata(instant, clock)
             if metadata.is_empty:
                 raise CorruptTableError(
-                    f"{instant.file_name} is empty, and does not say which file groups it replaced",
+                    f"{timeline.name_of(instant)} is empty, and does not say which file groups it replaced",
                     todo=RESTORE_FILE,
                     instant=instant.timestamp,
                 )

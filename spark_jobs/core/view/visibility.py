@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from spark_jobs.core.errors import UnknownInstantError
+from spark_jobs.core.format.instant import COMMITS, Action
 from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, is_from, is_up_to, latest, precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action
 from spark_jobs.core.view.history import History
 
 

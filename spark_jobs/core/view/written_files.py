@@ -15,10 +15,10 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.log_extents import LogExtent, LogExtents, damaged
 from spark_jobs.core.files.names import PARTITION_METAFILE, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.format.order import earliest, is_from, is_up_to, precedes
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.timeline.write_stat import WrittenFile
 from spark_jobs.core.view.file_slice import FileSlice
 

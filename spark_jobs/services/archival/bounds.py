@@ -9,12 +9,12 @@ from contextlib import suppress
 
 from spark_jobs.core.config.keys.compact import COMPACT_MAX_DELTA_COMMITS, COMPACT_TRIGGER, CompactionTrigger
 from spark_jobs.core.errors import CorruptTableError, StorageError, TableNotFoundError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import earliest
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.services.archival.plan import Bound
 
 _COUNTED = frozenset({CompactionTrigger.NUM_COMMITS, CompactionTrigger.NUM_AND_TIME})

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from spark_jobs.core.config.keys import archive as keys
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.order import latest
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions

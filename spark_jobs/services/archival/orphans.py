@@ -13,11 +13,11 @@ from functools import cache
 from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.names import LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import earliest, is_between, is_from, latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.undone import times_gone
 from spark_jobs.core.transaction.late_files import cancelled_logs
 from spark_jobs.core.view.listing import StorageListing

@@ -12,13 +12,13 @@ from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.write_format import base_file_format, data_storage
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.merge.payload import payload_for_write
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, refuse_pending_restore, resume
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT

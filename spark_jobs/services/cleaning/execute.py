@@ -15,12 +15,12 @@ from typing import Any
 
 from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEAN_METADATA
-from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.local import LocalEngine

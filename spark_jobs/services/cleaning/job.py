@@ -9,10 +9,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from spark_jobs.core.config.keys import clean as clean_keys
+from spark_jobs.core.format.instant import Action, Instant
+from spark_jobs.core.format.instant_time import format_instant, parse_instant_time
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, format_instant, parse_instant_time
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
 from spark_jobs.core.view.pending import read_by_plan
 from spark_jobs.engine.context import JobContext

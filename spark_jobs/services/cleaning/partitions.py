@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, Instant
 
 _SAVEPOINTS = "savepointed_timestamps"
 """In the extra metadata of a clean: what it spared for savepoints."""

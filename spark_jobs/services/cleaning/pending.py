@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan
 from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of, refuse_other_plan

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.config.keys.clean import CleaningPolicy
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import AFTER_ALL, earliest, follows, is_up_to, latest, precedes
 from spark_jobs.core.storage import join, resolve
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_slice import FileGroup, FileSlice
 from spark_jobs.services.frame.plan_hash import PlanFacts

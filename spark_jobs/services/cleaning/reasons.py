@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from spark_jobs.core.config.keys import clean as keys
 from spark_jobs.core.errors import CorruptTableError, StorageError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.services.cleaning.plan import CleanPlan, retained_by
 from spark_jobs.services.due import commits_since
 from spark_jobs.services.frame.nothing import Nothing

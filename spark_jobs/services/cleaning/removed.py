@@ -6,9 +6,9 @@ read is superseded by an old instant, and the next clean removes it, also from b
 from __future__ import annotations
 
 from spark_jobs.core.errors import CorruptTableError, StorageError, WriteConflictError
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import deleted_by
 

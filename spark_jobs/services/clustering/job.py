@@ -13,12 +13,12 @@ import pyarrow as pa
 from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import latest
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.pending import replaced_by_plan

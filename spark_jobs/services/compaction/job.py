@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.instant import Action, Instant
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, next_instant_time
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice

@@ -10,11 +10,11 @@ from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_format import log_format
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.services.compaction.plan import CompactionPlan
 from spark_jobs.services.source_files import source_files
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys.compact import COMPACT_MAX_DELTA_SECONDS, CompactionTrigger
+from spark_jobs.core.format.instant import Action, Instant
+from spark_jobs.core.format.instant_time import parse_instant_time
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, parse_instant_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

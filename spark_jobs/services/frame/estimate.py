@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import StorageError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 
 LOG_TO_BASE = 0.35
 """Bytes of a base file for a byte of logs (``hoodie.logfile.to.parquet.compression.ratio``)."""

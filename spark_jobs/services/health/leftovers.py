@@ -20,7 +20,7 @@ _EXAMPLES = 10
 def lists_storage(table: HudiTable) -> bool:
     """Whether files are listed from the storage, not from the metadata table."""
     listed = MetadataPartition.FILES.path in table.config.metadata_partitions
-    return table.lists_storage or not listed or not table.config.capabilities.trusts_metadata_table
+    return table.lists_storage or not listed or not table.config.format.trusts_metadata_table
 
 
 def leftovers_of(table: HudiTable, view: FileSystemView, faults: list[str]) -> Leftovers:

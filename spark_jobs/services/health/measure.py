@@ -16,12 +16,12 @@ from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT, BaseFileFormat
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
 from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import resolve
 from spark_jobs.core.storage.times import now_ms as storage_now_ms
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
@@ -84,7 +84,7 @@ def measure(
         base_path=table.base_path,
         table=table.config.name,
         table_type=table.config.table_type.value,
-        version=table.config.capabilities.version,
+        version=table.config.format.version,
         listed_by="storage" if lists_storage(table) else "metadata table",
         partitions=len(loads),
         groups=len(latest),

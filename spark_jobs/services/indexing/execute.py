@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import read_table_config, update_table_config
 from spark_jobs.core.errors import HudiError, WriteConflictError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import latest
 from spark_jobs.core.metadata_table.index_build import IndexBuild, SourceOf
 from spark_jobs.core.metadata_table.initialize import list_partitions
@@ -18,7 +19,6 @@ from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.active import ActiveTimeline, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import INDEX_COMMIT_METADATA
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import Heartbeat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.services.indexing.plan import IndexPlan
@@ -139,4 +139,4 @@ def open_metadata_table(settings: TransactionSettings) -> MetadataTable:
 
 def read_plan(timeline: ActiveTimeline, instant: Instant, settings: TransactionSettings) -> IndexPlan:
     requested = instant.at(State.REQUESTED)
-    return IndexPlan.from_avro(timeline.payload(requested, settings.clock), requested.file_name)
+    return IndexPlan.from_avro(timeline.payload(requested, settings.clock), timeline.name_of(requested))

@@ -8,12 +8,12 @@ from contextlib import nullcontext
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import INDEX_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.config.keys import parquet as parquet_keys
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.merge import merge_base_file
@@ -19,7 +20,6 @@ from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import COMMIT_SEQNO, COMMIT_TIME, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import TransactionSettings, begin
 from spark_jobs.core.view.file_slice import FileSlice

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.timeline.active import transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import RESTORE_METADATA
-from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress

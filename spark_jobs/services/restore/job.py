@@ -12,13 +12,13 @@ from functools import cache, partial
 from spark_jobs.core.config.keys.metadata import METADATA_ENABLED
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload, note_of
 from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.context import JobContext

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.instant import WRITES, Action, Instant
 from spark_jobs.core.format.order import follows, precedes
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import WRITES, Action, Instant
 from spark_jobs.core.timeline.undone import archived_after
 from spark_jobs.services.frame.plan_hash import PlanFacts
 from spark_jobs.services.rollback.completed import (

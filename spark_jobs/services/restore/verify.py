@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import FILE_NAME
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.savepoint.job import savepoints_of
 from spark_jobs.services.validation.looks import Looks

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.instant_time import format_instant
 from spark_jobs.core.storage.times import now_ms
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Instant, format_instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from spark_jobs.core.config.keys.logfile import OPTIMIZED_LOG_SCAN
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.write_format import base_file_format, data_storage
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.merge.payload import ordering_field_of, payload_of_table, refuse_other_mergers
@@ -16,7 +17,6 @@ from spark_jobs.core.read.table_schema import schema_metadata
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, resume
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.due import under_way

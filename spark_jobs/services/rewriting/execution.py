@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.storage import resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings
 from spark_jobs.engine.progress import Progress

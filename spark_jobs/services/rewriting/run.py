@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, late_files
 from spark_jobs.services.rollback.job import undoing_of

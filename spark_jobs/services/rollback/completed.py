@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.files.names import LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import is_up_to, latest, precedes
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.undone import archived_after
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.listing import StorageListing

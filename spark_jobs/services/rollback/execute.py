@@ -14,11 +14,11 @@ from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
 from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, parse_log_file_name
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.late_files import status_of_own

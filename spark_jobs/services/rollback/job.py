@@ -12,10 +12,10 @@ from typing import Any
 
 from spark_jobs.core.config.keys.write import ROLLBACK_BY_MARKERS
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.format.order import latest
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
 from spark_jobs.engine.context import JobContext

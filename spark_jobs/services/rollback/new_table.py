@@ -9,10 +9,10 @@ from collections.abc import Set as AbstractSet
 from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.locks.owner import this_process
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.transaction.transaction import TransactionSettings
 
 _SETTINGS = frozenset({PROPERTIES, BACKUP})

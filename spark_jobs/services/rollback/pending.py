@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import note_of
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, digest_of
 from spark_jobs.services.rollback.execute import has_plan

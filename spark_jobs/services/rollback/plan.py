@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spark_jobs.core.files.names import LogFileName, Marker, MarkerType, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.storage import FileStatus
-from spark_jobs.core.timeline.instant import Action, Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spark_jobs.core.files.names import LogFileName
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.storage import FileStatus, join, resolve
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.transaction.late_files import instants_of_blocks
 from spark_jobs.core.transaction.log_bases import slice_makers
 from spark_jobs.core.transaction.transaction import TransactionSettings

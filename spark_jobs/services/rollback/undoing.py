@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.storage import RelativePath, join
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.services.rollback.plan import RollbackRequest
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext

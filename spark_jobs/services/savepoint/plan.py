@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.timeline.instant import Instant
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.view.file_slice import FileSlice
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from spark_jobs.core.config.features import refuse_unreadable
 from spark_jobs.core.errors import CorruptTableError, HudiError, InstantGoneError, OutsideTableError
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.storage import FileStatus, join, resolve
@@ -20,7 +21,6 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, PendingServices, build_view

@@ -7,10 +7,10 @@ from typing import Any
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import earliest, follows
 from spark_jobs.core.read.retained import earliest_readable
 from spark_jobs.core.storage import join
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_system_view import GroupKey, build_view
 from spark_jobs.services.validation.evidence import Evidence, Written
 from spark_jobs.services.validation.finding import Finding, error, repair_of_content

@@ -53,7 +53,7 @@ def log_counts(evidence: Evidence) -> dict[str, dict[str, LogCount]]:
     write names for each time it appended to it.
     """
     found: dict[str, dict[str, LogCount]] = {}
-    if not evidence.table.config.capabilities.writable:
+    if not evidence.table.config.format.writable:
         return found
     for instant, metadata in evidence.commits.items():
         logs = [stat for stat in metadata.write_stats if stat.path and parse_log_file_name(stat.file_name) is not None]

@@ -8,6 +8,7 @@ from spark_jobs.core.config.keys.table import METADATA_PARTITIONS_INFLIGHT
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.markers import marker_folder
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.instant import COMMITS, Action, State
 from spark_jobs.core.format.order import follows
 from spark_jobs.core.metadata_table.commit import commits_at
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition, partition_of
@@ -15,7 +16,6 @@ from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, 
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import REBUILD, MetadataTable
 from spark_jobs.core.storage import RelativePath, join, resolve
-from spark_jobs.core.timeline.instant import COMMITS, Action, State
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import base_instant_of
@@ -93,7 +93,8 @@ def _lost_completions(evidence: Evidence, opened: MetadataTable) -> Iterator[Fin
             continue
         if pending in evidence.timeline.reload().instants:
             what = "the metadata table has its files, and its markers are gone: its completed file was lost"
-            todo = f"restore {pending.at(State.COMPLETED).file_name} from a copy of the table: the next write undoes it"
+            name = evidence.timeline.name_of(pending.at(State.COMPLETED))
+            todo = f"restore {name} from a copy of the table: the next write undoes it"
             yield error(3, evidence.instant_path(pending), what, todo)
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import FILE_NAME
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey

@@ -10,7 +10,6 @@ from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import parse_instant
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
@@ -126,15 +125,16 @@ def _outcome(check: _Check, table: HudiTable) -> list[Finding]:
         path, name = failure.details.get("path"), failure.details.get("name")
         if isinstance(path, str) and table.storage.stat(path) is None:
             raise  # it was taken away meanwhile: all is read once more
-        found.append(_broken_off(name, failure, _ROWS))
+        found.append(_broken_off(table, name, failure, _ROWS))
     except OutsideTableError as failure:
-        found.append(_broken_off(failure.details.get("where"), failure, _OUTSIDE))
+        found.append(_broken_off(table, failure.details.get("where"), failure, _OUTSIDE))
     return found
 
 
-def _broken_off(name: object, failure: HudiError, invariant: int) -> Finding:
+def _broken_off(table: HudiTable, name: object, failure: HudiError, invariant: int) -> Finding:
     """:param name: that of the file which contradicts the format, where the error says it."""
-    at = f".hoodie/{name}" if isinstance(name, str) and parse_instant(name) is not None else ".hoodie"
+    is_instant = isinstance(name, str) and table.config.format.parse_instant(name) is not None
+    at = f".hoodie/{name}" if is_instant else ".hoodie"
     what = f"a check broke off, and the rest of what it looks at is not validated: {failure.what}"
     return error(invariant, at, what, _RESTORE)
 

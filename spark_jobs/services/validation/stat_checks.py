@@ -24,7 +24,7 @@ def check_stats(evidence: Evidence) -> Iterator[Finding]:
                 continue
             if path in evidence.on_storage:  # cleaned files need no place, and some old writers gave whole paths
                 yield from _place(where, stat, path)
-            if parse_log_file_name(stat.file_name) is not None and evidence.table.config.capabilities.writable:
+            if parse_log_file_name(stat.file_name) is not None and evidence.table.config.format.writable:
                 yield from check_parts(where, stat, path)
             base = parse_base_file_name(stat.file_name)
             if base is None:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from spark_jobs.core.config.keys.table import LAYOUT_VERSION
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.instant import COMMITS, WRITES, Action, Instant, State
+from spark_jobs.core.format.instant_time import parse_instant_time
 from spark_jobs.core.format.order import is_from, oldest_first, precedes
 from spark_jobs.core.storage.times import now_ms as storage_now_ms
-from spark_jobs.core.timeline.instant import COMMITS, WRITES, Action, Instant, State, parse_instant, parse_instant_time
 from spark_jobs.core.transaction.heartbeat import heartbeat_path, read_pulse
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.services.remedy import remedy_of
@@ -26,7 +27,7 @@ def check_instants(evidence: Evidence) -> Iterator[Finding]:
     """Invariant 3: one action for each time, all states of it, readable."""
     states: dict[str, dict[Action, set[State]]] = {}
     for status in evidence.table.storage.list(evidence.timeline.folder):
-        instant = None if status.is_directory else parse_instant(status.name)
+        instant = None if status.is_directory else evidence.timeline.format.parse_instant(status.name)
         if instant is not None:
             actions = states.setdefault(instant.timestamp, {})
             actions.setdefault(instant.comparable_action, set()).add(instant.state)

@@ -11,12 +11,13 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from spark_jobs.core.config.keys import streamer as keys
 from spark_jobs.core.config.keys.streamer import MissingCheckpoint
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import COMMITS, Action
+from spark_jobs.core.format.instant_time import query_instant
 from spark_jobs.core.format.order import AFTER_ALL, earliest, follows, is_up_to
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import COMMITS, Action, query_instant
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.query.incremental import read_incremental
 from spark_jobs.write.sources.protocol import SourceBatch

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.embedded import EmbeddedMetastore

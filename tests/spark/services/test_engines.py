@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.clean import CleanOptions

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.timeline.instant import Action, Instant
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.engine.on_demand import LOCAL_BYTES, SparkOnDemand
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.result import JobState

@@ -9,9 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
-from spark_jobs.core.timeline.instant import Action, State, next_instant_time
 from spark_jobs.engine.progress import Progress
 from spark_jobs.hive.client import MetastoreUnreachableError
 from spark_jobs.options.choices import Operation

@@ -17,9 +17,9 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import BadRecordError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Phase, Progress

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.files.markers import read_markers
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.instant import Instant
 from spark_jobs.core.transaction.transaction import Transaction
 from tests.spark.tables import COW, MOR, Jobs, rows, shown
 

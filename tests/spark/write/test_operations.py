@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
-from spark_jobs.core.timeline.instant import Action
+from spark_jobs.core.format.instant import Action
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobState
 from spark_jobs.write.ingest import ingest

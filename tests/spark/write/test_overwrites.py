@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import ConfigError, TableNotFoundError, WriteConflictError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions

@@ -13,6 +13,7 @@ import pyarrow as pa
 from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.files.names import BaseFileName, LogFileName
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import OVERWRITE, Payload
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
@@ -21,7 +22,6 @@ from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from tests.support.folder import Where, lake_of

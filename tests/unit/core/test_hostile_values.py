@@ -13,16 +13,15 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.bloom import BloomFilter
+from spark_jobs.core.format.instant_time import TimelineZone, next_instant_time
 from spark_jobs.core.locks.owner import parse_owner
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.internal import InternalSchema
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import next_instant_time
 from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit

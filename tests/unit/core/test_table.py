@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
-from spark_jobs.core.timeline.instant import Action
 
 pytestmark = pytest.mark.unit
 FIRST, SECOND = "20240506070809123", "20240506070809124"

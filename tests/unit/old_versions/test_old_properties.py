@@ -37,7 +37,7 @@ def test_a_table_reads_the_same_with_the_properties_of_its_time(name: str, versi
     file.write_bytes(format_properties({key: text for key, text in properties.items() if key not in newer}))
 
     table = HudiTable.open(str(tmp_path / name))
-    assert table.config.capabilities.version == version
+    assert table.config.format.version == version
     for query in ("snapshot", "read_optimized"):
         found = table.scan(query=query).to_arrow().sort_by("_hoodie_record_key")
         wanted = pq.read_table(TABLES / f"{name}.{query}.parquet").sort_by("_hoodie_record_key")

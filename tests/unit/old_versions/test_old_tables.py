@@ -55,7 +55,7 @@ def test_every_version_has_a_table() -> None:
 @pytest.mark.parametrize(("name", "query"), ANSWERS)
 def test_we_read_what_hudi_read(name: str, query: str, unpacked: Callable[[str], Path]) -> None:
     table = HudiTable.open(str(unpacked(name)))
-    assert table.config.capabilities.version == VERSIONS[name]
+    assert table.config.format.version == VERSIONS[name]
     found, wanted = table.scan(query=query).to_arrow(), pq.read_table(TABLES / f"{name}.{query}.parquet")
     assert set(found.column_names) == set(wanted.column_names)
     assert found.num_rows == wanted.num_rows > 0

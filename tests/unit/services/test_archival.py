@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.core.timeline.instant import Action, Instant, State
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.services.archival.plan import ArchivalPlan, Bound, Keep, TimelineFacts, plan_archival, why_nothing
 
 pytestmark = pytest.mark.unit

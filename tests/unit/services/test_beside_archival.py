@@ -16,10 +16,10 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import InstantGoneError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage import FileStatus, LocalStorage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.hive.facts import SyncedUntil, facts_of
 from spark_jobs.options import CleanOptions, CompactionOptions, HealthOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.archive import ArchiveOptions

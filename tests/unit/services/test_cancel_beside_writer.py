@@ -11,9 +11,9 @@ import pytest
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction import transaction
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.options.result import JobState

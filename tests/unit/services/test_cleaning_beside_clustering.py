@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.view.pending import read_by_plan
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState

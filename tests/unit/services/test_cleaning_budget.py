@@ -9,8 +9,8 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options import IndexingOptions
 from spark_jobs.options.clean import CleanOptions

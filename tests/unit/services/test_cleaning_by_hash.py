@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.errors import StorageError, WriteConflictError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options import JobResult, JobState
 from spark_jobs.options.clean import CleanOptions

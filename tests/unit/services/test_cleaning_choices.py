@@ -13,11 +13,12 @@ import pytest
 
 from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
-from spark_jobs.core.timeline.instant import Action, next_instant_time
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,

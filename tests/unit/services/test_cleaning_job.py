@@ -11,6 +11,8 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.files.names import PARTITION_METAFILE
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
@@ -18,7 +20,6 @@ from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.cleaning.execute import remove_partition

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.config.keys.clean import CleaningPolicy
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.file_slice import FileGroup
 from spark_jobs.services.cleaning.plan import (
     CleanPlan,

@@ -8,10 +8,10 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.transaction.conflict import Baseline, candidates
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.engine.local import LocalEngine

@@ -12,8 +12,8 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.errors import ConfigError, CorruptTableError
+from spark_jobs.core.format.instant import State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import State
 from spark_jobs.options.result import JobState
 from spark_jobs.services.clustering.job import ClusteringService
 from spark_jobs.services.clustering.plan import ClusteringPlan

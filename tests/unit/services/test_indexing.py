@@ -11,6 +11,7 @@ import pytest
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
@@ -20,7 +21,6 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions

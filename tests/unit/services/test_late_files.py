@@ -11,10 +11,10 @@ import pytest
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_system_view import build_view
 from spark_jobs.core.view.visibility import Visibility

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.files.log_reader import read_blocks
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction

@@ -15,6 +15,7 @@ from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
 from spark_jobs.core.metadata_table.changes import encode_changes
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats
@@ -29,7 +30,6 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.services import metadata
 from spark_jobs.services.metadata import maintain_metadata_table

@@ -15,10 +15,10 @@ import pytest
 from spark_jobs.core.errors import UnknownInstantError, WriteConflictError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.late_files import instants_of_blocks

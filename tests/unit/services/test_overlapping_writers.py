@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.transaction import schedule

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.result import JobState
 from tests.unit.services.test_planned_runs import RUNS, Run, actions, compact, table, update

@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.services.metadata import maintain_metadata_table

@@ -13,9 +13,9 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys.table import METADATA_PARTITIONS
 from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,

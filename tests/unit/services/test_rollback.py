@@ -13,6 +13,7 @@ import pytest
 
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
 from spark_jobs.core.files.names import Marker, MarkerType
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
@@ -21,7 +22,6 @@ from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, ROLLBACK_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings, begin

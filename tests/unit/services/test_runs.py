@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, next_instant_time
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions

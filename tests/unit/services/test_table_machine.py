@@ -29,9 +29,9 @@ from hypothesis.stateful import (
 )
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import TableNotFoundError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import TransactionSettings, begin
 from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.rollback.new_table import take_back_table

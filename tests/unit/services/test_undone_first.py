@@ -12,12 +12,12 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.append import append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.rewriting.command_logs import command_logs

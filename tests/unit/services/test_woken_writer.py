@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError, WriteConflictError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import Transaction, begin

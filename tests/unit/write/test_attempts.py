@@ -15,11 +15,11 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_writer import schema_text
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes

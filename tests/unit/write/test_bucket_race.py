@@ -8,12 +8,12 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.index.buckets import file_id_of, place_of_bucket
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.reconcile import WriterSchema
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.ingest import IngestOptions

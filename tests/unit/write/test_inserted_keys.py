@@ -14,6 +14,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
@@ -25,7 +26,6 @@ from spark_jobs.core.schema.reconcile import WriterSchema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress

@@ -9,9 +9,9 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys.datasource import DuplicatePolicy
 from spark_jobs.core.errors import ConfigError, TableNotFoundError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.timeline.active import request
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import WriteConfig, resolve

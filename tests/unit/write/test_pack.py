@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write.pack import (
     InsertShare,

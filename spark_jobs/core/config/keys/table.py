@@ -5,16 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 
 from spark_jobs.core.config.key import NO_NAMES, Key, boolean, choice, integer, names, text
+from spark_jobs.core.format.instant_time import TimelineZone
 
 
 class TableType(StrEnum):
     COPY_ON_WRITE = "COPY_ON_WRITE"
     MERGE_ON_READ = "MERGE_ON_READ"
-
-
-class TimelineZone(StrEnum):
-    LOCAL = "LOCAL"
-    UTC = "UTC"
 
 
 class BaseFileFormat(StrEnum):

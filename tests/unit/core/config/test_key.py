@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.config.features import refuse_unreadable, refuse_unwritable
-from spark_jobs.core.config.format_capabilities import capabilities_of
 from spark_jobs.core.config.key import Key, boolean, choice, integer, names, real, text
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.format.known import format_of
 
 pytestmark = pytest.mark.unit
 
@@ -78,8 +78,8 @@ def test_an_unknown_key_is_named_with_the_nearest() -> None:
 
 def test_versions_after_ours_are_refused_with_advice() -> None:
     with pytest.raises(UnsupportedTableError, match=r"table version 8, .*downgrade"):
-        capabilities_of(8, "table t")
-    assert capabilities_of(6, "table t").writable
+        format_of(8, "table t")
+    assert format_of(6, "table t").writable
 
 
 @pytest.mark.parametrize(("version", "releases"), [(0, "0.4 and 0.5"), (2, "0.9"), (5, "0.12 and 0.13")])

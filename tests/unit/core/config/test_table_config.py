@@ -47,7 +47,7 @@ def test_the_checksum_is_what_hudi_stored_for_its_tables(name: str, stored: str)
 
 def test_a_new_table_has_hudis_folders_and_reads_back(base: str) -> None:
     found = read_table_config(STORAGE, base, HandClock())
-    assert (found.name, found.capabilities.version) == ("trips", 6)
+    assert (found.name, found.format.version) == ("trips", 6)
     assert found.properties["hoodie.table.checksum"] == table_checksum(FIRST)
     folders = {str(path.relative_to(base)) for path in Path(base).rglob("*") if path.is_dir()}
     assert {".hoodie/.aux/.bootstrap/.fileids", ".hoodie/.temp", ".hoodie/archived", ".hoodie/.schema"} <= folders

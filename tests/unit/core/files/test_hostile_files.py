@@ -35,6 +35,9 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.markers import marker_folder, read_markers
 from spark_jobs.core.files.names import BaseFileName, parse_base_file_name, parse_log_file_name, parse_marker
 from spark_jobs.core.files.partition_metafile import list_partitions
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import parse_instant_time
+from spark_jobs.core.format.v6.instant_names import parse_instant
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.owner import parse_owner, this_process
@@ -57,7 +60,6 @@ from spark_jobs.core.timeline.archive_files import read_merge_plan
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, Instant, State, parse_instant, parse_instant_time
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings, read_pulse
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
 from spark_jobs.core.view.file_slice import BaseFile

@@ -12,9 +12,9 @@ import pytest
 
 from spark_jobs.core.files.markers import BATCHED, TYPE_FILE, marker_folder, read_markers
 from spark_jobs.core.files.names import Marker, MarkerType
+from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.storage import join
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Instant, State
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.services.rollback.execute import requests_for_pending
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.format import order
+from spark_jobs.core.format.instant import Action, Instant, State, in_order
 from spark_jobs.core.storage.local import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State, in_order
 
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).parents[4]
 EARLY, LATE = "20260101000000000", "20260101000000001"
-KNOW_THE_ORDER = ("spark_jobs/core/format/", "spark_jobs/core/timeline/instant.py", "spark_jobs/core/files/names.py")
+KNOW_THE_ORDER = ("spark_jobs/core/format/", "spark_jobs/core/files/names.py")
 TIMES = {
     "timestamp",
     "instant",

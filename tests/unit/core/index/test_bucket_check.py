@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
@@ -16,7 +17,6 @@ from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, file_id_of
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.services.rewriting.context import slice_reader
 from tests.support.folder import Folder

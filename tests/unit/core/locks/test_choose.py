@@ -9,12 +9,12 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, LockNotAcquiredError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.locks.choose import choose_lock, lock_notes
 from spark_jobs.core.locks.file_lock import FileLock
 from spark_jobs.core.locks.in_process import InProcessLock
 from spark_jobs.core.storage import Capabilities, LocalStorage, Storage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from tests.unit.core.support import new_table

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.metadata_table.commit import commits_at, undo_commit
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import Storage
-from spark_jobs.core.timeline.instant import Action
 from tests.faults import local_table as local
 from tests.support.folder import Folder
 from tests.support.through import Through

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError, HudiError, StorageError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.options import ArchiveOptions, CompactionOptions
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.compaction.job import run_compaction

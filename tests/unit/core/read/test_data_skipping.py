@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.read.table_schema import schema_metadata
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import begin
 from tests.unit.core.schema.test_tables import make, write
 

@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
@@ -15,7 +16,6 @@ from spark_jobs.core.handles.merge import merge_base_file
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile
 from tests.support.folder import Folder

@@ -24,6 +24,7 @@ from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_format import LogFormat
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import data_blocks, schema_text
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.payload import OVERWRITE
@@ -39,7 +40,6 @@ from spark_jobs.core.schema.meta_fields import META_SCHEMA, RECORD_KEY
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.transaction import begin
 from tests.unit.core.metadata_table.agreement import metadata_table_of

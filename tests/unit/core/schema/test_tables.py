@@ -16,6 +16,8 @@ from spark_jobs.core.alter import alter_schema
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.write_format import base_file_format
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import WriteContext, stamp
 from spark_jobs.core.handles.create import CreateHandle
@@ -34,7 +36,6 @@ from spark_jobs.core.schema.reconcile import SchemaRules, deduce_writer_schema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State, next_instant_time
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering

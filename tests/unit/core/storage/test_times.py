@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import ClockSkewError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.storage import LocalStorage, local
 from spark_jobs.core.storage.times import age_ms, refuse_clock_ahead, skew_note
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import begin, schedule
 from tests.unit.core.support import HandClock, new_table
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.instant_names import file_name_of
 from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -19,7 +21,6 @@ from spark_jobs.core.timeline.archive_merge import (
 )
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 MOMENT = 1_714_979_289
@@ -96,7 +97,7 @@ class Line:
         """An instant with the contents of its states in order, empty where none is given; its last state."""
         instant = Instant(time(number), action, states[-1]).at(states[-1])
         for place, state in enumerate(states):
-            file = self.folder / Instant(time(number), action, state).at(state).file_name
+            file = self.folder / file_name_of(Instant(time(number), action, state).at(state))
             file.write_bytes(contents[place] if place < len(contents) else b"")
             os.utime(file, (MOMENT, MOMENT))
         return instant

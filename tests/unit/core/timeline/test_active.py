@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, InstantStateError, InstantTakenError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError, HudiError, InstantStateError, UnsupportedTableError
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, parse_blocks
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.archive_files import MERGE_PLAN_NAME, encode_entries, list_archive
 from spark_jobs.core.timeline.archive_merge import settle_merge
@@ -21,7 +22,6 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline, commits_that_say
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from tests.unit.core.support import Died, MortalStorage
 from tests.unit.core.timeline.lines import MOMENT, Line, commit, merge_small, time
 

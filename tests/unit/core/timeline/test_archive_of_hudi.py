@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.files.log_block import HeaderKey, parse_blocks
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_files import (
@@ -26,7 +27,6 @@ from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_arc
 from spark_jobs.core.timeline.archive_schemas import ARCHIVED_ENTRY
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from tests.unit.core.timeline.lines import merge_small
 
 pytestmark = pytest.mark.unit

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
-from spark_jobs.core.timeline.instant import WRITES, Action, Instant, State
 
 pytestmark = pytest.mark.unit
 

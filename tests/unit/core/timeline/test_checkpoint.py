@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.archive_writer import archive
@@ -21,7 +22,6 @@ from spark_jobs.core.timeline.checkpoint import (
     stored_checkpoint,
 )
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, State
 from tests.unit.core.timeline.lines import Line, time
 
 pytestmark = pytest.mark.unit

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import StorageError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.view.pending import read_pending_services
 from tests.unit.core.support import HandClock
 

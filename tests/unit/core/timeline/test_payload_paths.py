@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.errors import OutsideTableError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline.archive_entries import commit_metadata_of, entry_of
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_paths import files_of_clean
 from spark_jobs.core.timeline.payload_shapes import _SCHEMAS, decode_shaped
 
@@ -146,7 +147,7 @@ def test_other_places_are_refused_wherever_they_stand(kind: tuple[Action, State]
     if kind[0] in (Action.ROLLBACK, Action.RESTORE) and kind[1] is State.REQUESTED:
         cases += spoilt(SOUND[kind], {T: "../../../victim"})
     assert cases
-    own = Instant(T, *kind).file_name
+    own = re.escape(str(Instant(T, *kind)))
     for payload in cases:
         if kind == (Action.CLEAN, State.COMPLETED) and "p=1/q" not in payload["partitionMetadata"]:
             continue  # the key is not what counts there
@@ -222,7 +223,9 @@ def test_archived_commits() -> None:
     assert commit_metadata_of(entry, done).write_stats[0].path == f"p=1/q/{LOG}"
     (stat,) = entry["hoodieReplaceCommitMetadata"]["partitionToWriteStats"]["p=1/q"]
     stat["path"] = "../victim/x"
-    with pytest.raises(OutsideTableError, match=rf"^the archived {T}\.replacecommit names '\.\./victim/x'"):
+    with pytest.raises(
+        OutsideTableError, match=rf"^the archived {T} replacecommit \(completed\) names '\.\./victim/x'"
+    ):
         commit_metadata_of(entry, done)
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import _SCHEMAS, _shape_for, decode_shaped, shaped
 from tests.unit.core.timeline.test_avro_payloads import values_of
 
@@ -68,7 +68,7 @@ def test_what_a_newer_release_writes_stays() -> None:
     ],
 )
 def test_what_is_of_another_kind_is_named(raw: dict[str, Any], what: str) -> None:
-    with pytest.raises(CorruptTableError, match=rf"^{T}\.compaction\.requested .*{what}"):
+    with pytest.raises(CorruptTableError, match=rf"^{T} compaction \(requested\) .*{what}"):
         shaped(raw, COMPACTION)
 
 

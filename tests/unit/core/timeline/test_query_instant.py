@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.timeline.instant import query_instant
+from spark_jobs.core.format.instant_time import query_instant
 
 pytestmark = pytest.mark.unit
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.v6.instant_names import file_name_of, parse_instant
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
-from spark_jobs.core.timeline.instant import Instant, parse_instant
 from spark_jobs.core.transaction.conflict import Baseline, candidates, find_conflict
 
 pytestmark = pytest.mark.unit
@@ -55,7 +56,7 @@ def test_candidates(other: str, counts: bool) -> None:
     assert OWN is not None
     now = timeline(other, "5.deltacommit.inflight")
     found = candidates(now, OWN, Baseline("3", frozenset({"2", "4"})))
-    assert [one.file_name for one in found] == ([other] if counts else [])
+    assert [file_name_of(one) for one in found] == ([other] if counts else [])
 
 
 def test_for_a_clustering_plan_all_counts_that_completed_after_it() -> None:
@@ -73,16 +74,16 @@ def conflict(others: dict[str, set[str]], touched: set[str], compactions: set[st
     instants = [one for name in others if (one := parse_instant(name)) is not None]
 
     def groups(other: Instant) -> frozenset[tuple[str, str]]:
-        return frozenset(("p", name) for name in others[other.file_name])
+        return frozenset(("p", name) for name in others[file_name_of(other)])
 
     found = find_conflict(
         instants,
         OWN,
         frozenset(("p", name) for name in touched),
         groups,
-        lambda other: other.file_name in compactions,
+        lambda other: file_name_of(other) in compactions,
     )
-    return None if found is None else f"{found[0].file_name} {sorted(file_id for _, file_id in found[1])}"
+    return None if found is None else f"{file_name_of(found[0])} {sorted(file_id for _, file_id in found[1])}"
 
 
 def test_a_common_file_group_is_a_conflict() -> None:

@@ -8,15 +8,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from spark_jobs.core.config.keys.table import TimelineZone
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import TimelineZone, format_instant, next_instant_time
+from spark_jobs.core.format.v6.instant_names import file_name_of
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action, Instant, State, format_instant, next_instant_time
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin, resume, schedule
@@ -60,7 +61,7 @@ def test_a_write_from_begin_to_publish(settings: TransactionSettings) -> None:
     assert file_at(settings.storage, heartbeat_path(settings.base_path, one.time)).exists()
     create_marker(settings.storage, settings.base_path, one.time, "a", "f.parquet", MarkerType.CREATE)
     done = one.publish(commit(), frozenset({GROUP}), written=frozenset())
-    assert done.file_name == f"{one.time}.deltacommit"
+    assert file_name_of(done) == f"{one.time}.deltacommit"
     assert settings.load_timeline().instants == (done,)
     assert not file_at(settings.storage, heartbeat_path(settings.base_path, one.time)).exists()
     assert not file_at(settings.storage, marker_folder(settings.base_path, one.time)).exists()
@@ -223,7 +224,7 @@ def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_no
     work = resume(settings, before, settings)
     work.to_inflight()
     assert (
-        work.publish(commit(operation=OperationType.COMPACT), written=frozenset()).file_name
+        file_name_of(work.publish(commit(operation=OperationType.COMPACT), written=frozenset()))
         == f"{before.timestamp}.commit"
     )
     writer.publish(commit(), frozenset({GROUP}), written=frozenset())
@@ -275,7 +276,7 @@ def test_a_listed_metadata_table_is_taken_off_by_a_job_that_keeps_none(root: Fol
 
 
 def test_nothing_begins_while_a_restore_is_pending(settings: TransactionSettings) -> None:
-    folder = file_at(settings.storage, settings.timeline_folder)
+    folder = file_at(settings.storage, settings.load_timeline().folder)
     (folder / "20200101000000000.restore.requested").touch()
     with pytest.raises(WriteConflictError, match=r"restore 20200101000000000 is pending.*let it end"):
         begin(settings, Action.DELTA_COMMIT)

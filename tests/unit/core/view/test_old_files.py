@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import UnknownInstantError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.storage import FileStatus, LocalStorage
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
 from spark_jobs.core.view.history import built_upon

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
 from spark_jobs.options import RestoreOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.archive import ArchiveOptions

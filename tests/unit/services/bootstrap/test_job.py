@@ -17,12 +17,12 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import BadRecordError, ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.files.base_file import footer_index
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
 from spark_jobs.engine.local import LocalEngine

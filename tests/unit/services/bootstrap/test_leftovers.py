@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.options import RestoreOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.result import JobResult, JobState

@@ -11,8 +11,9 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.v6.instant_names import parse_instant
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Instant, parse_instant
 from spark_jobs.engine.job import run_job
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions

@@ -11,11 +11,11 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import HudiError, WriteConflictError
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.options.errors import OptionsError

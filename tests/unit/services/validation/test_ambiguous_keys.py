@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.services.validation.finding import Finding, Severity
 from spark_jobs.services.validation.run import validate

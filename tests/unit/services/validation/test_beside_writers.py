@@ -11,9 +11,9 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.storage import FileStatus, LocalStorage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, State
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.service import CompactionOptions

@@ -10,13 +10,14 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.instant import Action, next_instant_time
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions

@@ -10,16 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.core.config.keys.table import TimelineZone
-from spark_jobs.core.timeline.instant import (
-    Action,
-    Instant,
-    State,
-    format_instant,
-    next_instant_time,
-    parse_instant,
-    parse_instant_time,
-)
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import TimelineZone, format_instant, next_instant_time, parse_instant_time
+from spark_jobs.core.format.v6.instant_names import file_name_of, parse_instant
 
 pytestmark = pytest.mark.unit
 
@@ -46,7 +39,7 @@ T = "20240102030405678"
 )
 def test_names(name: str, expected: Instant) -> None:
     assert parse_instant(name) == expected
-    assert expected.file_name == name
+    assert file_name_of(expected) == name
 
 
 @pytest.mark.parametrize(
@@ -73,12 +66,12 @@ def test_round_trip(timestamp: str, action: Action, state: State) -> None:
     instant = Instant(timestamp, action, State.REQUESTED).at(state)
     if action is Action.SAVEPOINT and state is State.REQUESTED:
         return
-    assert parse_instant(instant.file_name) == instant
+    assert parse_instant(file_name_of(instant)) == instant
 
 
 def test_a_compaction_ends_as_a_commit() -> None:
-    assert Instant(T, Action.COMPACTION, State.INFLIGHT).at(State.COMPLETED).file_name == f"{T}.commit"
-    assert Instant(T, Action.LOG_COMPACTION, State.INFLIGHT).at(State.COMPLETED).file_name == f"{T}.deltacommit"
+    assert file_name_of(Instant(T, Action.COMPACTION, State.INFLIGHT).at(State.COMPLETED)) == f"{T}.commit"
+    assert file_name_of(Instant(T, Action.LOG_COMPACTION, State.INFLIGHT).at(State.COMPLETED)) == f"{T}.deltacommit"
 
 
 @pytest.fixture

@@ -1,0 +1,41 @@
+"""A table version that nobody has: its timeline lies elsewhere, and other words stand in the names of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from spark_jobs.core.format.instant import Action, Instant, State, order_of
+
+_WORDS = {State.REQUESTED: "asked", State.INFLIGHT: "begun", State.COMPLETED: "done"}
+_STATES = {word: state for state, word in _WORDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Version66:
+    version: int = 66
+    written_by: str = "this test"
+    writable: bool = True
+    trusts_metadata_table: bool = True
+
+    def timeline_folder(self, base_path: str) -> str:
+        return f"{base_path}/.hoodie/history"
+
+    def file_name(self, instant: Instant) -> str:
+        """Such as ``clean-begun-at-20260101000000000``."""
+        action = instant.comparable_action if instant.is_completed else instant.action
+        return f"{action.value}-{_WORDS[instant.state]}-at-{instant.timestamp}"
+
+    def parse_instant(self, file_name: str) -> Instant | None:
+        parts = file_name.split("-")
+        if len(parts) != 4 or parts[1] not in _STATES:
+            return None
+        return Instant(parts[3], Action(parts[0]), _STATES[parts[1]])
+
+    def highest_states(self, names: Iterable[tuple[str, int]]) -> list[tuple[Instant, int]]:
+        highest: dict[tuple[str, str], tuple[Instant, int]] = {}
+        for name, number in names:
+            one = self.parse_instant(name)
+            if one is not None and (order_of(one) not in highest or highest[order_of(one)][0].rank < one.rank):
+                highest[order_of(one)] = (one, number)
+        return [highest[key] for key in sorted(highest)]

@@ -1,0 +1,82 @@
+"""A version that is added in a folder of its own: no other code knows where its timeline is and how it names files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.core.config.keys.table import VERSION
+from spark_jobs.core.create import new_table_properties
+from spark_jobs.core.errors import UnsupportedTableError
+from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.known import FORMATS
+from spark_jobs.core.format.v6.instant_names import parse_instant
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.transaction.transaction import begin
+from tests.faults import local_table
+from tests.unit.core.format.version_66.layout import Version66
+
+pytestmark = pytest.mark.unit
+
+TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FORMATS, 66, Version66())
+
+
+def create(path: Path, table_type: str) -> None:
+    values = new_table_properties(
+        name="t", table_type=table_type, record_key_fields=["id"], partition_fields=["p"], precombine_field="ts"
+    )
+    HudiTable.initialise(str(path), {**values, VERSION.name: "66"})
+
+
+def fail(path: Path) -> None:
+    """Begin a write that is given up."""
+    write = begin(HudiTable.open(str(path)).transaction_settings({}), Action.COMMIT)
+    write.to_inflight()
+    write.abandon()
+
+
+def names_below(path: Path) -> Iterator[str]:
+    return (one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_file())
+
+
+@pytest.mark.parametrize("table_type", TYPES)
+def test_writes_services_and_queries_of_a_table_of_another_version(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    create(path, table_type)
+    first, second, third = (local_table.batch(0, 20, f"v{ts}", ts) for ts in (1, 2, 3))
+    begin = local_table.write(path, first, "one")
+    local_table.write(path, second, "two")
+    fail(path)
+    local_table.roll_back(path)
+    if table_type == "MERGE_ON_READ":
+        local_table.compact(path)
+    local_table.cluster(path)
+    local_table.write(path, third, "three")
+    local_table.clean(path)
+    assert local_table.rows_of(path) == local_table.expected_rows(third)
+    assert local_table.problems_of(path) == []
+
+    table = HudiTable.open(str(path))
+    assert table.config.metadata_partitions, "the metadata table is kept, and lists files"
+    done = {one.action.value for one in table.timeline.instants}
+    assert {"clean", "rollback", "replacecommit"} <= done
+    assert table.scan(begin=begin, end=table.timeline.last_time, query="incremental").to_arrow().num_rows == 20
+
+    names = list(names_below(path))
+    assert [one for one in names if parse_instant(one.rpartition("/")[2]) is not None] == []
+    for folder in (".hoodie/history", ".hoodie/metadata/.hoodie/history"):
+        assert any(one.startswith(f"{folder}/") for one in names)
+
+
+def test_a_version_that_nobody_added_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create(tmp_path / "t", "COPY_ON_WRITE")
+    monkeypatch.delitem(FORMATS, 66)
+    with pytest.raises(UnsupportedTableError, match="table version 66"):
+        HudiTable.open(str(tmp_path / "t"))
