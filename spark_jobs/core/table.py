@@ -41,13 +41,14 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices
 from spark_jobs.core.view.listing import Listing
 from spark_jobs.core.view.written_files import Parts
+from spark_jobs.core.writes import TableWrites
 
 T = TypeVar("T")
 _LOOKS = 5
 
 
 @dataclass
-class HudiTable:
+class HudiTable(TableWrites):
     """A table as it stood when it was opened; :meth:`refreshed` looks again.
 
     Safe to use in one thread. Nothing is read before it is asked for, but for ``hoodie.properties``. Where another

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.handles.context import TaskScope
-from spark_jobs.engine.spark import from_text, session_settings, task_scope, to_text
+from spark_jobs.engine.spark_task import from_text, session_settings, task_scope, to_text
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")

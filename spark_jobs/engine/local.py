@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, TypeVar
+
+import pyarrow as pa
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.handles.context import TaskScope
@@ -32,7 +37,57 @@ class LocalEngine:
     ) -> list[Outcome]:
         outcomes = []
         for number, item in enumerate(items):
-            attempt = int(self._clock.new_uuid()[:7], 16)
-            outcomes.append(work(item, TaskScope(number, f"{number}-0-{attempt}")))
+            outcomes.append(work(item, self._scope(number)))
             advance(1)
         return outcomes
+
+    def exchange(
+        self,
+        items: Sequence[Item],
+        split: Callable[[Item], Iterable[tuple[int, pa.RecordBatch]]],
+        tasks: int,
+        work: Callable[[list[pa.RecordBatch], TaskScope], Outcome],
+    ) -> list[Outcome]:
+        """Rows wait in files of the machine's temporary folder, and are mapped into memory when their turn comes."""
+        with tempfile.TemporaryDirectory(prefix="pyhudi-exchange-") as folder:
+            sent = _Blocks(Path(folder))
+            with sent:
+                for item in items:
+                    for target, rows in split(item):
+                        sent.add(target, rows)
+            return [work(sent.of(target), self._scope(target)) for target in sent.targets]
+
+    def _scope(self, number: int) -> TaskScope:
+        return TaskScope(number, f"{number}-0-{int(self._clock.new_uuid()[:7], 16)}")
+
+
+class _Blocks:
+    """Record batches by target, one stream of Arrow's IPC format for each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._open: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
+        self._held = ExitStack()
+
+    def __enter__(self) -> None:
+        self._held.__enter__()
+
+    def __exit__(self, *failure: Any) -> None:
+        self._held.__exit__(*failure)
+
+    def add(self, target: int, rows: pa.RecordBatch) -> None:
+        stream = self._open.get(target)
+        if stream is None:
+            stream = self._held.enter_context(pa.ipc.new_stream(str(self._path(target)), rows.schema))
+            self._open[target] = stream
+        stream.write_batch(rows)
+
+    @property
+    def targets(self) -> list[int]:
+        return sorted(self._open)
+
+    def of(self, target: int) -> list[pa.RecordBatch]:
+        return list(pa.ipc.open_stream(pa.memory_map(str(self._path(target)))))
+
+    def _path(self, target: int) -> Path:
+        return self._folder / str(target)

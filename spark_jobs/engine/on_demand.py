@@ -4,10 +4,12 @@ starts a session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, TypeVar
+
+import pyarrow as pa
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.handles.context import TaskScope
@@ -70,6 +72,15 @@ class SparkOnDemand:
         if not items:
             return []
         return self._started().run_each(items, work, advance, sizes)
+
+    def exchange(
+        self,
+        items: Sequence[Item],
+        split: Callable[[Item], Iterable[tuple[int, pa.RecordBatch]]],
+        tasks: int,
+        work: Callable[[list[pa.RecordBatch], TaskScope], Outcome],
+    ) -> list[Outcome]:
+        return self._started().exchange(items, split, tasks, work) if items else []
 
     def _started(self) -> Engine:
         if self._kind is EngineKind.LOCAL:

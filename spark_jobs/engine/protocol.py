@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
 
 from spark_jobs.core.handles.context import TaskScope
 
@@ -38,5 +40,22 @@ class Engine(Protocol):
         pickle.
 
         :param sizes: bytes that each item reads: small ones may share a task. Without it each has its own.
+        """
+        ...
+
+    def exchange(
+        self,
+        items: Sequence[Item],
+        split: Callable[[Item], Iterable[tuple[int, pa.RecordBatch]]],
+        tasks: int,
+        work: Callable[[list[pa.RecordBatch], TaskScope], Outcome],
+    ) -> list[Outcome]:
+        """What came of each of ``tasks`` tasks that got any rows, in no order. Items, both functions and outcomes
+        pickle.
+
+        :param split: the rows of an item by the number of the task that is to have them, from 0; has to give the same
+            each time.
+        :param work: gets the blocks of its task in the order of the items, and those of one item as ``split`` gave
+            them.
         """
         ...

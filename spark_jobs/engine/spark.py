@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import math
-import pickle
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.engine.dealing import dealt, tasks_for
+from spark_jobs.engine.exchange import exchange
+from spark_jobs.engine.spark_task import from_text, session_settings, task_scope, to_text
 from spark_jobs.engine.task_watch import let_tasks_end, told_of_tasks
 
 Item = TypeVar("Item")
@@ -71,24 +70,14 @@ class SparkEngine:
             raise
         return [found[number] for number in range(len(held))]
 
-
-def to_text(outcome: Any) -> str:
-    """What a task gives back, as a value of a text column."""
-    return base64.b64encode(pickle.dumps(outcome)).decode()
-
-
-def from_text(text: str) -> Any:
-    """What :func:`to_text` was given."""
-    return pickle.loads(base64.b64decode(text))
-
-
-def task_scope() -> TaskScope:
-    """The attempt that this Python worker runs now; its three numbers make file names unique among all attempts."""
-    context = TaskContext.get()
-    if context is None:
-        raise RuntimeError("task_scope() was called outside of a Spark task")
-    token = f"{context.partitionId()}-{context.stageId()}-{context.taskAttemptId()}"
-    return TaskScope(context.partitionId(), token)
+    def exchange(
+        self,
+        items: Sequence[Item],
+        split: Callable[[Item], Iterable[tuple[int, pa.RecordBatch]]],
+        tasks: int,
+        work: Callable[[list[pa.RecordBatch], TaskScope], Outcome],
+    ) -> list[Outcome]:
+        return exchange(self.spark, items, split, tasks, work)
 
 
 def parallelism(spark: SparkSession) -> int:
@@ -118,20 +107,6 @@ def parquet_files(spark: SparkSession, paths: Sequence[str], schema: StructType 
     files alone, whatever the folders are called."""
     reader = spark.read.schema(schema).option("__globPaths__", "false").option("recursiveFileLookup", "true")
     return reader.parquet(*paths)
-
-
-@contextmanager
-def session_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Settings for the time of some work, put back at its end."""
-    before = {name: spark.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is not None:
-                spark.conf.set(name, old)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What sync asks of a metastore, and the answer over Thrift (the PyPI package ``pymetastore``)."""
+"""A metastore over Thrift (the PyPI package ``pymetastore``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from pymetastore.hive_metastore import ThriftHiveMetastore
@@ -16,70 +16,14 @@ from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
-from spark_jobs.core.errors import ConfigError, HudiError
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.hive.metastore import MetastoreError, MetastoreUnreachableError, TableExistsError
 from spark_jobs.hive.state import Buckets, Column, MetastorePartition, MetastoreTable
 
 DEFAULT_PORT = 9083
 
 # It logs each address that does not answer as an error; the error that is raised says the same, once.
 logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL)
-
-
-class MetastoreUnreachableError(HudiError):
-    """No server answers at the metastore's URI."""
-
-
-class MetastoreError(HudiError):
-    """The metastore refused a call."""
-
-
-class TableExistsError(MetastoreError):
-    """A table that was to be created is there already."""
-
-
-class Metastore(Protocol):
-    """The calls of sync. Partitions that are there already when added, or gone when dropped, are no error."""
-
-    def database_exists(self, database: str) -> bool: ...
-
-    def create_database(self, database: str) -> None: ...
-
-    def tables(self, database: str) -> list[str]:
-        """Names of all tables, sorted."""
-        ...
-
-    def table(self, database: str, name: str) -> MetastoreTable | None: ...
-
-    def create_table(self, database: str, table: MetastoreTable) -> None:
-        """Make a table; raises :class:`TableExistsError`."""
-        ...
-
-    def replace_columns(self, database: str, name: str, columns: Sequence[Column], cascade: bool) -> None:
-        """Set a table's columns, with ``cascade`` those of its partitions too."""
-        ...
-
-    def update_table(
-        self,
-        database: str,
-        name: str,
-        *,
-        parameters: Mapping[str, str],
-        serde_parameters: Mapping[str, str],
-        location: str | None = None,
-        formats: tuple[str, str, str] | None = None,
-    ) -> None:
-        """Add to, or overwrite in, a table's parameters; ``formats`` is (input format, output format, SerDe)."""
-        ...
-
-    def partitions(self, database: str, name: str) -> list[MetastorePartition]: ...
-
-    def add_partitions(self, database: str, name: str, partitions: Sequence[MetastorePartition]) -> None: ...
-
-    def update_partitions(self, database: str, name: str, partitions: Sequence[MetastorePartition]) -> None: ...
-
-    def drop_partitions(self, database: str, name: str, values: Iterable[tuple[str, ...]]) -> None:
-        """Forget partitions; their files stay."""
-        ...
 
 
 class ThriftMetastore:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.hive.client import Metastore
 from spark_jobs.hive.formats import Formats
+from spark_jobs.hive.metastore import Metastore
 from spark_jobs.hive.state import Column, MetastorePartition, MetastoreTable
 
 

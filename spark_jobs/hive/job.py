@@ -12,7 +12,6 @@ from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
-from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.facts import facts_of
 from spark_jobs.hive.sync import all_synced_until, sync
@@ -85,6 +84,8 @@ def sync_after_write(
 
 
 def _sync_table(table: HudiTable, config: SyncConfig, progress: Progress, dry_run: bool) -> JobResult:
+    from spark_jobs.hive.client import ThriftMetastore  # and its package, which no write without a sync needs
+
     with ThriftMetastore.connect(config.metastore_uris) as metastore:
         with progress.phase("plan"):
             since = all_synced_until(config, metastore, table.config.name, table.config.is_merge_on_read)

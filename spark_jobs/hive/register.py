@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.hive.client import Metastore, ThriftMetastore
+from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.formats import REALTIME_INPUT_FORMATS
+from spark_jobs.hive.metastore import Metastore
 from spark_jobs.hive.state import Column, MetastoreTable
 from spark_jobs.hive.target import PATH, READ_OPTIMIZED, is_hudi_table
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from spark_jobs.core.format.order import earliest
-from spark_jobs.hive.client import Metastore, TableExistsError
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.events import (
     AddPartitions,
@@ -19,6 +18,7 @@ from spark_jobs.hive.events import (
     UpdatePartitions,
 )
 from spark_jobs.hive.facts import SyncedUntil, TableFacts
+from spark_jobs.hive.metastore import Metastore, TableExistsError
 from spark_jobs.hive.plan import MetastoreState, SyncPlan, TableState, plan_sync
 from spark_jobs.hive.target import readings_of, synced_until
 

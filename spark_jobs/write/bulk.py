@@ -18,7 +18,8 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.engine.spark import SparkEngine, scan_tasks, task_scope
+from spark_jobs.engine.spark import SparkEngine, scan_tasks
+from spark_jobs.engine.spark_task import task_scope
 from spark_jobs.write.bad_record import bad_record
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.keyed import KeyedSource
@@ -39,7 +40,7 @@ def bulk_insert(
     config, rules = rows.config, RecordRules(combine=False, all_deleted=False)
     if direct is not None and takes_any_order(config):
         asked = bulkinsert_keys.BULK_INSERT_PARALLELISM.of(config.properties)
-        scans = scan_tasks(spark, [file.size for file in direct.source.files])
+        scans = scan_tasks(spark, direct.source.sizes)
         tasks = min(asked, scans) if asked else scans
         return bulk_insert_rows(SparkEngine(spark), direct, tasks, context, seed, rules)
     most = 1 if _comes_by_partition(config) else MAX_OPEN_FILES

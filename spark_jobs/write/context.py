@@ -8,10 +8,10 @@ from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.table import HudiTable
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.prepare import PreparedRows
+from spark_jobs.write.stored_schema import StoredSchema
 
 
-def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, instant: str) -> WriteContext:
+def write_context(config: WriteConfig, table: HudiTable, stored: StoredSchema, instant: str) -> WriteContext:
     """
     :param instant: empty for a write that is only planned.
     """
@@ -20,14 +20,14 @@ def write_context(config: WriteConfig, table: HudiTable, rows: PreparedRows, ins
         base_path=table.base_path,
         instant=instant,
         file_format=base_file_format(
-            config.properties, rows.arrow_schema, rows.avro_schema, indexed=config.populate_meta_fields
+            config.properties, stored.arrow_schema, stored.avro_schema, indexed=config.populate_meta_fields
         ),
-        payload=config.payload_with(rows.avro_schema),
+        payload=config.payload_with(stored.avro_schema),
         ordering_field=config.precombine_field or None,
         max_file_size=config.sizes.max_file_size,
         log_format=log_format(config.properties),
         virtual_keys=config.virtual_keys,
-        evolution=rows.evolution_of_old_files,
+        evolution=stored.evolution_of_old_files,
         skeletons=table.bootstrap_reader(),
         completed_file=table.timeline.path(Instant(instant, config.action, State.COMPLETED)) if instant else None,
     )

@@ -16,7 +16,7 @@ from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import ConfigError, CorruptTableError
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.index.advice import Advice, Facts, LookUp, advise, as_text
-from spark_jobs.core.index.bucket_check import refuse_other_buckets
+from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, bucket_of
 from spark_jobs.core.index.footers import Footer, read_footers
@@ -30,7 +30,6 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.index.bucket import numbers_by_bucket
 from spark_jobs.write.index.record import record_index_of
 
 SAMPLE = 10_000

@@ -15,7 +15,7 @@ from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.transaction.transaction import Transaction, begin
+from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.spark import SparkEngine, tuned_for_arrow
@@ -24,33 +24,28 @@ from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.cleaning.removed import removed_meanwhile
-from spark_jobs.services.inline import run_inline_services
-from spark_jobs.services.metadata import maintain_metadata_table
-from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
 from spark_jobs.services.rollback.new_table import take_back_table
-from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.write.bulk import bulk_insert, takes_any_order
-from spark_jobs.write.config import REPLACES, WriteConfig, open_if_there, resolve
+from spark_jobs.write.config import WriteConfig, open_if_there, resolve
 from spark_jobs.write.context import write_context
 from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.placed_source import PlacedSource
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.error_rows import CheckedRows
 from spark_jobs.write.error_table import ErrorOrigin
 from spark_jobs.write.explain import explain
 from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.new_table import create_table
-from spark_jobs.write.once import is_free, settle
-from spark_jobs.write.outcome import already_done, done_before, nothing_to_delete
+from spark_jobs.write.outcome import done_before, nothing_to_delete
 from spark_jobs.write.overwrite import (
     matching_partitions,
     refuse_paths_outside,
     replaced_groups,
-    requested_replacement,
 )
+from spark_jobs.write.perform import perform
 from spark_jobs.write.prepare import PreparedRows, prepare
 from spark_jobs.write.preview import preview
-from spark_jobs.write.publish import Written, publish
+from spark_jobs.write.publish import Written
 from spark_jobs.write.ready_rows import ReadyRows, ready_rows, told_in_full
 from spark_jobs.write.schema_fit import SchemaFit
 from spark_jobs.write.source import (
@@ -63,8 +58,10 @@ from spark_jobs.write.source import (
 )
 from spark_jobs.write.source_errors import unreadable_file
 from spark_jobs.write.sources.checkpointed import is_checkpointed, run_checkpointed
-from spark_jobs.write.upsert import UpsertJob
-from spark_jobs.write.workload import SOURCE_READER
+from spark_jobs.write.spark_workload import workload_of
+from spark_jobs.write.stored_schema import StoredSchema
+from spark_jobs.write.upsert import write_workload
+from spark_jobs.write.workload import SOURCE_READER, OpenWrite
 
 
 def ingest(
@@ -178,47 +175,19 @@ def _write_once(
     files: ParquetSource | str | None,
     progress: Progress,
 ) -> JobResult:
-    settings = table.transaction_settings(config.properties)
-    key = config.options.idempotency_key
-    replaces = config.operation in REPLACES
-    while True:
-        done = settle(settings, key, progress.note) if key else None
-        if done is not None:
-            return already_done(config, *done)
-        with progress.phase("begin"):
-            for undone, by in roll_back_failed_writes(settings):
-                progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
-            transaction = begin(
-                settings,
-                config.action,
-                idempotency_key=key,
-                plan=requested_replacement() if replaces else b"",
-                allowed=lambda line: key is None or is_free(settings, line, key),
-            )
-        if transaction is not None:
-            break
-    try:
-        table = table.refreshed()
-        placed_by = table.timeline
+    errors: dict[str, Any] = {}
+
+    def work(table: HudiTable, transaction: Transaction) -> tuple[StoredSchema, Written]:
         rows = prepare(ready.rows, config, table)  # again: since the first look another writer may have added a column
         direct = keyed_source(files, config)
         direct = direct if isinstance(direct, KeyedSource) else None
         written = _run(spark, config, table, rows, direct, transaction, progress)
-        errors = _write_errors(spark, config, ready, transaction.time, progress)
-        with progress.phase("publish"):
-            result = publish(config, table, rows, transaction, written, progress, placed_by)
-    except BaseException as error:
-        if isinstance(error, Exception):  # who interrupts the job doesn't wait
-            let_tasks_end(spark.sparkContext)
-        transaction.abandon()
-        undo(settings, transaction.time, progress.note)
-        conflict = removed_meanwhile(error, table.timeline, settings) if isinstance(error, Exception) else None
-        if conflict is None:
-            raise
-        raise conflict from error
-    maintain_metadata_table(settings, config.properties, progress.note)
-    maintain_table(settings, config.properties, progress.note)
-    run_inline_services(SparkEngine(spark), table, config.properties, progress)
+        errors.update(_write_errors(spark, config, ready, transaction.time, progress))
+        return rows.stored, written
+
+    result = perform(
+        config, table, work, SparkEngine(spark), progress, let_tasks_end=lambda: let_tasks_end(spark.sparkContext)
+    )
     return replace(result, extra={**result.extra, **errors})
 
 
@@ -251,23 +220,22 @@ def _run(
         partitions = _partitions_to_delete(table, rows)
         return Written(stats=[], replaced=replaced_groups(table, config.operation, partitions))
     with marker_service(spark, table, config.properties, transaction.time, progress.note) as markers:
-        context = replace(write_context(config, table, rows, transaction.time), marker_service=markers)
+        context = replace(write_context(config, table, rows.stored, transaction.time), marker_service=markers)
         if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
             transaction.to_inflight()
             with progress.phase("write"):
                 stats = bulk_insert(spark, rows, context, table.clock.new_uuid(), direct)
             by = "tasks" if takes_any_order(config) else "spark, which brings the records in order"
             return Written(stats=stats, notes={} if direct is None else {SOURCE_READER: by})
-        job = UpsertJob(
-            spark=spark,
-            config=config,
-            table=table,
-            rows=rows,
-            context=context,
-            progress=progress,
-            direct=direct,
-        )
-        return job.run(transaction.to_inflight)
+        engine = SparkEngine(spark)
+        write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress)
+        with workload_of(write, rows, direct) as work:
+            written = write_workload(write, work, transaction.to_inflight)
+    if direct is None:
+        return written
+    by_tasks = isinstance(work.records, PlacedSource)
+    reader = "tasks" if by_tasks else "spark: too many records, or some may change partition"
+    return replace(written, notes={**written.notes, SOURCE_READER: reader})
 
 
 def _partitions_to_delete(table: HudiTable, rows: PreparedRows) -> list[str]:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-
 from spark_jobs.core.config.keys.index import INDEX_TYPE, IndexType
 from spark_jobs.core.config.keys.logfile import LOG_BLOCK_FORMAT, LogBlockFormat
 from spark_jobs.core.config.keys.metadata import METADATA_ENABLED, RECORD_INDEX
 from spark_jobs.core.files.hfile.row_limits import LOG_BLOCK_LIMIT, RECORD_INDEX_LIMIT
 from spark_jobs.core.keygen.key_limit import KeyLimit
 from spark_jobs.options.choices import Operation
-from spark_jobs.write.bad_record import bad_record
 
 
 def key_limit(properties: Mapping[str, str], operation: Operation, *, merge_on_read: bool) -> KeyLimit | None:
@@ -29,19 +25,3 @@ def key_limit(properties: Mapping[str, str], operation: Operation, *, merge_on_r
     by_hfile = merge_on_read and LOG_BLOCK_FORMAT.of(properties) is LogBlockFormat.HFILE
     appends = operation is Operation.UPSERT or INDEX_TYPE.of(properties) is IndexType.BUCKET
     return LOG_BLOCK_LIMIT if by_hfile and appends else None
-
-
-def within(key: Column, limit: KeyLimit | None) -> Column:
-    """Record keys as they are; one that is longer than its limit fails the job when it is computed."""
-    if limit is None:
-        return key
-    said = refusal(key, limit)
-    return F.when(said.isNotNull(), bad_record(said, "string")).otherwise(key)
-
-
-def refusal(key: Column, limit: KeyLimit) -> Column:
-    """What is said of a record key that is too long; null where it is not."""
-    before, behind = limit.words()
-    size = F.octet_length(key)
-    said = F.concat(F.lit(before), size.cast("string"), F.lit(f"{behind}: {limit.todo}"))
-    return F.when(size > limit.most, said)

@@ -26,6 +26,7 @@ from pyspark.sql.types import (
 
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.keygen.java_text import java_text
+from spark_jobs.core.keygen.key_limit import KeyLimit
 from spark_jobs.core.keygen.keys import ambiguous_key, partition_level, separators
 from spark_jobs.core.keygen.path_names import (
     ENCODE_TODO,
@@ -114,6 +115,22 @@ def ambiguity(source: DataFrame, spec: KeySpec) -> Column:
 def no_key(fields: tuple[str, ...]) -> str:
     """What is said of a row without a key."""
     return f"a record has no value in its key ({', '.join(fields)}): fill it in the source"
+
+
+def within_limit(key: Column, limit: KeyLimit | None) -> Column:
+    """Record keys as they are; one that is longer than its limit fails the job when it is computed."""
+    if limit is None:
+        return key
+    said = limit_refusal(key, limit)
+    return F.when(said.isNotNull(), bad_record(said, "string")).otherwise(key)
+
+
+def limit_refusal(key: Column, limit: KeyLimit) -> Column:
+    """What is said of a record key that is too long; null where it is not."""
+    before, behind = limit.words()
+    size = F.octet_length(key)
+    said = F.concat(F.lit(before), size.cast("string"), F.lit(f"{behind}: {limit.todo}"))
+    return F.when(size > limit.most, said)
 
 
 def partition_path(source: DataFrame, spec: KeySpec) -> Column:

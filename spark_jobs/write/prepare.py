@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.read.table_schema import schema_metadata
-from spark_jobs.core.schema.avro import arrow_schema_of
-from spark_jobs.core.schema.evolution import SchemaEvolution
-from spark_jobs.core.schema.internal import InternalSchema
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
-from spark_jobs.core.schema.reconcile import SchemaRules, WriterSchema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.key_limit import within
-from spark_jobs.write.key_settings import refuse_other_key_types
-from spark_jobs.write.keys import partition_path, record_key, require_columns
-from spark_jobs.write.schema import schema_with_ids, source_schema, writer_schema
+from spark_jobs.write.keys import partition_path, record_key, require_columns, within_limit
+from spark_jobs.write.schema import source_schema
+from spark_jobs.write.stored_schema import StoredSchema, needs_keys_alone, settle_schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRows:
-    """``source`` is what was read, ``None`` for a write that needs no rows; ``schema`` the writer's."""
+    """``source`` is what was read, ``None`` for a write that needs no rows."""
 
     source: DataFrame | None
-    config: WriteConfig
-    schema: WriterSchema
-    evolution: SchemaEvolution | None
+    stored: StoredSchema
+
+    @property
+    def config(self) -> WriteConfig:
+        return self.stored.config
 
     @property
     def keyed(self) -> DataFrame:
         """Key and partition path first, then those columns of the schema that the source has."""
         source = self._source
-        names = [field["name"] for field in self.schema.avro["fields"]]
+        names = [field["name"] for field in self.stored.avro_schema["fields"]]
         spec, virtual = self.config.key_spec, not self.config.populate_meta_fields
         return source.select(
-            within(record_key(source, spec, virtual=virtual), spec.limit).alias(RECORD_KEY),
+            within_limit(record_key(source, spec, virtual=virtual), spec.limit).alias(RECORD_KEY),
             partition_path(source, spec).alias(PARTITION_PATH),
             *(F.col(f"`{name}`") for name in names if name in source.columns),
         )
@@ -52,26 +47,6 @@ class PreparedRows:
         """The distinct partition paths of the source, one column."""
         path = partition_path(self._source, self.config.key_spec)
         return self._source.select(path.alias(PARTITION_PATH)).distinct()
-
-    @property
-    def avro_schema(self) -> dict[str, Any]:
-        return self.schema.avro
-
-    @property
-    def arrow_schema(self) -> pa.Schema:
-        return arrow_schema_of(self.schema.avro)
-
-    @property
-    def evolution_of_old_files(self) -> SchemaEvolution | None:
-        """Where the columns of this write are in the files of others, on a table with a schema history."""
-        if self.evolution is None or self.schema.internal is None:
-            return None
-        return replace(self.evolution, wanted=self.schema.internal)
-
-    def schema_metadata(self, instant: str) -> tuple[dict[str, str | None], InternalSchema | None]:
-        """What the commit says of the schema, and the version that it adds to the schema history, if any."""
-        internal = schema_with_ids(self.schema, self.config.properties, instant)
-        return schema_metadata(self.avro_schema, internal), internal
 
     @property
     def _source(self) -> DataFrame:
@@ -91,24 +66,11 @@ def prepare(source: DataFrame | None, config: WriteConfig, table: HudiTable | No
         if not takes_paths_alone:
             require_columns(source, spec.record_key_fields, "record key field")
         require_columns(source, spec.partition_fields, "partition path field")
-    known = table.known_avro_schema() if table else None
-    evolution = table.evolution_at() if table else None
-    history = evolution.wanted if evolution else None
-    if known is not None and (takes_paths_alone or config.operation is Operation.DELETE):
-        schema = WriterSchema(avro=known, internal=history)  # keys or paths are all that is needed
-    else:
-        if source is None:
-            raise ConfigError(
-                f"table {config.name} has no schema yet, and no source is given", todo="write to it first"
-            )
-        if config.precombine_field and config.operation is not Operation.DELETE and not takes_paths_alone:
-            require_columns(source, (config.precombine_field,), "precombine field")
-            _require_order(source, config.precombine_field)
-        rules = SchemaRules.of(config.properties)
-        schema = writer_schema(known, source_schema(source), config.name, rules, history)
-    if config.virtual_keys is not None and source is not None and not takes_paths_alone:
-        refuse_other_key_types(source_schema(source), arrow_schema_of(schema.avro), spec)
-    return PreparedRows(source=source, config=config, schema=schema, evolution=evolution)
+    columns = None if source is None else partial(source_schema, source)
+    if source is not None and config.precombine_field and not needs_keys_alone(config):
+        require_columns(source, (config.precombine_field,), "precombine field")
+        _require_order(source, config.precombine_field)
+    return PreparedRows(source=source, stored=settle_schema(columns, config, table))
 
 
 def _require_order(source: DataFrame, precombine_field: str) -> None:

@@ -12,6 +12,7 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.config import WriteConfig
@@ -22,8 +23,8 @@ from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.profile import WorkloadProfile
 from spark_jobs.write.routing import pack
 from spark_jobs.write.routing import sizes as sizes_of
-from spark_jobs.write.upsert import UpsertJob
-from spark_jobs.write.workload import Workload
+from spark_jobs.write.spark_workload import workload_of
+from spark_jobs.write.workload import OpenWrite, Workload
 
 
 def preview(
@@ -41,7 +42,7 @@ def preview(
     plan: dict[str, Any] = {
         "operation": config.operation.value,
         "creates_table": table is None,
-        "columns": rows.arrow_schema.names,
+        "columns": rows.stored.arrow_schema.names,
     }
     counts: Mapping[str, int] = {}
     if table is not None and config.operation is Operation.DELETE_PARTITION:
@@ -59,10 +60,10 @@ def preview(
             {},
         )
     elif config.operation is not Operation.DELETE_PARTITION:
-        context = write_context(config, table, rows, "")
-        job = UpsertJob(spark=spark, config=config, table=table, rows=rows, context=context, progress=progress)
-        with job.workload() as work:
-            plan |= _plan_of(job, work)
+        context = write_context(config, table, rows.stored, "")
+        write = OpenWrite(engine=SparkEngine(spark), config=config, table=table, context=context, progress=progress)
+        with workload_of(write, rows) as work:
+            plan |= _plan_of(write, work)
     return JobResult(
         action=config.action.value,
         state=JobState.DRY_RUN,
@@ -73,8 +74,8 @@ def preview(
     )
 
 
-def _plan_of(job: UpsertJob, work: Workload) -> dict[str, Any]:
-    found: dict[str, Any] = {"sizing": sizing(sizes_of(job), work.profile, pack(job, work), work.slices)}
+def _plan_of(write: OpenWrite, work: Workload) -> dict[str, Any]:
+    found: dict[str, Any] = {"sizing": sizing(sizes_of(write), work.profile, pack(write, work), work.slices)}
     if work.replaced is not None:
         found["replaces"] = _shown_groups(work.replaced)
     if work.dropped:

@@ -8,15 +8,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
-from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.write.pack import InsertShare, NewGroup
-from spark_jobs.write.tasks import BUCKET
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +21,6 @@ class WorkloadProfile:
     updates: Mapping[int, int]
     inserts: Mapping[str, int]
     partition_of: Mapping[int, str]
-
-    @staticmethod
-    def collect(tagged: DataFrame, *, combine: bool) -> WorkloadProfile:
-        """Count; this also computes ``tagged`` where it is persisted.
-
-        :param combine: records of one key become one, and count so.
-        """
-        counted = F.count_distinct(RECORD_KEY) if combine else F.count("*")
-        updates: dict[int, int] = {}
-        inserts: dict[str, int] = {}
-        partition_of: dict[int, str] = {}
-        for row in tagged.groupBy(PARTITION_PATH, BUCKET).agg(counted).collect():
-            partition, bucket, count = row
-            if bucket is None:
-                inserts[partition] = count
-            else:
-                updates[bucket] = count
-                partition_of[bucket] = partition
-        return WorkloadProfile(updates, inserts, partition_of)
 
     def beginning(self, groups: Mapping[int, NewGroup]) -> WorkloadProfile:
         """With the records of file groups that the index begins, by bucket number, as the inserts that they are."""

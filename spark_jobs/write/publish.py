@@ -28,7 +28,7 @@ from spark_jobs.write.context import write_context
 from spark_jobs.write.inserted_keys import Check, InsertedKeys
 from spark_jobs.write.outcome import committed
 from spark_jobs.write.overwrite import ReplacedGroups, refuse_other_writers
-from spark_jobs.write.prepare import PreparedRows
+from spark_jobs.write.stored_schema import StoredSchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class Written:
 def publish(
     config: WriteConfig,
     table: HudiTable,
-    rows: PreparedRows,
+    stored: StoredSchema,
     transaction: Transaction,
     written: Written,
     progress: Progress,
@@ -58,7 +58,7 @@ def publish(
         keys, changed a replaced partition or the schema, or read the same source; or a write was rolled back that the
         records were placed beside.
     """
-    extra, internal = rows.schema_metadata(transaction.time)
+    extra, internal = stored.schema_metadata(transaction.time)
     if config.options.idempotency_key:
         extra[IDEMPOTENCY_KEY] = config.options.idempotency_key
         if config.options.attempt:
@@ -83,7 +83,7 @@ def publish(
         if written.replaced:
             refuse_other_writers(timeline, table.timeline, None if takes_all else written.replaced, table.clock)
         if internal is not None:
-            add_to_history(timeline.storage, table.base_path, timeline, transaction.time, rows.evolution, internal)
+            add_to_history(timeline.storage, table.base_path, timeline, transaction.time, stored.evolution, internal)
 
     paths = written_paths(written.stats)
     by_bucket = config.index_type is IndexType.BUCKET  # a bucket that had no group gets one, whoever begins it
@@ -99,7 +99,7 @@ def publish(
         return transaction.publish(metadata.encode(), _contended(metadata), written=paths, check=both)
 
     def reader_of(now: HudiTable) -> SliceReader:
-        return slice_reader(now, write_context(config, now, rows, transaction.time), config.properties)
+        return slice_reader(now, write_context(config, now, stored, transaction.time), config.properties)
 
     if config.looks_up and not by_bucket:  # whose keys are in conflict by their buckets
         instant = InsertedKeys(

@@ -13,7 +13,6 @@ from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
-from spark_jobs.engine.spark import parallelism
 from spark_jobs.options.choices import Operation
 from spark_jobs.services.clustering.updates import settle_updates
 from spark_jobs.write.pack import (
@@ -100,7 +99,7 @@ def route(write: OpenWrite, work: Workload, shares: Mapping[str, list[InsertShar
             spread.setdefault(partition, []).append((number, share.records))
     rows = sum(profile.updates.values()) + sum(profile.inserts.values())
     by_size = max(rows // ROWS_PER_TASK, work.content_size // BYTES_PER_TASK)
-    wanted = _asked_tasks(write) or max(2 * parallelism(write.spark), by_size)
+    wanted = _asked_tasks(write) or max(2 * write.engine.slots, by_size)
     return RoutingPlan(routes, max(1, min(len(routes), wanted))), spread
 
 

@@ -31,8 +31,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem, row_as_json
-from spark_jobs.write.key_limit import refusal
-from spark_jobs.write.keys import ambiguity, key_parts, no_key, partition_problem, require_columns
+from spark_jobs.write.keys import ambiguity, key_parts, limit_refusal, no_key, partition_problem, require_columns
 from spark_jobs.write.schema import source_schema
 
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
@@ -67,7 +66,7 @@ def check_rows(source: DataFrame, config: WriteConfig, table: HudiTable | None, 
             why = ambiguity(source, spec)
             add(why.isNotNull(), ErrorReason.RECORD_CREATION, ",".join(fields), why)
         if spec.limit is not None:
-            why = refusal(key, spec.limit)
+            why = limit_refusal(key, spec.limit)
             add(why.isNotNull(), ErrorReason.RECORD_CREATION, ",".join(fields), why)
     for part in spec.parts:
         why = partition_problem(source, part, spec)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -11,16 +10,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from spark_jobs.core.config.keys import datasource as datasource_keys
-from spark_jobs.core.config.keys import schema as schema_keys
 from spark_jobs.core.config.keys import streamer as streamer_keys
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.schema.avro import avro_schema_of, sanitize_name, with_meta_fields
-from spark_jobs.core.schema.evolution import schema_version
-from spark_jobs.core.schema.internal import InternalSchema
-from spark_jobs.core.schema.internal_avro import internal_of
+from spark_jobs.core.schema.avro import sanitize_name
 from spark_jobs.core.schema.meta_fields import without_meta_fields
-from spark_jobs.core.schema.reconcile import SchemaRules, WriterSchema, deduce_writer_schema
 
 _OWN_COLUMNS = "_pyhudi_"
 """How the columns begin that the steps of a write add to the rows."""
@@ -72,29 +65,3 @@ def source_schema(source: DataFrame) -> pa.Schema:
             )
     found = to_arrow_schema(source.schema, timezone="UTC", error_on_duplicated_field_names_in_struct=True)
     return without_meta_fields(pa.schema([field.with_nullable(True) for field in found]))
-
-
-def writer_schema(
-    table_schema: dict[str, Any] | None,
-    source: pa.Schema,
-    table: str,
-    rules: SchemaRules,
-    history: InternalSchema | None = None,
-) -> WriterSchema:
-    """The schema of a write into ``table`` (its name), by :func:`deduce_writer_schema`.
-
-    :raises ConfigError: the source lacks a column of the table, or has one of a type that would lose values.
-    """
-    return deduce_writer_schema(table_schema, avro_schema_of(source, table), rules, history)
-
-
-def schema_with_ids(schema: WriterSchema, properties: Mapping[str, str], time: str) -> InternalSchema | None:
-    """What the write ``time`` adds to the schema history: nothing where there is none and the options start none."""
-    internal = schema.internal
-    if (
-        internal is None
-        and schema_keys.SCHEMA_ON_READ.of(properties)
-        and datasource_keys.RECONCILE_SCHEMA.of(properties)
-    ):
-        internal = internal_of(with_meta_fields(schema.avro))
-    return internal if internal is None or internal.version else internal.at(schema_version(time))

@@ -64,7 +64,7 @@ class SchemaFit:
         ]
         found: dict[str, Any] = {"fits": not self.why, "schema": shown}
         if rows is not None:
-            columns = internal_of(rows.avro_schema).record.columns
+            columns = internal_of(rows.stored.avro_schema).record.columns
             found["table_after"] = {one.name: type_name(one.type) for one in columns}
         return found
 

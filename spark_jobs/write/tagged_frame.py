@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.core.config.keys.datasource import DuplicatePolicy
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.engine.spark import parallelism, task_scope
+from spark_jobs.engine.spark_task import task_scope
 from spark_jobs.write.index.incoming import Incoming
 from spark_jobs.write.index.tagging import Index
 from spark_jobs.write.profile import WorkloadProfile
@@ -34,8 +34,8 @@ class TaggedFrame:
 
     def write(self, plan: RoutingPlan, spread: Spread, rules: RecordRules) -> list[WriteStat]:
         """Write the records by the plan, a task for each share of the buckets."""
-        spark, context = self.open_write.spark, self.open_write.context
-        routed = insert_buckets(spark, self.frame, spread) if spread else self.frame
+        context = self.open_write.context
+        routed = insert_buckets(self.frame, spread) if spread else self.frame
         if rules.all_deleted:
             routed = routed.where(F.col(BUCKET).isNotNull())  # the others are keys that the table never had
         else:
@@ -68,10 +68,10 @@ def place_by_joins(write: OpenWrite, keyed: DataFrame) -> Iterator[Workload]:
         with write.progress.phase("tag"):
             counts = {row[0]: row[1] for row in keyed.groupBy(PARTITION_PATH).count().collect()}
             index = Index.of(write.config, write.table, write.progress.note, held)
-            view, replaced = write.target(counts, index.partitions(keyed, counts, 2 * parallelism(write.spark)))
+            view, replaced = write.target(counts, index.partitions(keyed, counts, 2 * write.engine.slots))
             slices = number_slices(write.table.slices_to_read(view))
             incoming = Incoming(
-                spark=write.spark,
+                spark=keyed.sparkSession,
                 table=write.table,
                 config=write.config,
                 context=write.context,
@@ -87,9 +87,7 @@ def place_by_joins(write: OpenWrite, keyed: DataFrame) -> Iterator[Workload]:
                 write.refuse_duplicates(dropped)
                 incoming = replace(incoming, keyed=known.where(F.col(BUCKET).isNull()).select(*keyed.columns))
             tagged = index.tag(incoming)
-            profile = WorkloadProfile.collect(tagged.frame, combine=write.config.combine).beginning(
-                tagged.new_groups or {}
-            )
+            profile = _profile_of(tagged.frame, combine=write.config.combine).beginning(tagged.new_groups or {})
         yield Workload(
             view=view,
             slices=slices,
@@ -104,7 +102,26 @@ def place_by_joins(write: OpenWrite, keyed: DataFrame) -> Iterator[Workload]:
             one.unpersist()
 
 
-def insert_buckets(spark: SparkSession, tagged: DataFrame, spread: Spread) -> DataFrame:
+def _profile_of(tagged: DataFrame, *, combine: bool) -> WorkloadProfile:
+    """Count; this also computes ``tagged`` where it is persisted.
+
+    :param combine: records of one key become one, and count so.
+    """
+    counted = F.count_distinct(RECORD_KEY) if combine else F.count("*")
+    updates: dict[int, int] = {}
+    inserts: dict[str, int] = {}
+    partition_of: dict[int, str] = {}
+    for row in tagged.groupBy(PARTITION_PATH, BUCKET).agg(counted).collect():
+        partition, bucket, count = row
+        if bucket is None:
+            inserts[partition] = count
+        else:
+            updates[bucket] = count
+            partition_of[bucket] = partition
+    return WorkloadProfile(updates, inserts, partition_of)
+
+
+def insert_buckets(tagged: DataFrame, spread: Spread) -> DataFrame:
     """``tagged`` with a bucket for every new record: by a hash of its key over the shares of its partition, so that
     every attempt of a task decides alike.
     """
@@ -112,7 +129,8 @@ def insert_buckets(spark: SparkSession, tagged: DataFrame, spread: Spread) -> Da
     for partition, shares in spread.items():
         bounds = [sum(records for _, records in shares[: end + 1]) for end in range(len(shares))]
         rows.append((partition, bounds, [number for number, _ in shares]))
-    shares_of = spark.createDataFrame(rows, f"{PARTITION_PATH} string, {_BOUNDS} array<bigint>, {_BUCKETS} array<int>")
+    schema = f"{PARTITION_PATH} string, {_BOUNDS} array<bigint>, {_BUCKETS} array<int>"
+    shares_of = tagged.sparkSession.createDataFrame(rows, schema)
     position = F.pmod(F.xxhash64(RECORD_KEY), F.element_at(_BOUNDS, -1))
     passed = F.size(F.filter(_BOUNDS, lambda bound: bound <= position))
     chosen = F.when(F.col(_BOUNDS).isNotNull(), F.get(_BUCKETS, passed))

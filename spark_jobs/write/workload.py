@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from pyspark.sql import SparkSession
-
 from spark_jobs.core.config.keys.datasource import DUPLICATE_POLICY, DuplicatePolicy
 from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.handles.context import WriteContext
@@ -16,6 +14,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.write.config import REPLACES, WriteConfig
 from spark_jobs.write.overwrite import ReplacedGroups, overwritten_partitions, replaced_groups
 from spark_jobs.write.pack import (
@@ -65,7 +64,7 @@ class Workload:
 class OpenWrite:
     """One write on an open table."""
 
-    spark: SparkSession
+    engine: Engine
     config: WriteConfig
     table: HudiTable
     context: WriteContext

@@ -1,15 +1,15 @@
-"""Whether a table has the buckets that a write was told of: nothing but its keys says so."""
+"""Whether a table has the buckets that a write was told of: nothing but its file ids and keys says so."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from spark_jobs.core.config.keys import index as keys
-from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.errors import ConfigError, CorruptTableError
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, bucket_of
 from spark_jobs.core.index.stored_keys import slice_keys
@@ -57,3 +57,28 @@ def _witnesses(slices: Iterable[FileSlice]) -> list[FileSlice]:
     bases = [replace(one, log_files=()) for one in held if one.base_file is not None]
     logs = [one for one in held if one.base_file is None and one.log_size <= _LARGEST_LOGS]
     return sorted(bases, key=lambda one: -one.size) + sorted(logs, key=lambda one: one.size)
+
+
+def numbers_by_bucket(slices: Mapping[int, FileSlice], buckets: int) -> dict[tuple[str, int], int]:
+    """(partition, bucket) -> the caller's number of its slice.
+
+    :raises CorruptTableError: a group that can't be of one of so many buckets, or two of one bucket.
+    """
+    found: dict[tuple[str, int], int] = {}
+    for number, one in slices.items():
+        bucket = bucket_of(one.file_id)
+        if bucket is None or bucket >= buckets:
+            raise CorruptTableError(
+                f"file group {one.file_id} in partition {one.partition!r} is of none of {buckets} buckets",
+                todo=f"give the {keys.INDEX_TYPE.name} and {keys.BUCKETS.name} that the table was written with",
+                file_id=one.file_id,
+            )
+        other = found.setdefault((one.partition, bucket), number)
+        if other != number:
+            raise CorruptTableError(
+                f"file groups {slices[other].file_id} and {one.file_id} in partition {one.partition!r} "
+                f"are both of bucket {bucket}",
+                todo="a bulk_insert without the bucket index made one of them: write their rows to a new table",
+                bucket=bucket,
+            )
+    return found

@@ -13,7 +13,7 @@ import pyarrow as pa
 from spark_jobs.core.keygen.keys import partition_paths, record_keys
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
-from spark_jobs.write.direct.source import ParquetSource, RowRange
+from spark_jobs.write.direct.source import RowRange, RowSource
 
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 
@@ -22,7 +22,7 @@ Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 class KeyedSource:
     """A source and how keys are made of its rows; pickles."""
 
-    source: ParquetSource
+    source: RowSource
     spec: KeySpec
 
     def read(self, share: RowRange) -> Iterator[pa.RecordBatch]:

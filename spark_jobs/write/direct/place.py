@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.handles.context import TaskScope, WriteContext
-from spark_jobs.core.index.bucket_check import refuse_other_buckets
+from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, file_id_of
 from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
@@ -25,7 +25,6 @@ from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.dead_places import without_dead_places
 from spark_jobs.write.direct.locate import Found, KeySearch, locate_keys
 from spark_jobs.write.direct.tagged import NEW, PartitionKeys, PlacedRows, place
-from spark_jobs.write.index.bucket import numbers_by_bucket
 from spark_jobs.write.index.live_keys import live_keys_alone
 from spark_jobs.write.pack import NewGroup
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from spark_jobs.core.config.keys.bloom import BLOOM_PARALLELISM
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.engine.spark import SparkEngine, parallelism
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.place import Placing
 from spark_jobs.write.direct.source import RowRange
@@ -60,14 +59,14 @@ class PlacedSource:
             spread_inserts(rows, spread[path], by_key=by_key) if path in spread else rows
             for path, rows in self.rows.items()
         )
-        spark, context, source = self.open_write.spark, self.open_write.context, self.source.source
+        engine, context, source = self.open_write.engine, self.open_write.context, self.source.source
         if plan.tasks * source.content_size <= MOST_READ_AGAIN:
             tasks = rows_of_tasks(placed, plan.tasks)
-            return write_placed_rows(SparkEngine(spark), self.source, tasks, context, plan.routes, rules)
-        shares = source.aligned_shares(max(2 * parallelism(spark), source.rows // ROWS_PER_SHARE))
+            return write_placed_rows(engine, self.source, tasks, context, plan.routes, rules)
+        shares = source.aligned_shares(max(2 * engine.slots, source.rows // ROWS_PER_SHARE))
         rows = rows_of_shares(placed, [0, *(share.stop for share in shares)])
         pieces = [(share, *own) for share, own in zip(shares, rows, strict=True)]
-        return exchange_placed_rows(spark, self.source, pieces, plan.tasks, context, plan.routes, rules)
+        return exchange_placed_rows(engine, self.source, pieces, plan.tasks, context, plan.routes, rules)
 
 
 def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
@@ -91,12 +90,12 @@ def _tasks(write: OpenWrite) -> int:
     """How many look into files."""
     by_bloom = write.config.index_type is IndexType.BLOOM
     asked = BLOOM_PARALLELISM.of(write.config.properties) if by_bloom else 0
-    return asked or 2 * parallelism(write.spark)
+    return asked or 2 * write.engine.slots
 
 
 def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
-    tasks = max(2 * parallelism(write.spark), source.source.rows // ROWS_PER_SHARE)
-    rows = place_unseen(SparkEngine(write.spark), source, tasks)
+    tasks = max(2 * write.engine.slots, source.source.rows // ROWS_PER_SHARE)
+    rows = place_unseen(write.engine, source, tasks)
     view, replaced = write.target({path: len(one.rows) for path, one in rows.items()}, sorted(rows))
     return Workload(
         view=view,
@@ -117,7 +116,7 @@ def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
         return None
     incoming = by_partition(source.keys(RowRange(0, source.source.rows)))
     placing = Placing(
-        engine=SparkEngine(write.spark),
+        engine=write.engine,
         tasks=_tasks(write),
         config=write.config,
         table=write.table,

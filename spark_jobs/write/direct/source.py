@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,48 @@ class RowRange:
 
     start: int
     stop: int
+
+
+class RowSource(Protocol):
+    """Rows that any process reads by their numbers, from 0, with pyarrow; pickles."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def content_size(self) -> int:
+        """Bytes of the values, as far as anybody knows."""
+        ...
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of each file; of the values in memory where there is none."""
+        ...
+
+    def shares(self, count: int) -> list[RowRange]:
+        """The rows cut into ``count`` ranges of equal length, but for one row; fewer where there are fewer rows."""
+        ...
+
+    def aligned_shares(self, count: int) -> list[RowRange]:
+        """Ranges of all rows, ``count`` or a few fewer, that begin where reading is cheap."""
+        ...
+
+    def read(self, share: RowRange, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a range in batches; of the named columns in their order, else of all."""
+        ...
+
+    def take(self, rows: npt.NDArray[np.int64]) -> pa.Table:
+        """The rows of these numbers, which ascend and differ."""
+        ...
+
+
+def even_shares(rows: int, count: int) -> list[RowRange]:
+    """``rows`` cut into ``count`` ranges of equal length, but for one row; fewer where there are fewer rows."""
+    count = max(1, min(count, rows))
+    return [RowRange(*bounds) for bounds in pairwise(number * rows // count for number in range(count + 1))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,15 +128,18 @@ class ParquetSource:
         return len(self.files), sum(file.size for file in self.files)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of the files."""
+        return tuple(file.size for file in self.files)
+
+    @property
     def content_size(self) -> int:
         """Bytes of the values as the files encode them, not compressed."""
         return sum(file.content_size for file in self.files)
 
     def shares(self, count: int) -> list[RowRange]:
         """The rows cut into ``count`` ranges of equal length, but for one row; fewer where there are fewer rows."""
-        rows = self.rows
-        count = max(1, min(count, rows))
-        return [RowRange(*bounds) for bounds in pairwise(number * rows // count for number in range(count + 1))]
+        return even_shares(self.rows, count)
 
     def aligned_shares(self, count: int) -> list[RowRange]:
         """Ranges of all rows, ``count`` or a few fewer, that begin with a row group where one is near: of a row group

@@ -7,11 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.engine.exchange import exchange
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import RowRange
@@ -54,7 +52,7 @@ def write_placed_rows(
 
 
 def exchange_placed_rows(
-    spark: SparkSession,
+    engine: Engine,
     keyed: KeyedSource,
     pieces: Sequence[tuple[RowRange, Offsets, Buckets]],
     tasks: int,
@@ -79,7 +77,7 @@ def exchange_placed_rows(
         batches = (keyed.with_keys(rows) for rows in _by_bucket(blocks))
         return list(write_buckets(batches, context, scope, routes, rules))
 
-    return [stat for some in exchange(spark, pieces, split, tasks, work) for stat in some]
+    return [stat for some in engine.exchange(pieces, split, tasks, work) for stat in some]
 
 
 def _by_task(

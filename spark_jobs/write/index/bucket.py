@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
-from spark_jobs.core.config.keys import index as keys
-from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.index.bucket_check import refuse_other_buckets
+from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
-from spark_jobs.core.index.buckets import bucket_ids, bucket_of, file_id_of
+from spark_jobs.core.index.buckets import bucket_ids, file_id_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
-from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.index.incoming import Incoming, Tagged
 from spark_jobs.write.pack import NewGroup
@@ -49,31 +44,6 @@ def tag_by_bucket(incoming: Incoming) -> Tagged:
     if incoming.config.operation is Operation.DELETE:  # keys that the table can't have
         return Tagged(frame=frame.where(F.col(BUCKET) < len(incoming.slices)), new_groups={})
     return Tagged(frame=frame, new_groups=new_groups)
-
-
-def numbers_by_bucket(slices: Mapping[int, FileSlice], buckets: int) -> dict[tuple[str, int], int]:
-    """(partition, bucket) -> the caller's number of its slice.
-
-    :raises CorruptTableError: a group that can't be of one of so many buckets, or two of one bucket.
-    """
-    found: dict[tuple[str, int], int] = {}
-    for number, one in slices.items():
-        bucket = bucket_of(one.file_id)
-        if bucket is None or bucket >= buckets:
-            raise CorruptTableError(
-                f"file group {one.file_id} in partition {one.partition!r} is of none of {buckets} buckets",
-                todo=f"give the {keys.INDEX_TYPE.name} and {keys.BUCKETS.name} that the table was written with",
-                file_id=one.file_id,
-            )
-        other = found.setdefault((one.partition, bucket), number)
-        if other != number:
-            raise CorruptTableError(
-                f"file groups {slices[other].file_id} and {one.file_id} in partition {one.partition!r} "
-                f"are both of bucket {bucket}",
-                todo="a bulk_insert without the bucket index made one of them: write their rows to a new table",
-                bucket=bucket,
-            )
-    return found
 
 
 def _hashed(incoming: Incoming, settings: BucketSettings) -> DataFrame:

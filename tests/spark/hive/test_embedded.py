@@ -15,7 +15,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.hive.client import MetastoreUnreachableError, ThriftMetastore, answers
+from spark_jobs.hive.client import ThriftMetastore, answers
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.embedded import (
     MetastoreStartError,
@@ -23,6 +23,7 @@ from spark_jobs.hive.embedded import (
     start_metastore,
     stop_metastore,
 )
+from spark_jobs.hive.metastore import MetastoreUnreachableError
 from spark_jobs.hive.sync import sync
 from tests.unit.hive.left_by_hudi import facts_named
 

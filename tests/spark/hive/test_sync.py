@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.hive.client import MetastoreUnreachableError, ThriftMetastore
+from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.embedded import EmbeddedMetastore
 from spark_jobs.hive.facts import SyncedUntil
+from spark_jobs.hive.metastore import MetastoreUnreachableError
 from spark_jobs.hive.register import synced_tables
 from spark_jobs.hive.state import MetastorePartition, MetastoreTable
 from spark_jobs.hive.sync import SyncCounts, all_synced_until, sync

@@ -14,7 +14,7 @@ from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.engine.progress import Progress
-from spark_jobs.hive.client import MetastoreUnreachableError
+from spark_jobs.hive.metastore import MetastoreUnreachableError
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState

@@ -17,8 +17,8 @@ from spark_jobs.core.format.instant import Action
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobState
 from spark_jobs.write.ingest import ingest
-from spark_jobs.write.upsert import UpsertJob
 from tests.spark.tables import COW, MOR, SCHEMA, Jobs, digests, row, rows, shown
+from tests.spark.write.interleaved import before_files
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -87,16 +87,7 @@ def at_the_same_time(
     monkeypatch: pytest.MonkeyPatch, jobs: Jobs, one: list[dict[str, object]], other: list[dict[str, object]]
 ) -> None:
     """``other`` is written, all of it, when the write of ``one`` has read the table and written nothing yet."""
-    plain = UpsertJob._write
-    inner: list[bool] = []
-
-    def write(self: UpsertJob, *arguments: object) -> object:
-        if not inner:
-            inner.append(True)
-            jobs.write("upsert", other)
-        return plain(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(UpsertJob, "_write", write)
+    before_files(monkeypatch, lambda: jobs.write("upsert", other) and None)
     jobs.write("upsert", one)
 
 

@@ -16,8 +16,8 @@ from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobState
 from spark_jobs.write.ingest import ingest
-from spark_jobs.write.upsert import UpsertJob
 from tests.spark.tables import COW, MOR, Jobs, Row, digests, row, rows, shown
+from tests.spark.write.interleaved import before_files
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -213,20 +213,11 @@ def test_a_partition_that_others_write_to_is_not_replaced(
     jobs: Jobs, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An overwrite that has begun when another write to its partition is completed; and one of other partitions."""
-    plain = UpsertJob._write
-    begun: list[str] = []
-
-    def write(self: UpsertJob, *arguments: object) -> object:
-        if not begun:
-            begun.append("x")
-            jobs.write(other, [row(0, "a", "other", 9)])
-        return plain(self, *arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(UpsertJob, "_write", write)
+    before_files(monkeypatch, lambda: jobs.write(other, [row(0, "a", "other", 9)]) and None)
     with pytest.raises(WriteConflictError, match=r"both changed|is to be replaced"):
         jobs.write("insert_overwrite", [row(1, "a", "lost", 1)])
     assert "lost" not in {one["v"] for one in jobs.rows()}
-    begun.clear()
+    before_files(monkeypatch, lambda: jobs.write(other, [row(0, "a", "other", 9)]) and None)
     jobs.write("insert_overwrite", [row(1, "b", "won", 1)])
     assert [one["v"] for one in jobs.rows() if one["p"] == "b"] == ["won"]
     assert not [one for one in jobs.table().timeline.instants if not one.is_completed]

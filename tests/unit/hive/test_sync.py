@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
-from spark_jobs.hive.client import TableExistsError
 from spark_jobs.hive.config import SyncConfig
+from spark_jobs.hive.metastore import TableExistsError
 from spark_jobs.hive.state import Column, MetastorePartition, MetastoreTable
 from spark_jobs.hive.sync import sync
 from tests.unit.hive.left_by_hudi import facts_named

@@ -18,8 +18,8 @@ from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import resolve
-from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.publish import Written, publish
+from spark_jobs.write.stored_schema import StoredSchema
 from tests.unit.core.support import AVRO, contents, context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
@@ -44,7 +44,7 @@ def insert(table: HudiTable, transaction: Transaction, index: str, bucket: int) 
     file_id = file_id_of(bucket, SYSTEM_CLOCK.new_uuid())
     handle = CreateHandle(context_of(table, transaction.time), scope(), "a", file_id)
     handle.write(rows((f"k{bucket}", 1, transaction.time)))
-    prepared = PreparedRows(source=None, config=config, schema=WriterSchema(avro=AVRO), evolution=None)
+    prepared = StoredSchema(config=config, schema=WriterSchema(avro=AVRO), evolution=None)
     publish(config, table, prepared, transaction, Written(stats=handle.close()), Progress("ingest"))
 
 

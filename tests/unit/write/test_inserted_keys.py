@@ -41,8 +41,8 @@ from spark_jobs.write import inserted_keys
 from spark_jobs.write.config import resolve
 from spark_jobs.write.inserted_keys import InsertedKeys
 from spark_jobs.write.overwrite import refuse_other_writers
-from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.publish import Written, publish
+from spark_jobs.write.stored_schema import StoredSchema
 from tests.faults.faulty_storage import FaultyStorage
 from tests.support.jobs import job_context
 from tests.unit.core.support import AVRO, complete, contents, context_of, new_table, rows, scope
@@ -105,7 +105,7 @@ class Writer:
     def publish(self, stats: Sequence[WriteStat], replaced: Mapping[str, tuple[str, ...]] | None = None) -> None:
         options = IngestOptions(base_path=self.table.base_path, op=self.operation, hoodie_conf=self.conf)
         config = resolve(options, self.table, Lake())
-        prepared = PreparedRows(source=None, config=config, schema=WriterSchema(avro=AVRO), evolution=None)
+        prepared = StoredSchema(config=config, schema=WriterSchema(avro=AVRO), evolution=None)
         written = Written(stats=list(stats), replaced=replaced)
         publish(config, self.table, prepared, self.transaction, written, Progress("ingest"), self.placed_by)
 

@@ -11,7 +11,8 @@ import pytest
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
 from spark_jobs.core.schema.reconcile import SchemaRules, WriterSchema
-from spark_jobs.write.schema import schema_with_ids, source_schema, writer_schema
+from spark_jobs.write.schema import source_schema
+from spark_jobs.write.writer_schema import schema_with_ids, writer_schema
 
 pytestmark = pytest.mark.unit
 

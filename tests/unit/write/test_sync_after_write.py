@@ -8,7 +8,7 @@ import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
-from spark_jobs.hive.client import MetastoreUnreachableError
+from spark_jobs.hive.metastore import MetastoreUnreachableError
 from spark_jobs.options import IngestOptions, JobState
 from spark_jobs.write.job import run_ingest
 from tests.faults import local_table as local

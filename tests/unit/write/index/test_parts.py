@@ -10,9 +10,9 @@ import pytest
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.create import CreateHandle
+from spark_jobs.core.index.bucket_check import numbers_by_bucket
 from spark_jobs.core.merge.payload import EVENT_TIME, OVERWRITE, Payload
 from spark_jobs.services.rewriting.context import slice_reader
-from spark_jobs.write.index.bucket import numbers_by_bucket
 from spark_jobs.write.index.incoming import grouped
 from spark_jobs.write.index.merged_moves import MovedRows
 from spark_jobs.write.tasks import BUCKET, MOVED

@@ -1,0 +1,91 @@
+"""Rows in the memory of this process as the source of a write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
+from spark_jobs.core.schema.conform import conform
+from spark_jobs.core.schema.meta_fields import META_FIELDS
+from spark_jobs.write.direct.source import ROWS_PER_BATCH, RowRange, even_shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrowSource:
+    """The rows of ``data``, numbered from 0, in ``schema``: types as tables have them. Pickles with its rows."""
+
+    data: pa.Table
+    schema: pa.Schema
+
+    @staticmethod
+    def of(data: Any, name: str) -> ArrowSource:
+        """
+        :param data: a table, batch or reader of Arrow's, or anything with ``__arrow_c_stream__``. A reader is read to
+            its end.
+        :param name: of the table that is written to. Meta columns are left out.
+        :raises ConfigError: it is none of these, has a column twice, or one of a type that no table has.
+        """
+        rows = _table_of(data)
+        twice = next((one for one in rows.column_names if rows.column_names.count(one) > 1), None)
+        if twice is not None:
+            raise ConfigError(f"the data has two columns {twice}", todo="give each a name of its own", column=twice)
+        rows = rows.select([one for one in rows.column_names if one not in META_FIELDS])
+        nullable = pa.schema([field.with_nullable(True).remove_metadata() for field in rows.schema])
+        stored = arrow_schema_of(avro_schema_of(nullable, name)) if len(nullable) else nullable
+        return ArrowSource(data=rows, schema=stored)
+
+    @property
+    def rows(self) -> int:
+        return int(self.data.num_rows)
+
+    @property
+    def content_size(self) -> int:
+        """Bytes of the values in memory."""
+        return int(self.data.nbytes)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The same, in one piece."""
+        return (self.content_size,)
+
+    def shares(self, count: int) -> list[RowRange]:
+        """The rows cut into ``count`` ranges of equal length, but for one row; fewer where there are fewer rows."""
+        return even_shares(self.rows, count)
+
+    def aligned_shares(self, count: int) -> list[RowRange]:
+        """The same: any row is as near as any other."""
+        return even_shares(self.rows, count)
+
+    def read(self, share: RowRange, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a range in batches; of the named columns in their order, else of all."""
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        part = self.data.slice(share.start, share.stop - share.start).select(schema.names)
+        for batch in part.to_batches(max_chunksize=ROWS_PER_BATCH):
+            yield conform(batch, schema)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> pa.Table:
+        """The rows of these numbers, which ascend and differ."""
+        return conform(self.data.take(pa.array(rows)), self.schema)
+
+
+def _table_of(data: Any) -> pa.Table:
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data).read_all()
+    kind = type(data)
+    raise ConfigError(
+        f"data of type {kind.__module__}.{kind.__qualname__} is no Arrow table",
+        todo="give a table or reader of Arrow's, or what has __arrow_c_stream__ (Polars, DuckDB, pandas 2.2)",
+    )

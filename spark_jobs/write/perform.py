@@ -1,0 +1,86 @@
+"""One write from its begin to its commit, and back where it fails, whatever reads its rows and does its work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from spark_jobs.core.table import HudiTable
+from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin
+from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.options.result import JobResult
+from spark_jobs.services.cleaning.removed import removed_meanwhile
+from spark_jobs.services.inline import run_inline_services
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
+from spark_jobs.services.upkeep import maintain_table
+from spark_jobs.write.config import REPLACES, WriteConfig
+from spark_jobs.write.once import is_free, settle
+from spark_jobs.write.outcome import already_done
+from spark_jobs.write.overwrite import requested_replacement
+from spark_jobs.write.publish import Written, publish
+from spark_jobs.write.stored_schema import StoredSchema
+
+Work: TypeAlias = Callable[[HudiTable, Transaction], tuple[StoredSchema, Written]]
+"""Writes the files of an instant that has begun, to the table as it stands then."""
+
+
+def perform(
+    config: WriteConfig,
+    table: HudiTable,
+    work: Work,
+    engine: Engine,
+    progress: Progress,
+    *,
+    let_tasks_end: Callable[[], None] = lambda: None,
+) -> JobResult:
+    """Write once: nothing where the write of this idempotency key stands already.
+
+    :param let_tasks_end: waits for those of a failed write that may still make files.
+    :raises WriteConflictError: another writer was faster; nothing of this write is left.
+    """
+    settings = table.transaction_settings(config.properties)
+    transaction = _begun(config, settings, progress)
+    if isinstance(transaction, JobResult):
+        return transaction
+    try:
+        table = table.refreshed()
+        placed_by = table.timeline
+        stored, written = work(table, transaction)
+        with progress.phase("publish"):
+            result = publish(config, table, stored, transaction, written, progress, placed_by)
+    except BaseException as error:
+        if isinstance(error, Exception):  # who interrupts the job doesn't wait
+            let_tasks_end()
+        transaction.abandon()
+        undo(settings, transaction.time, progress.note)
+        conflict = removed_meanwhile(error, table.timeline, settings) if isinstance(error, Exception) else None
+        if conflict is None:
+            raise
+        raise conflict from error
+    maintain_metadata_table(settings, config.properties, progress.note)
+    maintain_table(settings, config.properties, progress.note)
+    run_inline_services(engine, table, config.properties, progress)
+    return result
+
+
+def _begun(config: WriteConfig, settings: TransactionSettings, progress: Progress) -> Transaction | JobResult:
+    """The instant of this write, or the result of the one that did it before."""
+    key = config.options.idempotency_key
+    while True:
+        done = settle(settings, key, progress.note) if key else None
+        if done is not None:
+            return already_done(config, *done)
+        with progress.phase("begin"):
+            for undone, by in roll_back_failed_writes(settings):
+                progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+            transaction = begin(
+                settings,
+                config.action,
+                idempotency_key=key,
+                plan=requested_replacement() if config.operation in REPLACES else b"",
+                allowed=lambda line: key is None or is_free(settings, line, key),
+            )
+        if transaction is not None:
+            return transaction

@@ -1,0 +1,252 @@
+"""Writes of Arrow data by this process: every operation, type of table and index, beside a dict; without Spark."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.errors import BadRecordError, ConfigError
+from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.write.direct import placed_source
+from tests.faults.local_table import problems_of
+
+pytestmark = pytest.mark.unit
+TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+INDEXES: dict[str, dict[str, str]] = {
+    "SIMPLE": {},
+    "BLOOM": {},
+    "BUCKET": {"hoodie.bucket.index.num.buckets": "3"},
+    "RECORD_INDEX": {"hoodie.metadata.record.index.enable": "true"},
+}
+Rows = dict[int, tuple[str, str, int]]
+
+
+def made(path: Path, table_type: str = "COPY_ON_WRITE", **more: Any) -> HudiTable:
+    fields = {"record_key_fields": ["id"], "partition_fields": ["p"], "precombine_field": "ts", **more}
+    return HudiTable.create(str(path), name="t", table_type=table_type, **fields)
+
+
+def conf(index: str) -> dict[str, str]:
+    return {"hoodie.index.type": index, "hoodie.bloom.index.num_entries": "100", **INDEXES[index]}
+
+
+def data(ids: Iterable[int], value: str, ts: int = 1) -> pa.Table:
+    ids = list(ids)
+    return pa.table(
+        {"id": ids, "p": ["ab"[one % 2] for one in ids], "v": [value] * len(ids), "ts": [ts] * len(ids)},
+        schema=pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.string()), ("ts", pa.int64())]),
+    )
+
+
+def rows_of(table: HudiTable) -> Rows:
+    found = table.refreshed().scan(columns=["id", "p", "v", "ts"]).to_arrow().to_pylist()
+    rows = {one["id"]: (one["p"], one["v"], one["ts"]) for one in found}
+    assert len(rows) == len(found), "a key stands twice"
+    return rows
+
+
+def as_rows(given: pa.Table) -> Rows:
+    return {one["id"]: (one["p"], one["v"], one["ts"]) for one in given.to_pylist()}
+
+
+@pytest.mark.parametrize("index", INDEXES)
+@pytest.mark.parametrize("table_type", TYPES)
+def test_every_operation_is_that_of_a_dict(tmp_path: Path, table_type: str, index: str) -> None:
+    table, options = made(tmp_path / "t", table_type), {"hoodie_conf": conf(index)}
+    model: Rows = {}
+    first = data(range(20), "first")
+    table.bulk_insert(first, **options)
+    model |= as_rows(first)
+    assert rows_of(table) == model
+    changed = data(range(15, 30), "second", 2)
+    result = table.upsert(changed, **options)
+    by_logs = table_type == "MERGE_ON_READ" and index == "BUCKET"  # which take new keys, too, and count all alike
+    assert (result.inserts, result.updates) == ((0, 15) if by_logs else (10, 5))
+    model |= as_rows(changed)
+    assert rows_of(table) == model
+    result = table.upsert(data([3], "late", 0), **options)
+    late = rows_of(table)[3]
+    assert late[1] in ("late", "first")
+    model[3] = late
+    more = data(range(40, 44), "third", 3)
+    result = table.insert(more, **options)
+    assert result.inserts + result.updates == 4
+    model |= as_rows(more)
+    gone = table.delete(data([0, 1, 41, 99], "").select(["id", "p"]), **options)
+    assert gone.deletes == (4 if by_logs else 3)
+    for one in (0, 1, 41):
+        del model[one]
+    assert rows_of(table) == model
+    over = data([100, 102], "over", 4)
+    table.insert_overwrite(over, **options)
+    model = {one: row for one, row in model.items() if row[0] != "a"} | as_rows(over)
+    assert rows_of(table) == model
+    table.upsert(data([102, 104], "again", 5), **options)
+    model |= as_rows(data([102, 104], "again", 5))
+    assert rows_of(table) == model
+    assert table.delete_partitions(["b"]).instant is not None
+    model = {one: row for one, row in model.items() if row[0] != "b"}
+    assert rows_of(table) == model
+    nothing = table.delete_partitions(["b"])
+    assert nothing.instant is None
+    assert "no rows are in the partitions" in (nothing.reason or "")
+    whole = data(range(5), "whole", 6)
+    table.insert_overwrite(whole, whole_table=True, **options)
+    assert rows_of(table) == as_rows(whole)
+    assert problems_of(tmp_path / "t") == []
+
+
+def test_rows_that_are_too_many_to_read_again_are_sent_to_their_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placed_source, "MOST_READ_AGAIN", 0)
+    table = made(tmp_path / "t")
+    table.bulk_insert(data(range(20), "first"))
+    table.upsert(data(range(10, 40), "second", 2))
+    table.upsert(data([1, 39], "third", 3))
+    expected = as_rows(data(range(20), "first")) | as_rows(data(range(10, 40), "second", 2))
+    assert rows_of(table) == expected | as_rows(data([1, 39], "third", 3))
+
+
+def test_anything_with_an_arrow_stream_is_data(tmp_path: Path) -> None:
+    table, rows = made(tmp_path / "t"), data(range(4), "x")
+    table.upsert(rows.to_batches()[0])
+    table.upsert(pa.RecordBatchReader.from_batches(rows.schema, data(range(4, 8), "x").to_batches()))
+    table.upsert(data(range(8, 12), "x").to_pandas())
+    more = data(range(12, 16), "x")  # noqa: F841  (found by its name)
+    table.upsert(duckdb.sql("SELECT * FROM more"))
+    assert rows_of(table) == as_rows(data(range(16), "x"))
+
+
+def test_what_a_scan_gives_can_be_written_again(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(data(range(4), "x"))
+    result = table.upsert(table.refreshed().scan().to_arrow())
+    assert (result.inserts, result.updates) == (0, 4)
+
+
+def test_types_that_only_arrow_has_become_those_of_tables(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    rows = data(range(2), "x")
+    given = rows.set_column(2, "v", rows.column("v").dictionary_encode())
+    given = given.set_column(1, "p", given.column("p").cast(pa.large_string()))
+    given = given.append_column("when", pa.array([1_000, 2_000], pa.timestamp("ns", "UTC")))
+    table.upsert(given)
+    table.upsert(given)
+    found = table.refreshed().scan(columns=["v", "when"]).to_arrow()
+    assert found.schema.field("v").type == pa.string()
+    assert found.schema.field("when").type == pa.timestamp("us", "UTC")
+    assert sorted(found.column("when").cast(pa.int64()).to_pylist()) == [1, 2]
+
+
+def test_a_name_is_written_once(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    first = table.upsert(data(range(4), "x"), idempotency_key="daily")
+    again = table.upsert(data(range(4), "other", 9), idempotency_key="daily")
+    assert (again.repeated, again.instant) == (True, first.instant)
+    assert rows_of(table) == as_rows(data(range(4), "x"))
+
+
+def test_of_several_records_of_a_key_the_latest_stays(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    rows = pa.concat_tables([data([1, 2], "new", 5), data([1, 2], "old", 3)])
+    table.upsert(rows)
+    assert rows_of(table) == as_rows(data([1, 2], "new", 5))
+
+
+@pytest.mark.parametrize("mode", ["NONE", "GLOBAL_SORT", "PARTITION_SORT", "PARTITION_PATH_REPARTITION_AND_SORT"])
+def test_a_bulk_insert_sorts_and_combines_as_asked(tmp_path: Path, mode: str) -> None:
+    table = made(tmp_path / "t")
+    rows = pa.concat_tables([data([9, 3, 7, 2], "new", 5), data([3, 2], "old", 3), data([4], "x", 1)])
+    options = {"hoodie.bulkinsert.sort.mode": mode, "hoodie.combine.before.insert": "true"}
+    assert table.bulk_insert(rows, hoodie_conf=options).inserts == 5
+    assert rows_of(table) == as_rows(data([9, 3, 7, 2], "new", 5)) | as_rows(data([4], "x", 1))
+    slices = table.refreshed().file_slices()
+    by_file = [table.refreshed().scan(filter=pa.compute.field("p") == one).to_arrow()["id"].to_pylist() for one in "ab"]
+    if mode in ("GLOBAL_SORT", "PARTITION_SORT"):
+        assert by_file == [[2, 4], [3, 7, 9]]
+    assert len(slices) == 2
+
+
+def test_sort_columns_order_a_bulk_insert(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    rows = data([2, 4, 6], "x").set_column(3, "ts", pa.array([3, 1, 2]))
+    table.bulk_insert(rows, hoodie_conf={"hoodie.bulkinsert.user.defined.partitioner.sort.columns": "ts"})
+    assert table.refreshed().scan(columns=["id"]).to_arrow()["id"].to_pylist() == [4, 6, 2]
+    with pytest.raises(ConfigError, match="which the data does not have"):
+        table.bulk_insert(rows, hoodie_conf={"hoodie.bulkinsert.user.defined.partitioner.sort.columns": "nope"})
+
+
+def test_what_is_wrong_is_said_and_nothing_is_left(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(data(range(4), "x"))
+    before = [one.path for one in LocalStorage().walk(str(tmp_path / "t"))]
+    with pytest.raises(ConfigError, match="the data has no column id, which is a record key field"):
+        table.upsert(data(range(2), "y").drop_columns(["id"]))
+    with pytest.raises(ConfigError, match="the data has no column ts, which is a precombine field"):
+        table.upsert(data(range(2), "y").drop_columns(["ts"]))
+    with pytest.raises(ConfigError, match=r"builtins\.list is no Arrow table"):
+        table.upsert([{"id": 1}])
+    with pytest.raises(ConfigError, match="two columns id"):
+        table.upsert(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["id", "id"]))
+    with pytest.raises(ConfigError, match=r"error_table is an option of ingest\.py"):
+        table.upsert(data(range(2), "y"), error_table="/tmp/e")
+    with pytest.raises(BadRecordError, match="no value in its key"):
+        table.upsert(pa.concat_tables([data([1], "y"), data([1], "y").set_column(0, "id", pa.nulls(1, pa.int64()))]))
+    with pytest.raises(ConfigError, match="no partitions to delete"):
+        table.delete_partitions([])
+    after = [one.path for one in LocalStorage().walk(str(tmp_path / "t"))]
+    assert {one for one in after if "/.hoodie/" not in one} == {one for one in before if "/.hoodie/" not in one}
+    assert rows_of(table) == as_rows(data(range(4), "x"))
+    assert problems_of(tmp_path / "t") == []
+
+
+def test_new_columns_evolve_the_table(tmp_path: Path) -> None:
+    table = made(tmp_path / "t")
+    table.upsert(data(range(4), "x"))
+    table.upsert(data([1], "y", 2).append_column("more", pa.array([7], pa.int32())))
+    found = table.refreshed().scan(columns=["id", "more"]).to_arrow().to_pylist()
+    assert sorted((one["id"], one["more"]) for one in found) == [(0, None), (1, 7), (2, None), (3, None)]
+
+
+def test_a_frame_of_pandas_without_stream_is_refused_by_its_type() -> None:
+    assert hasattr(pd.DataFrame(), "__arrow_c_stream__")  # else the case above would say so
+
+
+_ALONE = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "py4j", "airflow", "pandas", "pymetastore", "sqlglot"):
+            raise ImportError(f"{name} is not installed here")
+
+sys.meta_path.insert(0, Missing())
+import pyarrow as pa
+from spark_jobs.core.table import HudiTable
+
+table = HudiTable.create(sys.argv[1], name="t", record_key_fields=["id"])
+table.upsert(pa.table({"id": [1, 2], "v": ["a", "b"]}))
+table.upsert(pa.table({"id": [2, 3], "v": ["c", "d"]}))
+print(sorted(table.refreshed().scan(columns=["id", "v"]).to_arrow().to_pylist(), key=lambda row: row["id"]))
+"""
+
+
+def test_neither_spark_nor_airflow_is_needed(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _ALONE, str(tmp_path / "t")],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[3],
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("[{'id': 1, 'v': 'a'}, {'id': 2, 'v': 'c'}, {'id': 3, 'v': 'd'}]")
