@@ -32,7 +32,12 @@ def maintain_table(settings: TransactionSettings, properties: Mapping[str, str],
     if clean_keys.CLEAN_AUTOMATIC.of(properties) and not clean_keys.CLEAN_ASYNC.of(properties):
         _try("clean", settings, lambda locked, table, quiet: clean_table(locked, table, properties, quiet), tell)
     if archive_keys.ARCHIVE_AUTOMATIC.of(properties):
-        _try("archive", settings, lambda _, table, quiet: carry_out_at_once(Archival(properties), table, quiet), tell)
+        _try(
+            "archive",
+            settings,
+            lambda locked, table, quiet: carry_out_at_once(Archival(properties), locked, table, quiet),
+            tell,
+        )
 
 
 def _try(

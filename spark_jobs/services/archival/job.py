@@ -10,6 +10,7 @@ from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.order import latest
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
@@ -19,7 +20,7 @@ from spark_jobs.services.archival.orphans import Orphans, orphans_passed
 from spark_jobs.services.archival.plan import ArchivalPlan, Bound, Keep, TimelineFacts, plan_archival, why_nothing
 from spark_jobs.services.archival.work import ArchivalWork, work_of
 from spark_jobs.services.cleaning.job import retained_from
-from spark_jobs.services.frame.at_once import run_at_once
+from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
 from spark_jobs.services.frame.estimate import seconds_to_delete, seconds_to_write
 from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.frame.opening import open_to_change
@@ -40,7 +41,7 @@ def run_archival(options: ArchiveOptions, context: JobContext) -> JobResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Archival:
+class Archival(ServiceAtOnce[ArchivalWork]):
     """Old instants to the archive, and small archive files into one, by the ``hoodie.*`` values of a job."""
 
     properties: Mapping[str, str]
@@ -57,10 +58,15 @@ class Archival:
     def facts(self, plan: ArchivalWork) -> PlanFacts:
         return plan.facts
 
-    def carry_out(self, table: HudiTable, plan: ArchivalWork, progress: Progress) -> None:
+    def carry_out(
+        self, locked: TransactionSettings, table: HudiTable, plan: ArchivalWork, progress: Progress
+    ) -> dict[str, Any]:
         plan.carry_out(table, progress)
+        return {}
 
-    def result(self, table: HudiTable, plan: ArchivalWork, progress: Progress, *, dry_run: bool) -> JobResult:
+    def result(
+        self, table: HudiTable, plan: ArchivalWork, progress: Progress, done: dict[str, Any] | None
+    ) -> JobResult:
         instants = plan.archival.instants if plan.archival else ()
         held_by = plan.archival.blocker if plan.archival else None
         prepared, facts = plan.prepared, plan.facts
@@ -69,7 +75,7 @@ class Archival:
             "newest": latest(one.timestamp for one in instants) or None,
             "held_by": held_by,
         }
-        if dry_run:
+        if done is None:
             seconds = seconds_to_delete(table, Action.CLEAN, facts.files) + seconds_to_write(plan.bytes_out)
             extra |= {"estimated_seconds": round(seconds, 3), "estimated_bytes": plan.bytes_out}
         else:
@@ -79,7 +85,7 @@ class Archival:
                 "merged_files": len(plan.merge.inputs) if plan.merge else 0,
                 "merged_into": plan.merge.path if plan.merge else None,
             }
-        result = planned(ACTION, table, facts, progress, shown=plan.to_json() if dry_run else None, **extra)
+        result = planned(ACTION, table, facts, progress, shown=plan.to_json() if done is None else None, **extra)
         return result if instants else replace(result, reason=plan.why_no_more)
 
 

@@ -5,10 +5,10 @@ Hudi: SparkRDDWriteClient.rollback, BaseHoodieTableServiceClient.rollbackFailedW
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from spark_jobs.core.config.keys.write import ROLLBACK_BY_MARKERS
 from spark_jobs.core.errors import ConfigError, WriteConflictError
@@ -17,11 +17,13 @@ from spark_jobs.core.format.order import latest
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.heartbeat import read_pulse
-from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
+from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
-from spark_jobs.options.result import JobResult
+from spark_jobs.engine.protocol import Engine
+from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
 from spark_jobs.services.frame.estimate import seconds_to_delete
 from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.frame.opening import open_to_change
@@ -44,10 +46,16 @@ ACTION = "rollback"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackJobPlan:
-    """All writes that are undone, in that order; ``finishes``, rollbacks that were left pending, come first."""
+    """All writes that are undone, in that order; ``finishes``, rollbacks that were left pending, come first.
+
+    Of a plan that is carried out by its hash, ``note`` goes to each rollback, and ``before`` has those that an earlier
+    run by the hash completed: rollback by write.
+    """
 
     undoings: tuple[Undoing, ...]
     finishes: tuple[Undoing, ...] = ()
+    note: Mapping[str, str] = field(default_factory=dict)
+    before: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def all(self) -> tuple[Undoing, ...]:
@@ -60,7 +68,8 @@ class RollbackJobPlan:
 
     def only(self, instants: Collection[str]) -> RollbackJobPlan:
         """A plan for some of the writes."""
-        return RollbackJobPlan(
+        return replace(
+            self,
             undoings=tuple(one for one in self.undoings if one.target.timestamp in instants),
             finishes=tuple(one for one in self.finishes if one.target.timestamp in instants),
         )
@@ -90,74 +99,109 @@ def run_rollback(options: RollbackOptions, context: JobContext) -> JobResult:
     :raises ConfigError: a write that can't be undone: saved, archived, or with others after it.
     :raises WriteConflictError: its writer lives, or the plan is not that of ``plan_hash`` any more.
     """
-    progress, engine = context.progress, context.engine
-    opened = open_to_change(options, context)
-    table, settings = opened.table, opened.settings
-    by_markers = ROLLBACK_BY_MARKERS.of(opened.properties)
-    if options.dry_run:
-        with progress.phase("plan"):
-            plan = _plan(settings, table, options.instant_time, by_markers)
-        return plan.result(ACTION, table) if isinstance(plan, Nothing) else _result(table, plan, None, progress)
-    with settings.new_lock() as locked:
-        table = table.refreshed(locked.storage)
-        refuse_pending_restore(table.timeline)
-        asked = options.plan_hash
-        begun = begun_by(table, asked) if asked is not None else None
-        with progress.phase("plan"):
-            plan = _plan(locked, table, options.instant_time, by_markers)
-        note: dict[str, str] = {}
-        if asked is not None:
-            rest = plan.only(begun.instants) if begun is not None and not isinstance(plan, Nothing) else None
-            if begun is not None and begun.done and (rest is None or not rest.all):
-                return _done_before(table, begun, asked)
-            if begun is not None and rest is not None and rest.all:
-                plan = rest  # what came since is of another plan
-                note = note_for(asked, begun.instants)
-            else:
-                refuse_other_plan(asked, plan if isinstance(plan, Nothing) else plan.facts, table.timeline)
-                note = note_for(asked, plan.instants) if not isinstance(plan, Nothing) else {}
-        finished = finish_rollbacks(locked, engine, note)
-        for undone, by in finished:
-            progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
-        if isinstance(plan, Nothing):
-            return plan.result(ACTION, table)
-        done = [*(begun.done.items() if begun is not None else ()), *finished]
-        worked = engine.settle(0, plan.facts.files)
+    opened, progress = open_to_change(options, context), context.progress
+    service = _Rollback(
+        settings=opened.settings,
+        asked=options.instant_time,
+        by_markers=ROLLBACK_BY_MARKERS.of(opened.properties),
+        engine=context.engine,
+    )
+    result = run_at_once(service, opened, progress, dry_run=options.dry_run, plan_hash=options.plan_hash)
+    is_done = result.state is JobState.COMPLETED and not result.repeated
+    if is_done and options.plan_hash is None and options.instant_time is None:
+        for undone, by in roll_back_failed_writes(opened.settings):  # what came meanwhile, and markers that were left
+            progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+    return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rollback(ServiceAtOnce[RollbackJobPlan]):
+    """``asked`` is the time of the one write to undo; None for all that dead writers left."""
+
+    settings: TransactionSettings
+    asked: str | None
+    by_markers: bool
+    engine: Engine
+    action: ClassVar[str] = ACTION
+
+    def plan(self, table: HudiTable) -> RollbackJobPlan | Nothing:
+        settings, asked = self.settings, self.asked
+        finishes = pending_rollbacks(settings, table)
+        finishing = {one.target.timestamp for one in finishes}
+        table = table.without([one.target for one in finishes if not one.keep_plan])
+        if asked is None:
+            targets: list[Instant | None] = [*abandoned_writes(settings, table.timeline)]
+        else:
+            targets = [_target(settings, table, asked)] if asked not in finishing else []
+        found = [target for target in targets if target is not None]
+        if not found and (asked not in finishing if asked is not None else not finishes):
+            return Nothing(_why_nothing(settings, table, asked))
+        undoings = tuple(undoing_of(settings, table, target, self.by_markers) for target in found)
+        return RollbackJobPlan(undoings=undoings, finishes=finishes)
+
+    def facts(self, plan: RollbackJobPlan) -> PlanFacts:
+        return plan.facts
+
+    def requested(
+        self, table: HudiTable, plan: RollbackJobPlan | Nothing, plan_hash: str
+    ) -> RollbackJobPlan | Nothing | JobResult:
+        begun = begun_by(table, plan_hash)
+        if begun is not None:
+            # what came since is of another plan
+            rest = None if isinstance(plan, Nothing) else plan.only(begun.instants)
+            if rest is not None and rest.all:
+                return replace(rest, note=note_for(plan_hash, begun.instants), before=begun.done)
+            if begun.done:
+                return _done_before(table, begun, plan_hash)
+        refuse_other_plan(plan_hash, plan if isinstance(plan, Nothing) else plan.facts, table.timeline)
+        return plan if isinstance(plan, Nothing) else replace(plan, note=note_for(plan_hash, plan.instants))
+
+    def finish_pending(self, locked: TransactionSettings, progress: Progress) -> None:
+        self._finish(locked, {}, progress)
+
+    def carry_out(
+        self, locked: TransactionSettings, table: HudiTable, plan: RollbackJobPlan, progress: Progress
+    ) -> dict[str, Any]:
+        done = [*plan.before.items(), *self._finish(locked, plan.note, progress)]
+        worked = self.engine.settle(0, plan.facts.files)
         with progress.phase("rollback", len(plan.undoings)) as phase:
             for one in plan.undoings:
-                timeline = locked.load_timeline()
                 rollback = roll_back(
                     locked,
-                    timeline,
+                    locked.load_timeline(),
                     one.target,
                     keep_plan=one.keep_plan,
                     requests=one.requests,
-                    engine=engine,
-                    note=note,
+                    engine=self.engine,
+                    note=plan.note,
                 )
                 done.append((one.target.timestamp, rollback.timestamp))
                 phase.advance()
-    if asked is None and options.instant_time is None:
-        for undone, by in roll_back_failed_writes(settings):  # what came meanwhile, and markers that were left
-            progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
-    return _result(table, plan, done, progress, engine=worked)
+        return {"instant": done[-1][1] if done else None, "rolled_back": dict(done), "engine": worked}
 
+    def _finish(
+        self, locked: TransactionSettings, note: Mapping[str, str], progress: Progress
+    ) -> list[tuple[str, str]]:
+        finished = finish_rollbacks(locked, self.engine, note)
+        for undone, by in finished:
+            progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
+        return finished
 
-def _plan(
-    settings: TransactionSettings, table: HudiTable, asked: str | None, by_markers: bool
-) -> RollbackJobPlan | Nothing:
-    finishes = pending_rollbacks(settings, table)
-    finishing = {one.target.timestamp for one in finishes}
-    table = table.without([one.target for one in finishes if not one.keep_plan])
-    if asked is None:
-        targets: list[Instant | None] = [*abandoned_writes(settings, table.timeline)]
-    else:
-        targets = [_target(settings, table, asked)] if asked not in finishing else []
-    found = [target for target in targets if target is not None]
-    if not found and (asked not in finishing if asked is not None else not finishes):
-        return Nothing(_why_nothing(settings, table, asked))
-    undoings = tuple(undoing_of(settings, table, target, by_markers) for target in found)
-    return RollbackJobPlan(undoings=undoings, finishes=finishes)
+    def result(
+        self, table: HudiTable, plan: RollbackJobPlan, progress: Progress, done: dict[str, Any] | None
+    ) -> JobResult:
+        facts = plan.facts
+        dry = {"rolled_back": {}, "estimated_seconds": seconds_to_delete(table, Action.ROLLBACK, facts.files)}
+        return planned(
+            ACTION,
+            table,
+            facts,
+            progress,
+            shown=plan.to_json() if done is None else None,
+            deleted_files=facts.files,
+            deleted_bytes=facts.bytes,
+            **(dry if done is None else done),
+        )
 
 
 def undoing_of(settings: TransactionSettings, table: HudiTable, target: Instant, by_markers: bool = True) -> Undoing:
@@ -249,27 +293,3 @@ def _done_before(table: HudiTable, begun: Begun, plan_hash: str) -> JobResult:
     reason = f"{ACTION} {', '.join(rollbacks)} carried out this plan before"
     undone = dict(begun.done)
     return done_by_hash(ACTION, table, plan_hash, instant=rollbacks[-1], reason=reason, rolled_back=undone)
-
-
-def _result(
-    table: HudiTable,
-    plan: RollbackJobPlan,
-    done: Sequence[tuple[str, str]] | None,
-    progress: Progress,
-    **extra: str,
-) -> JobResult:
-    """:param done: (undone write, rollback) of each; None for a dry run."""
-    facts = plan.facts
-    return planned(
-        ACTION,
-        table,
-        facts,
-        progress,
-        shown=plan.to_json() if done is None else None,
-        instant=done[-1][1] if done else None,
-        deleted_files=facts.files,
-        deleted_bytes=facts.bytes,
-        rolled_back=dict(done or ()),
-        **({"estimated_seconds": seconds_to_delete(table, Action.ROLLBACK, facts.files)} if done is None else {}),
-        **extra,
-    )

@@ -16,12 +16,13 @@ from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, tran
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
 from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
-from spark_jobs.services.frame.at_once import run_at_once
+from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
 from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.frame.opening import open_table, open_to_change
 from spark_jobs.services.savepoint.kept_back import archive_kept_back, kept_back, refuse_needed
@@ -92,7 +93,7 @@ class _Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class _Creation:
+class _Creation(ServiceAtOnce[_Saved]):
     options: SavepointOptions
     action: ClassVar[str] = ACTION
 
@@ -115,22 +116,22 @@ class _Creation:
         _refuse_pending_clean(table, made)
         return _Saved(savepoint=made, bytes=sum(one.size for one in slices))
 
-    def facts(self, plan: _Saved) -> None:
-        """Its options take no hash."""
-
-    def carry_out(self, table: HudiTable, plan: _Saved, progress: Progress) -> None:
+    def carry_out(
+        self, locked: TransactionSettings, table: HudiTable, plan: _Saved, progress: Progress
+    ) -> dict[str, Any]:
         made = plan.savepoint
         inflight = Instant(made.instant, Action.SAVEPOINT, State.INFLIGHT)
         if inflight not in table.timeline.instants:  # else whoever began it died
             open_savepoint(table.timeline, made.instant)
         transition(table.timeline, inflight, State.COMPLETED, encode_payload(SAVEPOINT_METADATA, made.to_avro()))
+        return {}
 
-    def result(self, table: HudiTable, plan: _Saved, progress: Progress, *, dry_run: bool) -> JobResult:
+    def result(self, table: HudiTable, plan: _Saved, progress: Progress, done: dict[str, Any] | None) -> JobResult:
         return plan.result(table, self.options)
 
 
 @dataclass(frozen=True, slots=True)
-class _Deletion:
+class _Deletion(ServiceAtOnce[_Saved]):
     options: SavepointOptions
     properties: Mapping[str, str]
     action: ClassVar[str] = ACTION
@@ -149,16 +150,16 @@ class _Deletion:
         found = next((one for one in saved if one.instant == asked), begun)
         return _Saved(savepoint=found, archived=tuple(going))
 
-    def facts(self, plan: _Saved) -> None:
-        """Its options take no hash."""
-
-    def carry_out(self, table: HudiTable, plan: _Saved, progress: Progress) -> None:
+    def carry_out(
+        self, locked: TransactionSettings, table: HudiTable, plan: _Saved, progress: Progress
+    ) -> dict[str, Any]:
         archive_kept_back(table, plan.archived, self.properties)
         saved = Instant(plan.savepoint.instant, Action.SAVEPOINT, State.COMPLETED)
         for state in (State.COMPLETED, State.INFLIGHT):
             table.storage.delete(table.timeline.path(saved.at(state)))
+        return {}
 
-    def result(self, table: HudiTable, plan: _Saved, progress: Progress, *, dry_run: bool) -> JobResult:
+    def result(self, table: HudiTable, plan: _Saved, progress: Progress, done: dict[str, Any] | None) -> JobResult:
         return plan.result(table, self.options)
 
 

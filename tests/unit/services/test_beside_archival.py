@@ -34,6 +34,7 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -144,8 +145,9 @@ def sync_facts(path: Path, lake: Lake) -> object:
 
 
 def write(path: Path, lake: Lake) -> object:
-    local.write(path, local.batch(0, 4, "last", 9), "last", lake=lake)
-    return local.rows_of(path, lake)
+    folder = Folder(str(path), lake)
+    local.write(folder, local.batch(0, 4, "last", 9), "last")
+    return local.rows_of(folder)
 
 
 def savepoint(path: Path, lake: Lake) -> object:
@@ -153,8 +155,9 @@ def savepoint(path: Path, lake: Lake) -> object:
 
 
 def clean(path: Path, lake: Lake) -> object:
-    local.clean(path, lake)
-    return local.rows_of(path, lake)
+    folder = Folder(str(path), lake)
+    local.clean(folder)
+    return local.rows_of(folder)
 
 
 WORK: dict[str, Callable[[Path, Lake], object]] = {

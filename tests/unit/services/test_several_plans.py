@@ -221,7 +221,8 @@ def test_all_that_tends_a_table_knows_of_both_plans(table: HudiTable) -> None:
     assert sorted(one.instant for one in health.pending) == [first.instant, second.instant]
     clean(table)
     keep = {"hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", "hoodie.cleaner.commits.retained": "1"}
-    carry_out_at_once(Archival(keep), table.refreshed(), Progress.silent("archive"))
+    settings = table.transaction_settings(keep)
+    carry_out_at_once(Archival(keep), settings, table.refreshed(), Progress.silent("archive"))
     check(table, before)
     with pytest.raises(WriteConflictError, match=r"log file\(s\) lie on the slices that it makes"):
         compact(table, mode="cancel", instant_time=first.instant)
