@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.metadata_table.layout import identifier_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES, FileEntries, file_list, partition_list
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.results import CleanResult, RollbackResult
 
 FileChanges = Mapping[str, FileEntries]
 """Records to write, by key."""
@@ -31,9 +31,9 @@ def changes_of(instant: Instant, data: bytes) -> FileChanges | None:
         return changes_of_commit(CommitMetadata.decode(data, str(instant)))
     completed = instant.at(State.COMPLETED)
     if instant.action is Action.CLEAN:
-        return changes_of_clean(decode_shaped(data, completed))
+        return changes_of_clean(CleanResult.of(decode_shaped(data, completed)))
     if instant.action is Action.ROLLBACK:
-        return changes_of_rollback(decode_shaped(data, completed))
+        return changes_of_rollback(RollbackResult.of(decode_shaped(data, completed)))
     return None
 
 
@@ -52,35 +52,25 @@ def changes_of_commit(metadata: CommitMetadata) -> FileChanges:
     return changes
 
 
-def changes_of_clean(metadata: Mapping[str, Any]) -> FileChanges:
+def changes_of_clean(result: CleanResult) -> FileChanges:
     """Files that go, and partitions that went with their last file."""
-    partitions: Mapping[str, Mapping[str, Any]] = metadata["partitionMetadata"]
     changes: dict[str, FileEntries] = {}
-    gone = [one["partitionPath"] for one in partitions.values() if one.get("isPartitionDeleted")]
-    if gone:
-        changes[ALL_PARTITIONS] = partition_list((), gone)
-    for one in partitions.values():
-        names = _names(one["deletePathPatterns"])
-        if names:
-            changes[identifier_of(one["partitionPath"])] = file_list({}, names)
+    if result.emptied:
+        changes[ALL_PARTITIONS] = partition_list((), result.emptied)
+    changes.update({identifier_of(path): file_list({}, names) for path, names in result.deleted.items() if names})
     return changes
 
 
-def changes_of_rollback(metadata: Mapping[str, Any]) -> FileChanges:
+def changes_of_rollback(result: RollbackResult) -> FileChanges:
     """Log files that the rollback added and those whose blocks it took back: both stand on storage after it.
 
     The files that it deleted were never listed, or leave with the delta commit that listed them.
     """
-    partitions: Mapping[str, Mapping[str, Any]] = metadata["partitionMetadata"]
     changes: dict[str, FileEntries] = {}
-    for one in partitions.values():
-        sizes: dict[str, int] = {}
-        for logs in (one.get("rollbackLogFiles"), one.get("logFilesFromFailedCommit")):
-            for path, size in (logs or {}).items():
-                name = path.rsplit("/", 1)[-1]
-                sizes[name] = max(int(size), sizes.get(name, 0))
+    for path, done in result.partitions.items():
+        sizes = {name: max(size, done.added.get(name, 0)) for name, size in {**done.added, **done.cancelled}.items()}
         if sizes:
-            changes[identifier_of(one["partitionPath"])] = file_list(sizes)
+            changes[identifier_of(path)] = file_list(sizes)
     return changes
 
 
@@ -89,7 +79,3 @@ def changes_of_listing(files: Mapping[str, Mapping[str, int]]) -> FileChanges:
     changes: dict[str, FileEntries] = {ALL_PARTITIONS: partition_list(files)}
     changes.update({identifier_of(partition): file_list(names) for partition, names in files.items()})
     return changes
-
-
-def _names(paths: Iterable[str]) -> list[str]:
-    return [path.rsplit("/", 1)[-1] for path in paths]

@@ -36,6 +36,7 @@ from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.results import RollbackResult
 
 _LOG = logging.getLogger(__name__)
 
@@ -140,7 +141,7 @@ class UpdatingMetadataWriter:
         if instant.action is not Action.ROLLBACK:
             self._write(publication, table, changes, listed)
             return True
-        undone = decode_shaped(publication.data, instant.at(State.COMPLETED))["commitsRollback"]
+        undone = RollbackResult.of(decode_shaped(publication.data, instant.at(State.COMPLETED))).undone
         by_keys = MetadataPartition.RECORD_INDEX.path in listed
         if any(_stays_listed(table, target, by_keys=by_keys) for target in undone):
             return False

@@ -5,9 +5,8 @@ Hudi: TimelineUtils.validateTimestampAsOf, which refuses a moment before ``earli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, CorruptTableError, InstantGoneError, StorageError
@@ -16,7 +15,7 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import BEFORE_ALL, earliest, follows, latest, precedes
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.timeline.results import CleanResult
 from spark_jobs.core.view.file_system_view import FileSystemView
 
 
@@ -48,12 +47,12 @@ def earliest_readable(timeline: ActiveTimeline, view: Callable[[], FileSystemVie
     begun = [one for one in timeline.pending({Action.CLEAN}) if one.state is State.INFLIGHT]
     for clean in (*timeline.completed(Action.CLEAN), *begun):
         try:
-            raw = _result(timeline, clean, clock)
+            result = _result(timeline, clean, clock)
         except (CorruptTableError, InstantGoneError):
             if clean.is_completed:
                 raise
             continue  # Hudi died before its plan was written, so nothing is deleted by it; or it ended meanwhile
-        bound = latest((bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline)))
+        bound = latest((bound, result.retained_from or _by_versions(clean, result, view, timeline)))
     return bound
 
 
@@ -69,25 +68,26 @@ def _by_archived_cleans(timeline: ActiveTimeline, view: Callable[[], FileSystemV
     for clean in archived.completed(Action.CLEAN):
         raw = archived.payload(clean)
         if raw is not None:
-            bound = latest((bound, raw["earliestCommitToRetain"] or _by_versions(clean, raw, view, timeline)))
+            result = CleanResult.of(raw)
+            bound = latest((bound, result.retained_from or _by_versions(clean, result, view, timeline)))
     return bound
 
 
 def _by_versions(
-    clean: Instant, raw: Mapping[str, Any], view: Callable[[], FileSystemView], timeline: ActiveTimeline
+    clean: Instant, result: CleanResult, view: Callable[[], FileSystemView], timeline: ActiveTimeline
 ) -> str:
     """What a clean that keeps versions left: of each slice that it took, the next one of its file group; of a group
     that is gone as a whole, the newest write that the clean knew. Not before what was archived.
     """
     gone: dict[tuple[str, str], str] = {}
-    for one in (raw["partitionMetadata"] or {}).values():
-        for path in one["deletePathPatterns"] or []:
-            group, instant = _slice_of(one["partitionPath"], path.rsplit("/", 1)[-1])
+    for partition, names in result.deleted.items():
+        for name in names:
+            group, instant = _slice_of(partition, name)
             gone[group] = latest((gone.get(group, BEFORE_ALL), instant))
     if not gone:
         return ""
     left = {group.key: [one.base_instant for one in group.slices] for group in view().all_groups()}
-    last = raw["lastCompletedCommitTimestamp"] or _last_before(timeline, clean)
+    last = result.last_completed or _last_before(timeline, clean)
     later = (earliest((at for at in left.get(key, ()) if follows(at, taken)), last) for key, taken in gone.items())
     return latest((timeline.start, *later))
 
@@ -104,21 +104,9 @@ def _last_before(timeline: ActiveTimeline, clean: Instant) -> str:
     return done[-1].timestamp if done else BEFORE_ALL
 
 
-def _result(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> dict[str, Any]:
+def _result(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> CleanResult:
     """What the clean did; by its plan where it is not completed, or Hudi died while it wrote the result."""
     if clean.is_completed:
         with suppress(StorageError):
-            return timeline.payload(clean, clock)
-    raw = timeline.payload(clean.at(State.REQUESTED), clock)
-    retain = raw["earliestInstantToRetain"]
-    return {
-        "earliestCommitToRetain": retain["timestamp"] if retain else "",
-        "lastCompletedCommitTimestamp": raw["lastCompletedCommitTimestamp"],
-        "partitionMetadata": {
-            partition: {
-                "partitionPath": partition,
-                "deletePathPatterns": names,
-            }
-            for partition, names in files_of_clean(raw).items()
-        },
-    }
+            return timeline.clean_result(clean, clock)
+    return CleanResult.of_plan(timeline.payload(clean.at(State.REQUESTED), clock))

@@ -29,6 +29,7 @@ from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, decode_written_files
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.results import CleanResult, RestoreResult, RollbackResult, SavepointResult
 from spark_jobs.core.timeline.write_stat import WrittenFile
 
 T = TypeVar("T")
@@ -252,6 +253,19 @@ class ActiveTimeline:
             lambda data: decode_shaped(data, instant, self.name_of(instant)),
             lambda archived: archived.payload(instant),
         )
+
+    def clean_result(self, instant: Instant, clock: Clock) -> CleanResult:
+        """What a completed clean did; raises as :meth:`payload`, and so do those below."""
+        return CleanResult.of(self.payload(instant, clock))
+
+    def rollback_result(self, instant: Instant, clock: Clock) -> RollbackResult:
+        return RollbackResult.of(self.payload(instant, clock))
+
+    def restore_result(self, instant: Instant, clock: Clock) -> RestoreResult:
+        return RestoreResult.of(self.payload(instant, clock))
+
+    def savepoint(self, instant: Instant, clock: Clock) -> SavepointResult:
+        return SavepointResult.of(self.payload(instant, clock))
 
     def plan(self, instant: Instant, clock: Clock) -> dict[str, Any]:
         """The Avro record of a pending instant's plan, from its requested file.

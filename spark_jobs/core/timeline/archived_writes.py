@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant
@@ -19,6 +18,7 @@ from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content
 from spark_jobs.core.timeline.archive_files import EntryPlace, archive_version, decode_entry, list_archive, read_entry
 from spark_jobs.core.timeline.archived import entries_of_file, is_older
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.results import RollbackResult
 
 _TRIES = 5
 
@@ -122,7 +122,7 @@ class ArchivedWrites:
                 return at
         return None
 
-    def rollbacks_since(self, time: str) -> list[dict[str, Any]]:
+    def rollbacks_since(self, time: str) -> list[RollbackResult]:
         """The results of the completed rollbacks from an instant on (inclusive), oldest first; of a damaged file those
         that could be read.
         """
@@ -133,7 +133,7 @@ class ArchivedWrites:
         for at in oldest_first(one for one in found if is_from(one, time)):
             rollback, place = found[at]
             try:
-                results.append(content_of(read_entry(self._storage, place), rollback) or {})
+                results.append(RollbackResult.of(content_of(read_entry(self._storage, place), rollback) or {}))
             except StorageError:
                 if self._is_moved(place.path):  # the files are others
                     return self.rollbacks_since(time)
@@ -151,12 +151,12 @@ class ArchivedWrites:
         known = self._undone.get(rollback.timestamp)
         if known is None:
             try:
-                raw = content_of(read_entry(self._storage, place), rollback) or {}
+                result = RollbackResult.of(content_of(read_entry(self._storage, place), rollback) or {})
             except StorageError:
                 if not self._is_moved(place.path):
                     raise
                 return None
-            known = self._undone[rollback.timestamp] = frozenset(raw.get("commitsRollback") or ())
+            known = self._undone[rollback.timestamp] = frozenset(result.undone)
         return known
 
     def _find(self, time: str) -> tuple[Instant, EntryPlace] | None:

@@ -13,6 +13,7 @@ from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.results import RestoreResult, RollbackResult
 
 _PLANS = (Action.COMPACTION, Action.LOG_COMPACTION)
 
@@ -59,8 +60,8 @@ def _taken(timeline: ActiveTimeline, taker: Instant, clock: Clock) -> Iterable[s
             payload = timeline.payload(taker, clock)  # by the archive
     except CorruptTableError:
         return ()
-    names: Iterable[str] = payload["commitsRollback" if taker.action is Action.ROLLBACK else "instantsToRollback"] or ()
-    return names
+    result = RollbackResult.of(payload) if taker.action is Action.ROLLBACK else RestoreResult.of(payload)
+    return result.undone
 
 
 def _is_whole(timeline: ActiveTimeline, commit: Instant) -> bool:

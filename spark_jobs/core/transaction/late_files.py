@@ -82,11 +82,10 @@ def cancelled_logs(timeline: ActiveTimeline, targets: Collection[str], clock: Cl
     """
     found: set[str] = set()
     for rollback in timeline.completed(Action.ROLLBACK):
-        metadata = timeline.payload(rollback, clock)
-        if set(targets).intersection(metadata["commitsRollback"]):
-            for one in metadata["partitionMetadata"].values():
-                names = (path.rsplit("/", 1)[-1] for path in one.get("logFilesFromFailedCommit") or {})
-                found.update(join(one["partitionPath"], name) for name in names)
+        result = timeline.rollback_result(rollback, clock)
+        if set(targets).intersection(result.undone):
+            for partition, done in result.partitions.items():
+                found.update(join(partition, name) for name in done.cancelled)
     return frozenset(found)
 
 

@@ -223,7 +223,7 @@ class Transaction:
         """By its plan or its result; one that is not readable may undo anything."""
         try:
             if rollback.is_completed:
-                return self.time in timeline.payload(rollback, self.settings.clock)["commitsRollback"]
+                return self.time in timeline.rollback_result(rollback, self.settings.clock).undone
             plan = timeline.payload(rollback.at(State.REQUESTED), self.settings.clock)
         except CorruptTableError:
             return True

@@ -84,8 +84,7 @@ def built_upon(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
             elif stat.prev_commit != NO_PREVIOUS_COMMIT:
                 found.add(stat.prev_commit)
     for one in timeline.completed(Action.SAVEPOINT):
-        for files in timeline.payload(one, clock)["partitionMetadata"].values():
-            found.update(_instants(files["savepointDataFile"]))
+        found.update(_instants(timeline.savepoint(one, clock).names))
     return frozenset(found)
 
 

@@ -165,19 +165,18 @@ def _rolled_back(table: HudiTable, begin: str) -> dict[str, frozenset[str]]:
     """
     timeline = table.timeline
     found: dict[str, frozenset[str]] = {}
-    for raw in timeline.archive.rollbacks_since(begin):
-        for time in raw.get("commitsRollback") or ():
-            found[time] = found.get(time, frozenset()) | frozenset(raw.get("partitionMetadata") or {})
+    for result in timeline.archive.rollbacks_since(begin):
+        for time in result.undone:
+            found[time] = found.get(time, frozenset()) | frozenset(result.partitions)
     for one in timeline.completed(Action.ROLLBACK):
-        raw = timeline.payload(one, table.clock)
-        partitions = {*(raw["partitionMetadata"] or {}), *_planned_partitions(table, one)}
-        for time in raw["commitsRollback"] or ():
+        result = timeline.rollback_result(one, table.clock)
+        partitions = {*result.partitions, *_planned_partitions(table, one)}
+        for time in result.undone:
             found[time] = found.get(time, frozenset()) | partitions
     for one in timeline.completed(Action.RESTORE):
-        raw = timeline.payload(one, table.clock)
-        for time in raw["instantsToRollback"] or ():
-            each = (raw["hoodieRestoreMetadata"] or {}).get(time) or ()
-            partitions = {name for part in each for name in (part or {}).get("partitionMetadata") or {}}
+        restored = timeline.restore_result(one, table.clock)
+        for time in restored.undone:
+            partitions = {name for part in restored.rollbacks.get(time, ()) for name in part.partitions}
             found[time] = found.get(time, frozenset()) | partitions
     return found
 

@@ -248,9 +248,7 @@ def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[s
     """Names of files that savepoints, pending clusterings and pending log compactions hold."""
     names: set[str] = set()
     for savepoint in savepoints:
-        payload = table.timeline.payload(savepoint, table.clock)
-        for partition in payload["partitionMetadata"].values():
-            names.update(partition["savepointDataFile"])
+        names.update(table.timeline.savepoint(savepoint, table.clock).names)
     for pending in table.timeline.pending({Action.LOG_COMPACTION}):
         for operation in table.timeline.plan(pending, table.clock)["operations"] or []:
             names.update(path.rsplit("/", 1)[-1] for path in operation["deltaFilePaths"] or [])

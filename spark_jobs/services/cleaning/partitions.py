@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.results import CleanResult
 
 _SAVEPOINTS = "savepointed_timestamps"
 """In the extra metadata of a clean: what it spared for savepoints."""
@@ -27,11 +27,11 @@ def partitions_to_clean(table: HudiTable, retain: Instant | None, savepoints: Se
     last = _last_result(table)
     if last is None:
         return None
-    since = last["earliestCommitToRetain"] or ""
+    since = last.retained_from
     commits = table.timeline.completed_commits()
     if not since or not commits or commits[0].follows(since):
         return None
-    spared = {one for one in ((last.get("extraMetadata") or {}).get(_SAVEPOINTS) or "").split(",") if one}
+    spared = {one for one in (last.note.get(_SAVEPOINTS) or "").split(",") if one}
     if spared - {one.timestamp for one in savepoints}:
         return None
     found: set[str] = set()
@@ -43,10 +43,10 @@ def partitions_to_clean(table: HudiTable, retain: Instant | None, savepoints: Se
     return sorted(found)
 
 
-def _last_result(table: HudiTable) -> dict[str, Any] | None:
+def _last_result(table: HudiTable) -> CleanResult | None:
     """Of the newest completed clean; None where there is none, or it is unreadable, as Hudi leaves one when it dies."""
     cleans = table.timeline.completed(Action.CLEAN)
     if cleans:
         with suppress(CorruptTableError, StorageError):
-            return table.timeline.payload(cleans[-1], table.clock)
+            return table.timeline.clean_result(cleans[-1], table.clock)
     return None

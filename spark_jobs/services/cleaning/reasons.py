@@ -9,6 +9,7 @@ from spark_jobs.core.config.keys import clean as keys
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.results import CleanResult
 from spark_jobs.services.cleaning.plan import CleanPlan, retained_by
 from spark_jobs.services.due import commits_since
 from spark_jobs.services.frame.nothing import Nothing
@@ -63,5 +64,6 @@ def _last_cleaned(table: HudiTable) -> str:
     cleans = table.timeline.completed(Action.CLEAN)
     for instant in (cleans[-1], cleans[-1].at(State.REQUESTED)) if cleans else ():
         with suppress(CorruptTableError, StorageError):
-            return str(table.timeline.payload(instant, table.clock)["lastCompletedCommitTimestamp"] or "")
+            raw = table.timeline.payload(instant, table.clock)
+            return (CleanResult.of(raw) if instant.is_completed else CleanResult.of_plan(raw)).last_completed
     return ""

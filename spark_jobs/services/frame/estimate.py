@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +11,17 @@ from spark_jobs.core.errors import StorageError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.results import CleanResult, RestoreResult, RollbackResult
 
 LOG_TO_BASE = 0.35
 """Bytes of a base file for a byte of logs (``hoodie.logfile.to.parquet.compression.ratio``)."""
 _BYTES_A_SECOND = 20e6
 _FILES_A_SECOND = 1000
+_RESULTS: dict[Action, Callable[[dict[str, Any]], CleanResult | RollbackResult | RestoreResult]] = {
+    Action.CLEAN: CleanResult.of,
+    Action.ROLLBACK: RollbackResult.of,
+    Action.RESTORE: RestoreResult.of,
+}
 _INFLIGHT = {OperationType.COMPACT: Action.COMPACTION, OperationType.CLUSTER: Action.REPLACE_COMMIT}
 
 
@@ -65,12 +72,9 @@ def seconds_to_delete(table: HudiTable, action: Action, files: int) -> float:
     """
     for instant in reversed(table.timeline.completed(action)):
         with suppress(StorageError):
-            raw = table.timeline.payload(instant, table.clock)
-            undone = [one for some in (raw.get("hoodieRestoreMetadata") or {}).values() for one in some]
-            deleted = sum(int(one["totalFilesDeleted"] or 0) for one in undone or [raw])
-            took = int(raw["timeTakenInMillis"] or 0)
-            if deleted and took:
-                return round(took / deleted * files / 1000, 3)
+            result = _RESULTS[action](table.timeline.payload(instant, table.clock))
+            if result.files and result.took_ms:
+                return round(result.took_ms / result.files * files / 1000, 3)
     return round(files / _FILES_A_SECOND, 3)
 
 

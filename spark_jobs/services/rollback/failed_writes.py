@@ -88,7 +88,7 @@ def finish_rollbacks(
         if withdraw_from_completed(settings, timeline, pending):
             continue
         finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline), engine, note)
-        done.append((timeline.payload(finished, settings.clock)["commitsRollback"][0], finished.timestamp))
+        done.append((timeline.rollback_result(finished, settings.clock).undone[0], finished.timestamp))
     return done
 
 

@@ -263,10 +263,10 @@ def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Inst
 def _undone_by(table: HudiTable, asked: str) -> str:
     """The rollback or restore that undid a write; empty where none did."""
     for one in table.timeline.completed(Action.ROLLBACK):
-        if asked in table.timeline.payload(one, table.clock)["commitsRollback"]:
+        if asked in table.timeline.rollback_result(one, table.clock).undone:
             return str(one)
     for one in table.timeline.completed(Action.RESTORE):
-        if asked in table.timeline.payload(one, table.clock)["instantsToRollback"]:
+        if asked in table.timeline.restore_result(one, table.clock).undone:
             return str(one)
     return ""
 

@@ -95,6 +95,6 @@ def begun_by(table: HudiTable, asked: str) -> Begun | None:
                 continue
             instants.update(note.get(_INSTANTS_KEY, "").split(","))
             if rollback.is_completed:
-                undone = timeline.payload(rollback, table.clock)["commitsRollback"]
+                undone = timeline.rollback_result(rollback, table.clock).undone
                 done.update(dict.fromkeys(undone, rollback.timestamp))
     return Begun(instants=frozenset(instants), done=done) if instants else None

@@ -22,6 +22,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.timeline.results import RestoreResult, RollbackResult
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, PendingServices, build_view
 from spark_jobs.core.view.history import History, written_by
@@ -171,11 +172,11 @@ class Evidence:
         """Times that completed rollbacks and restores took back, archived ones too."""
         found: set[str] = set()
         for raw in self.results(Action.ROLLBACK):
-            found.update(raw["commitsRollback"] or ())
+            found.update(RollbackResult.of(raw).undone)
         for raw in self.results(Action.RESTORE):
-            found.update(raw["instantsToRollback"] or ())
-            for several in (raw["hoodieRestoreMetadata"] or {}).values():
-                found.update(one for each in several for one in (each or {}).get("commitsRollback") or ())
+            restored = RestoreResult.of(raw)
+            found.update(restored.undone)
+            found.update(time for some in restored.rollbacks.values() for one in some for time in one.undone)
         return frozenset(found)
 
     def results(self, action: Action) -> Iterable[dict[str, Any]]:

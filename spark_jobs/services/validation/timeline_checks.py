@@ -211,7 +211,7 @@ def _archived_too_far(evidence: Evidence, folder: str) -> Iterator[Finding]:
             )
     for clean in line.completed(Action.CLEAN)[-1:]:
         try:
-            retained = str(line.payload(clean, evidence.table.clock).get("earliestCommitToRetain") or "")
+            retained = line.clean_result(clean, evidence.table.clock).retained_from
         except (CorruptTableError, OutsideTableError):
             continue
         if retained and is_from(gone[-1], retained):
