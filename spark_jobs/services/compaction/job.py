@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
@@ -15,8 +15,7 @@ from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.written_files import Parts
@@ -27,14 +26,13 @@ from spark_jobs.services.compaction.execute import Compactor
 from spark_jobs.services.compaction.log_service import LogCompactionService
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
 from spark_jobs.services.compaction.read_plan import read_plan, with_sources
+from spark_jobs.services.compaction.service import ServiceOfLogs
 from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due
-from spark_jobs.services.due import kinds_of, pending_plans, what_blocks
+from spark_jobs.services.due import kinds_of, what_blocks
 from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.rewriting.context import (
     busy_with_writes,
-    refuse_on_other_type,
     rewrite_context,
-    schema_of_rewrite,
     slice_reader,
 )
 from spark_jobs.services.rewriting.run import run_service
@@ -52,25 +50,13 @@ def run_compaction(options: CompactionOptions, context: JobContext) -> JobResult
 
 
 @dataclass(frozen=True, slots=True)
-class CompactionService:
+class CompactionService(ServiceOfLogs):
     """Logs into base files, by the ``hoodie.*`` values of a job."""
 
-    properties: Mapping[str, str]
     name: ClassVar[str] = "compaction"
     action: ClassVar[Action] = Action.COMPACTION
     operation: ClassVar[OperationType] = OperationType.COMPACT
     phase: ClassVar[str] = "merge"
-    piece: ClassVar[str] = "file group"
-
-    def refuse(self, table: HudiTable) -> None:
-        refuse_on_other_type(table, self.name)
-
-    def pending(self, table: HudiTable) -> list[Instant]:
-        return pending_plans(table.timeline, Action.COMPACTION)
-
-    def expires_after(self) -> int | None:
-        """Never: the logs of later writes lie on the slice that the plan makes."""
-        return None
 
     def plan(self, table: HudiTable) -> CompactionPlan | Nothing:
         reason = why_not_due(table.timeline, self._trigger(), self._next_instant(table))
@@ -91,9 +77,6 @@ class CompactionService:
     def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
         return encode_payload(COMPACTION_PLAN, plan.to_avro(self._limits(table), note))
 
-    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
-        return raw.get("extraMetadata") or {}
-
     def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
         return with_sources(table, read_plan(table, instant))
 
@@ -102,16 +85,6 @@ class CompactionService:
         context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
         return table.checked(plan.slices, parts=Parts.PLANNED), Compactor(
             context, slice_reader(table, context, self.properties)
-        )
-
-    def commit(
-        self, table: HudiTable, instant: str, plan: CompactionPlan, stats: Sequence[WriteStat]
-    ) -> CommitMetadata:
-        return CommitMetadata(
-            write_stats=tuple(stats),
-            operation_type=OperationType.COMPACT,
-            compacted=True,
-            extra_metadata=schema_of_rewrite(table, instant),
         )
 
     def contended(self, plan: CompactionPlan) -> frozenset[FileGroupKey]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
@@ -14,45 +14,31 @@ from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.written_files import Parts
 from spark_jobs.services.compaction.log_execute import LogCompactor, log_reader
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from spark_jobs.services.compaction.read_plan import read_plan
-from spark_jobs.services.due import kinds_of, log_compacted, pending_plans, what_blocks
+from spark_jobs.services.compaction.service import ServiceOfLogs
+from spark_jobs.services.due import kinds_of, log_compacted, what_blocks
 from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.rewriting.context import (
     busy_with_writes,
-    refuse_on_other_type,
     rewrite_context,
-    schema_of_rewrite,
     slice_reader,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class LogCompactionService:
+class LogCompactionService(ServiceOfLogs):
     """Many log blocks into one, by the ``hoodie.*`` values of a job."""
 
-    properties: Mapping[str, str]
     name: ClassVar[str] = "log compaction"
     action: ClassVar[Action] = Action.LOG_COMPACTION
     operation: ClassVar[OperationType] = OperationType.LOG_COMPACT
     phase: ClassVar[str] = "merge logs"
-    piece: ClassVar[str] = "file group"
-
-    def refuse(self, table: HudiTable) -> None:
-        refuse_on_other_type(table, self.name)
-
-    def pending(self, table: HudiTable) -> list[Instant]:
-        return pending_plans(table.timeline, Action.LOG_COMPACTION)
-
-    def expires_after(self) -> int | None:
-        """Never by time; a later compaction makes it void."""
-        return None
 
     def plan(self, table: HudiTable) -> CompactionPlan | Nothing:
         """All slices with enough blocks that count; each log file of a slice is in the plan."""
@@ -80,9 +66,6 @@ class LogCompactionService:
     def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
         return encode_payload(COMPACTION_PLAN, plan.to_avro(self._limits(), note, of_logs=True))
 
-    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
-        return raw.get("extraMetadata") or {}
-
     def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
         return read_plan(table, instant)
 
@@ -108,16 +91,6 @@ class LogCompactionService:
         }
         slices = table.checked(plan.slices, parts=Parts.PLANNED)
         return slices, LogCompactor(context, log_reader(slice_reader(table, context, self.properties)), following)
-
-    def commit(
-        self, table: HudiTable, instant: str, plan: CompactionPlan, stats: Sequence[WriteStat]
-    ) -> CommitMetadata:
-        return CommitMetadata(
-            write_stats=tuple(stats),
-            operation_type=OperationType.LOG_COMPACT,
-            compacted=True,
-            extra_metadata=schema_of_rewrite(table, instant),
-        )
 
     def contended(self, plan: CompactionPlan) -> frozenset[FileGroupKey]:
         """All: a reader that takes blocks in the order of the files must not meet the new one behind a later write."""

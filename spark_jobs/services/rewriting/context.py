@@ -143,14 +143,3 @@ def claim(
             tell(f"another process executes {plan.timestamp}; waiting for it")
             reported = True
         settings.clock.sleep(1.0)
-
-
-def refuse_on_other_type(table: HudiTable, service: str) -> None:
-    """
-    :raises ConfigError: compaction of a COPY_ON_WRITE table.
-    """
-    if not table.config.is_merge_on_read:
-        raise ConfigError(
-            f"table {table.config.name} is COPY_ON_WRITE, it has no logs for {service}",
-            todo="use clustering to rewrite its files",
-        )
