@@ -120,6 +120,7 @@ ON_OBJECTS: Mapping[str, Sequence[str]] = {
     ),
     "unit/core/metadata_table/test_stale.py": (),
     "unit/core/transaction/test_transaction.py": (),
+    "unit/services/test_late_files.py": (),
     "unit/services/test_life_of_a_table.py": (),
 }
 """Files and tests that run on a store of objects by day, with the cases that do, or all: they are about what a storage

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.table import HudiTable
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
@@ -26,6 +24,7 @@ from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder, Where, as_folder, lake_of
 from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
@@ -39,21 +38,23 @@ KEEP = {
 }
 
 
-def archive(path: Path, options: dict[str, str] | None = None, **more: Any) -> JobResult:
+def archive(path: Where, options: dict[str, str] | None = None, **more: Any) -> JobResult:
     return run_archival(
-        ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more), job_context()
+        ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more),
+        job_context(lake=lake_of(path)),
     )
 
 
-def clean(path: Path, **options: str) -> JobResult:
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf={**KEEP, **options}), job_context())
+def clean(path: Where, **options: str) -> JobResult:
+    asked = CleanOptions(base_path=str(path), hoodie_conf={**KEEP, **options})
+    return run_cleaning(asked, job_context(lake=lake_of(path)))
 
 
-def compact_metadata(path: Path) -> None:
-    maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(KEEP), KEEP, pytest.fail)
+def compact_metadata(path: Where) -> None:
+    maintain_metadata_table(as_folder(path).table().transaction_settings(KEEP), KEEP, pytest.fail)
 
 
-def written(path: Path, count: int, table_type: str = "COPY_ON_WRITE", *, metadata: bool = True) -> list[str]:
+def written(path: Folder, count: int, table_type: str = "COPY_ON_WRITE", *, metadata: bool = True) -> list[str]:
     local.create(path, table_type)
     times = []
     for number in range(count):
@@ -63,16 +64,16 @@ def written(path: Path, count: int, table_type: str = "COPY_ON_WRITE", *, metada
     return times
 
 
-def active(path: Path) -> list[str]:
-    return [one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits()]
+def active(path: Where) -> list[str]:
+    return [one.timestamp for one in as_folder(path).table().timeline.completed_commits()]
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_old_commits_go_and_readers_do_not_notice(tmp_path: Path, table_type: str) -> None:
-    path = tmp_path / "t"
+def test_old_commits_go_and_readers_do_not_notice(root: Folder, table_type: str) -> None:
+    path = root / "t"
     times = written(path, 6, table_type)
     many = {"hoodie.compact.inline.max.delta.commits": "2"}
-    before, as_of = local.rows_of(path), HudiTable.open(str(path)).scan(as_of=times[1]).to_arrow()
+    before, as_of = local.rows_of(path), path.table().scan(as_of=times[1]).to_arrow()
     look = archive(path, many, dry_run=True)
     assert look.extra["estimated_seconds"] > 0
     assert look.state is JobState.DRY_RUN
@@ -82,18 +83,18 @@ def test_old_commits_go_and_readers_do_not_notice(tmp_path: Path, table_type: st
     assert (done.state, done.extra["archived"], done.files_in) == (JobState.COMPLETED, 4, 12)
     assert active(path) == times[4:]
     assert local.rows_of(path) == before
-    table = HudiTable.open(str(path))
+    table = path.table()
     assert table.scan(as_of=times[1]).to_arrow().sort_by("id").equals(as_of.sort_by("id"))
     since = table.scan(query="incremental", begin=times[0], columns=["_hoodie_commit_time"]).to_arrow()
     assert min(since.column(0).to_pylist()) == times[1]
     assert [one.timestamp for one in table.archived_timeline().completed(Action(table.timeline.instants[-1].action))]
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
     assert disagreements(path) == []
     assert "2 completed commit(s)" in str(archive(path, many).reason)
 
 
-def test_a_plan_that_changed_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_plan_that_changed_is_refused(root: Folder) -> None:
+    path = root / "t"
     written(path, 4)
     asked = archive(path, dry_run=True).extra["plan_hash"]
     local.write(path, local.batch(0, 4, "more", 9), "more")
@@ -103,16 +104,16 @@ def test_a_plan_that_changed_is_refused(tmp_path: Path) -> None:
     assert len(active(path)) == 5
 
 
-def test_the_metadata_table_holds_what_it_has_not_compacted(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_the_metadata_table_holds_what_it_has_not_compacted(root: Folder) -> None:
+    path = root / "t"
     written(path, 4, metadata=False)
     assert "the metadata table, which was not compacted yet, keeps all" in str(archive(path).reason)
     compact_metadata(path)
     assert archive(path).extra["archived"] == 2
 
 
-def test_the_last_clean_and_a_savepoint_hold(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_the_last_clean_and_a_savepoint_hold(root: Folder) -> None:
+    path = root / "t"
     times = written(path, 3)
     assert clean(path).state is JobState.COMPLETED  # retains from the third commit on
     for number in range(3, 7):
@@ -123,40 +124,40 @@ def test_the_last_clean_and_a_savepoint_hold(tmp_path: Path) -> None:
     assert active(path)[0] == times[2]
     assert "clean again" in str(archive(path).reason)
     saved = active(path)[1]
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=saved), job_context())
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=saved), job_context(lake=root.lake))
     clean(path)
     done = archive(path)
     assert (done.extra["archived"], done.extra["held_by"]) == (1, f"savepoint {saved}")
     beyond = archive(path, {"hoodie.archive.beyond.savepoint": "true"})
     assert beyond.extra["archived"] == 1  # the newest stay, saved or not
     assert active(path)[0] == saved
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
 
 
-def test_rows_that_were_archived_behind_a_savepoint_are_seen(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_rows_that_were_archived_behind_a_savepoint_are_seen(root: Folder) -> None:
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     times = [local.write(path, local.batch(8 * number, 8, "v", 1), str(number)) for number in range(6)]
     compact_metadata(path)
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=times[1]), job_context())
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=times[1]), job_context(lake=root.lake))
     archive(path, {"hoodie.archive.beyond.savepoint": "true"})
     assert active(path)[0] == times[1]
     assert times[2] not in active(path)
     assert len(local.rows_of(path)) == 48
-    by_storage = HudiTable.open(str(path), lists_storage=True)
+    by_storage = path.table(lists_storage=True)
     assert by_storage.scan().to_arrow().num_rows == 48
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
     local.write(path, local.batch(0, 48, "again", 2), "again")
     assert len(local.rows_of(path)) == 48
 
 
-def test_a_pending_write_holds(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_pending_write_holds(root: Folder) -> None:
+    path = root / "t"
     times = written(path, 3)
     local.begin_and_leave(path, local.batch(0, 4, "never", 9))  # the heartbeat of this very process keeps it pending
     for number in range(3):
         local.write(path, local.batch(40 + 4 * number, 4, "new", 9), f"new {number}")
-    (pending,) = HudiTable.open(str(path)).timeline.pending_writes()
+    (pending,) = path.table().timeline.pending_writes()
     assert f"held back by {pending}, which is pending" in str(archive(path).reason)
     by_versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS"}
     held = archive(path, by_versions)
@@ -164,11 +165,11 @@ def test_a_pending_write_holds(tmp_path: Path) -> None:
     assert active(path)[0] >= times[1]
 
 
-def test_a_replace_commit_stays_until_its_files_are_cleaned(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_replace_commit_stays_until_its_files_are_cleaned(root: Folder) -> None:
+    path = root / "t"
     written(path, 1)
     at_once = {"hoodie.clustering.async.max.commits": "1"}
-    run_clustering(ClusteringOptions(base_path=str(path), hoodie_conf=at_once), job_context())
+    run_clustering(ClusteringOptions(base_path=str(path), hoodie_conf=at_once), job_context(lake=root.lake))
     replaced = active(path)[-1]
     for number in range(5):
         local.write(path, local.batch(0, 4, "w", 10 + number), f"w{number}")
@@ -183,11 +184,11 @@ def test_a_replace_commit_stays_until_its_files_are_cleaned(tmp_path: Path) -> N
     assert archive(path).state is JobState.COMPLETED
     assert replaced not in active(path)
     assert local.rows_of(path) == rows
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
 
 
-def test_small_archive_files_are_merged_where_that_is_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_small_archive_files_are_merged_where_that_is_asked_for(root: Folder) -> None:
+    path = root / "t"
     written(path, 4)
     archive(path)
     for number in range(4, 6):
@@ -196,14 +197,14 @@ def test_small_archive_files_are_merged_where_that_is_asked_for(tmp_path: Path) 
     merge = {"hoodie.archive.merge.enable": "true", "hoodie.archive.merge.files.batch.size": "2"}
     done = archive(path, merge)
     assert done.extra["merged_into"]
-    assert [one.name for one in (path / ".hoodie/archived").iterdir()] == [Path(done.extra["merged_into"]).name]
-    assert len(HudiTable.open(str(path)).archived_timeline().instants) == 4
+    assert [one.name for one in (path / ".hoodie/archived").iterdir()] == [Folder(done.extra["merged_into"]).name]
+    assert len(path.table().archived_timeline().instants) == 4
 
 
-def test_a_commit_cleans_and_archives_only_where_it_is_told_to(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_commit_cleans_and_archives_only_where_it_is_told_to(root: Folder) -> None:
+    path = root / "t"
     times = written(path, 4)
-    settings = HudiTable.open(str(path)).transaction_settings(KEEP)
+    settings = path.table().transaction_settings(KEEP)
     told: list[str] = []
     maintain_table(settings, KEEP, told.append)
     assert (told, active(path)) == ([], times)

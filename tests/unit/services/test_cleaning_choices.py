@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
@@ -33,6 +31,7 @@ from spark_jobs.services.cleaning.partitions import partitions_to_clean
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.savepoint.job import run_savepoint
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -41,25 +40,25 @@ ONE = {"hoodie.cleaner.commits.retained": "1"}
 BOTH, ONLY_A = local.batch(0, 20, "both", 1), local.batch(0, 1, "a", 2)
 
 
-def clean(path: Path, conf: dict[str, str] | None = None, **more: Any) -> JobResult:
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf or ONE, **more), job_context())
+def clean(path: Folder, conf: dict[str, str] | None = None, **more: Any) -> JobResult:
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf or ONE, **more), job_context(lake=path.lake))
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    local.create(tmp_path / "t", "COPY_ON_WRITE")
+def path(root: Folder) -> Folder:
+    local.create(root / "t", "COPY_ON_WRITE")
     for number in range(3):
-        local.write(tmp_path / "t", BOTH, f"both {number}")
-    return tmp_path / "t"
+        local.write(root / "t", BOTH, f"both {number}")
+    return root / "t"
 
 
-def looked_at(path: Path) -> list[str] | None:
-    table = HudiTable.open(str(path), lists_storage=True)
+def looked_at(path: Folder) -> list[str] | None:
+    table = path.table(lists_storage=True)
     retain = table.timeline.completed_commits()[-1]
     return partitions_to_clean(table, retain, table.timeline.completed(Action.SAVEPOINT))
 
 
-def test_after_the_first_clean_only_what_changed_is_looked_at(path: Path) -> None:
+def test_after_the_first_clean_only_what_changed_is_looked_at(path: Folder) -> None:
     assert looked_at(path) is None
     assert set((clean(path, dry_run=True).plan or {})["deletions"]) == {"a", "b"}
     clean(path)
@@ -72,25 +71,28 @@ def test_after_the_first_clean_only_what_changed_is_looked_at(path: Path) -> Non
     assert clean(path, dry_run=True).extra["estimated_seconds"] > 0
 
 
-def test_a_savepoint_that_went_makes_it_look_at_all(path: Path) -> None:
-    saved = HudiTable.open(str(path)).timeline.completed_commits()[0].timestamp
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=saved), job_context())
+def test_a_savepoint_that_went_makes_it_look_at_all(path: Folder) -> None:
+    saved = path.table().timeline.completed_commits()[0].timestamp
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=saved), job_context(lake=path.lake))
     assert "no file group has a slice older than the retained ones, but for 2 file(s)" in str(clean(path).reason)
     local.write(path, BOTH, "next")
     clean(path)
     local.write(path, ONLY_A, "a")
     assert looked_at(path) == ["a", "b"]
-    run_savepoint(SavepointOptions(base_path=str(path), mode=SavepointMode.DELETE, instant_time=saved), job_context())
+    run_savepoint(
+        SavepointOptions(base_path=str(path), mode=SavepointMode.DELETE, instant_time=saved),
+        job_context(lake=path.lake),
+    )
     assert looked_at(path) is None
 
 
-def test_incremental_mode_may_be_turned_off(path: Path) -> None:
-    table = HudiTable.open(str(path), lists_storage=True)
+def test_incremental_mode_may_be_turned_off(path: Folder) -> None:
+    table = path.table(lists_storage=True)
     off = {**ONE, "hoodie.cleaner.incremental.mode": "false"}
     assert plan_clean(table, off).deletions == plan_clean(table, ONE).deletions
 
 
-def test_the_plan_of_a_dry_run_or_none(path: Path) -> None:
+def test_the_plan_of_a_dry_run_or_none(path: Folder) -> None:
     look = clean(path, dry_run=True)
     local.write(path, BOTH, "in between")
     with pytest.raises(WriteConflictError, match=r"the plan is not .* any more: it had 2 file"):
@@ -104,8 +106,8 @@ def test_the_plan_of_a_dry_run_or_none(path: Path) -> None:
         clean(path, plan_hash=look.extra["plan_hash"])
 
 
-def test_a_clean_that_was_left_pending_is_the_plan(path: Path) -> None:
-    table = HudiTable.open(str(path), lists_storage=True)
+def test_a_clean_that_was_left_pending_is_the_plan(path: Folder) -> None:
+    table = path.table(lists_storage=True)
     plan = plan_clean(table, ONE)
     time = next_instant_time(table.clock.now(), table.config.timezone, table.timeline.last_time)
     request(table.timeline, time, Action.CLEAN, encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path)))
@@ -129,8 +131,8 @@ def hours_ago(hours: int) -> Iterator[None]:
         yield
 
 
-def test_by_hours(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_by_hours(root: Folder) -> None:
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     with hours_ago(5):
         for number in range(3):
@@ -147,9 +149,9 @@ def test_by_hours(tmp_path: Path) -> None:
         clean(path, {**hours, "hoodie.clean.trigger.strategy": "NUM_HOURS"})
 
 
-def test_a_pending_write_is_named(path: Path) -> None:
+def test_a_pending_write_is_named(path: Folder) -> None:
     local.begin_and_leave(path, ONLY_A)  # the heartbeat thread of this process goes on
-    (pending,) = HudiTable.open(str(path)).timeline.pending_writes()
+    (pending,) = path.table().timeline.pending_writes()
     for number in range(3):
         local.write(path, local.batch(30, 2, "new", 3 + number), f"new {number}")
     clean(path)
@@ -157,36 +159,36 @@ def test_a_pending_write_is_named(path: Path) -> None:
     assert f"{pending.timestamp} commit (inflight) holds back what is retained" in str(clean(path).reason)
 
 
-def test_failed_writes_may_be_left_alone(path: Path) -> None:
+def test_failed_writes_may_be_left_alone(path: Folder) -> None:
     child = os.fork()
     if child == 0:
         local.begin_and_leave(path, ONLY_A)
         os._exit(0)
     os.waitpid(child, 0)
     clean(path, {**ONE, "hoodie.cleaner.policy.failed.writes": "NEVER"})
-    assert HudiTable.open(str(path)).timeline.pending_writes()
+    assert path.table().timeline.pending_writes()
     clean(path, {**ONE, "hoodie.cleaner.policy.failed.writes": "LAZY"})
-    assert HudiTable.open(str(path)).timeline.pending_writes() == ()
+    assert path.table().timeline.pending_writes() == ()
 
 
-def test_the_logs_of_a_pending_log_compaction_stay(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_the_logs_of_a_pending_log_compaction_stay(root: Folder) -> None:
+    path = root / "t"
     local.create(path, "MERGE_ON_READ")
     for number in range(3):
         local.write(path, BOTH, str(number))
     conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
     options = CompactionOptions(base_path=str(path), log_compaction=True, mode=ServiceMode.SCHEDULE, hoodie_conf=conf)
-    assert run_compaction(options, job_context()).state is JobState.SCHEDULED
-    table = HudiTable.open(str(path), lists_storage=True)
+    assert run_compaction(options, job_context(lake=root.lake)).state is JobState.SCHEDULED
+    table = path.table(lists_storage=True)
     logs = {log.relative_path.rsplit("/", 1)[-1] for one in table.file_slices() for log in one.log_files}
     assert logs
     assert logs <= _protected(table, ())
 
 
-def test_the_source_of_a_bootstrap_is_not_cleaned(path: Path) -> None:
+def test_the_source_of_a_bootstrap_is_not_cleaned(path: Folder) -> None:
     key = "hoodie.cleaner.delete.bootstrap.base.file"
-    stood = HudiTable.open(str(path)).timeline.instants
+    stood = path.table().timeline.instants
     with pytest.raises(ConfigError, match=f"{key}=true is not valid: leave it out: cleaning never deletes files"):
         clean(path, {**ONE, key: "true"})
-    assert HudiTable.open(str(path)).timeline.instants == stood
+    assert path.table().timeline.instants == stood
     assert clean(path, {**ONE, key: "false"}).state is JobState.COMPLETED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +14,8 @@ from spark_jobs.core.metadata_table.commit import commit_changes
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntry
-from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.table import HudiTable
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.unit.core.metadata_table.agreement import metadata_table_of
 
 pytestmark = pytest.mark.unit
@@ -28,14 +26,14 @@ def with_metadata_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "true")
 
 
-def listed(path: Path) -> tuple[str, ...]:
-    return read_table_config(LocalStorage(), str(path), SYSTEM_CLOCK).metadata_partitions
+def listed(path: Folder) -> tuple[str, ...]:
+    return read_table_config(path.storage, str(path), SYSTEM_CLOCK).metadata_partitions
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_its_rows_are_found_and_updated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool) -> None:
+def test_its_rows_are_found_and_updated(root: Folder, monkeypatch: pytest.MonkeyPatch, first: bool) -> None:
     """The writes here don't make partition paths of values, which would be refused: they stand for another writer."""
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     if not first:
         local.write(path, local.batch(4, 2, "v0", 1), "k0")
@@ -46,20 +44,20 @@ def test_its_rows_are_found_and_updated(tmp_path: Path, monkeypatch: pytest.Monk
         local.write(path, rows, f"k{number + 1}")
         assert listed(path) == ()
         assert not (path / ".hoodie/metadata").exists()
-    rows = HudiTable.open(str(path)).scan().to_arrow()
+    rows = path.table().scan().to_arrow()
     found = {one: text for one, text in zip(rows["id"].to_pylist(), rows["v"].to_pylist(), strict=True) if one > 5}
     assert found == {6: "v2", 7: "v2", 8: "v1", 9: "v1"}
     assert rows.num_rows == (4 if first else 6)
 
 
-def test_a_list_that_such_a_partition_overwrote_is_not_believed(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_list_that_such_a_partition_overwrote_is_not_believed(root: Folder) -> None:
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     local.write(path, local.batch(0, 4, "v1", 1), "k1")
     table = metadata_table_of(path)
     changes = PartitionChanges.of(encode_changes({ALL_PARTITIONS: {"f-0_0-1-2_1.parquet": FileEntry(5)}}))
     commit_changes(table, table.data_timeline.instants[-1].timestamp + "010", {MetadataPartition.FILES: changes})
-    opened = HudiTable.open(str(path))
+    opened = path.table()
     assert METADATA_PARTITIONS.of(opened.config.properties) == ("files",)
     assert opened.partitions() == ["a", "b"]
     assert replace(opened, lists_storage=True).partitions() == ["a", "b"]

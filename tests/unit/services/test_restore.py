@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from spark_jobs.core.config.keys.table import METADATA_PARTITIONS
 from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.options import (
     CleanOptions,
@@ -34,6 +31,7 @@ from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
@@ -43,56 +41,56 @@ FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2
 TYPES = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 
 
-def restore(path: Path, **options: Any) -> JobResult:
-    return run_restore(RestoreOptions(**{"base_path": str(path), "verify": "rows", **options}), job_context())
+def restore(path: Folder, **options: Any) -> JobResult:
+    return run_restore(
+        RestoreOptions(**{"base_path": str(path), "verify": "rows", **options}), job_context(lake=path.lake)
+    )
 
 
-def table_of(path: Path, table_type: str) -> list[str]:
+def table_of(path: Folder, table_type: str) -> list[str]:
     local.create(path, table_type)
     return [local.write(path, rows, str(place)) for place, rows in enumerate((FIRST, SECOND))]
 
 
-def rewrite(path: Path) -> None:
-    service = local.compact if HudiTable.open(str(path)).config.is_merge_on_read else local.cluster
+def rewrite(path: Folder) -> None:
+    service = local.compact if path.table().config.is_merge_on_read else local.cluster
     service(path)
 
 
-def save(path: Path, instant: str) -> None:
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=instant), job_context())
+def save(path: Folder, instant: str) -> None:
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=instant), job_context(lake=path.lake))
 
 
-def is_sound(path: Path) -> bool:
+def is_sound(path: Folder) -> bool:
     assert local.problems_of(path) == []
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
     assert disagreements(path) == []
     return True
 
 
 @TYPES
-def test_back_to_a_savepoint_over_rewrites_and_cleans(tmp_path: Path, table_type: str) -> None:
-    path = tmp_path / "t"
+def test_back_to_a_savepoint_over_rewrites_and_cleans(root: Folder, table_type: str) -> None:
+    path = root / "t"
     times = table_of(path, table_type)
     save(path, times[1])
     later = [local.write(path, THIRD, "third"), local.write(path, local.batch(40, 6, "four", 4), "fourth")]
     rewrite(path)
     later.append(local.write(path, local.batch(0, 46, "five", 5), "fifth"))
     rewrite(path)
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context())
-    undone = [
-        one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits() if one.timestamp > times[1]
-    ]
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context(lake=root.lake))
+    undone = [one.timestamp for one in path.table().timeline.completed_commits() if one.timestamp > times[1]]
     look = restore(path, savepoint=times[1], dry_run=True)
     assert look.extra["estimated_seconds"] > 0
     planned = (look.plan or {})["undone"]
     assert [one["instant"] for one in planned] == undone[::-1]
     doomed = {name: size for one in planned for name, size in one["deletions"].items()}
-    assert doomed == {name: (path / name).stat().st_size for name in doomed}
+    assert doomed == {name: (path / name).size for name in doomed}
     done = restore(path, savepoint=times[1], plan_hash=look.extra["plan_hash"])
     assert (done.state, done.extra["goal"], done.bytes_in) == (JobState.COMPLETED, times[1], sum(doomed.values()))
     assert set(later) <= set(done.extra["undone"])
     assert not any((path / name).exists() for name in doomed)
     assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
-    table = HudiTable.open(str(path))
+    table = path.table()
     assert table.timeline.completed_commits()[-1].timestamp == times[1]
     assert table.config.metadata_partitions == ("files",)
     assert is_sound(path)
@@ -105,12 +103,12 @@ def test_back_to_a_savepoint_over_rewrites_and_cleans(tmp_path: Path, table_type
 
 
 @TYPES
-def test_back_to_a_commit_over_a_dead_writer_and_a_plan(tmp_path: Path, table_type: str) -> None:
-    path = tmp_path / "t"
+def test_back_to_a_commit_over_a_dead_writer_and_a_plan(root: Folder, table_type: str) -> None:
+    path = root / "t"
     times = table_of(path, table_type)
     if table_type == "MERGE_ON_READ":
         plan = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
-        run_compaction(plan, job_context())
+        run_compaction(plan, job_context(lake=root.lake))
         local.write(path, THIRD, "on top of the plan")
     child = os.fork()
     if child == 0:
@@ -119,13 +117,13 @@ def test_back_to_a_commit_over_a_dead_writer_and_a_plan(tmp_path: Path, table_ty
     os.waitpid(child, 0)
     assert restore(path, instant_time=times[0]).state is JobState.COMPLETED
     assert local.rows_of(path) == local.expected_rows(FIRST)
-    timeline = HudiTable.open(str(path)).timeline
+    timeline = path.table().timeline
     assert [one.action for one in timeline.instants if one.timestamp > times[0]] == [Action.RESTORE]
     assert is_sound(path)
 
 
-def test_where_a_table_can_not_go_back_to(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_where_a_table_can_not_go_back_to(root: Folder) -> None:
+    path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
     with pytest.raises(ConfigError, match=f"--savepoint {times[0]} is no savepoint of the table: it has none"):
         restore(path, savepoint=times[0])
@@ -135,7 +133,7 @@ def test_where_a_table_can_not_go_back_to(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=f"savepoint {times[1]} is later than {times[0]}"):
         restore(path, instant_time=times[0])
     local.write(path, FIRST, "again")
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context())
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context(lake=root.lake))
     (path / ".hoodie" / f"{times[1]}.savepoint").unlink()
     (path / ".hoodie" / f"{times[1]}.savepoint.inflight").unlink()
     with pytest.raises(ConfigError, match=f"can't be read as of {times[0]}: cleaning removed"):
@@ -144,13 +142,13 @@ def test_where_a_table_can_not_go_back_to(tmp_path: Path) -> None:
         RestoreOptions(base_path=str(path))
 
 
-def test_nor_over_writes_that_were_archived_behind_a_savepoint(tmp_path: Path) -> None:
+def test_nor_over_writes_that_were_archived_behind_a_savepoint(root: Folder) -> None:
     """Their rows would stay: nobody can undo an archived write."""
-    path = tmp_path / "t"
+    path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
     save(path, times[1])
     later = [local.write(path, local.batch(100 + number, 1, "new", 1), f"n{number}") for number in range(5)]
-    table = HudiTable.open(str(path))
+    table = path.table()
     going = [one for one in table.timeline.completed_commits() if one.timestamp in (times[0], *later[:2])]
     archive(table.timeline, table.base_path, going)
     rows = local.rows_of(path)
@@ -160,23 +158,23 @@ def test_nor_over_writes_that_were_archived_behind_a_savepoint(tmp_path: Path) -
     restore(path, instant_time=later[2])
 
 
-def test_a_living_writer_is_not_undone(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_living_writer_is_not_undone(root: Folder) -> None:
+    path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
     local.begin_and_leave(path, THIRD)  # the heartbeat thread of this process goes on
     with pytest.raises(WriteConflictError, match="has a live heartbeat"):
         restore(path, instant_time=times[0])
 
 
-def test_a_savepoint_with_a_missing_file_is_refused_before_anything_is_undone(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_savepoint_with_a_missing_file_is_refused_before_anything_is_undone(root: Folder) -> None:
+    path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
     save(path, times[0])
     victim = next((path / "a").glob(f"*_{times[0]}.parquet"))
     victim.rename(path / "kept")
     with pytest.raises(CorruptTableError, match=rf"a/.*{times[0]}.* gone"):
         restore(path, savepoint=times[0])
-    assert len(HudiTable.open(str(path)).timeline.completed_commits()) == 2
+    assert len(path.table().timeline.completed_commits()) == 2
 
 
 class Broken(Exception):
@@ -186,9 +184,9 @@ class Broken(Exception):
 @TYPES
 @pytest.mark.parametrize("undone_before", [0, 1, 2])
 def test_one_that_broke_off_keeps_writers_out_and_is_finished_by_the_next(
-    tmp_path: Path, table_type: str, undone_before: int, monkeypatch: pytest.MonkeyPatch
+    root: Folder, table_type: str, undone_before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "t"
+    path = root / "t"
     times = table_of(path, table_type)
     local.write(path, THIRD, "third")
     rewrite(path)
@@ -207,7 +205,7 @@ def test_one_that_broke_off_keeps_writers_out_and_is_finished_by_the_next(
     with pytest.raises(Broken):
         restore(path, instant_time=times[0])
     monkeypatch.undo()
-    settings = HudiTable.open(str(path)).transaction_settings({})
+    settings = path.table().transaction_settings({})
     assert settings.load_timeline().pending({Action.RESTORE})
     assert roll_back_failed_writes(settings) == []
     with pytest.raises(WriteConflictError, match="the table is half undone"):
@@ -223,35 +221,35 @@ def test_one_that_broke_off_keeps_writers_out_and_is_finished_by_the_next(
     assert is_sound(path)
 
 
-def take_off(path: Path) -> None:
+def take_off(path: Folder) -> None:
     """The metadata table, as a job with hoodie.metadata.enable=false does."""
-    table = HudiTable.open(str(path))
+    table = path.table()
     update_table_config(table.storage, table.base_path, {METADATA_PARTITIONS.name: ""}, SYSTEM_CLOCK)
-    shutil.rmtree(path / ".hoodie" / "metadata")
+    (path / ".hoodie" / "metadata").remove()
 
 
 @pytest.mark.parametrize("enabled", [True, False])
 @pytest.mark.parametrize("had_one", [True, False])
 def test_the_option_decides_on_a_metadata_table_and_a_second_run_comes_to_the_same(
-    tmp_path: Path, enabled: bool, had_one: bool
+    root: Folder, enabled: bool, had_one: bool
 ) -> None:
-    path = tmp_path / "t"
+    path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
     if not had_one:
         take_off(path)
-    assert bool(HudiTable.open(str(path)).config.metadata_partitions) is had_one
+    assert bool(path.table().config.metadata_partitions) is had_one
     conf = {} if enabled else {"hoodie.metadata.enable": "false"}
     for _ in range(2):
         restore(path, instant_time=times[0], hoodie_conf=conf)
-        assert HudiTable.open(str(path)).config.metadata_partitions == (("files",) if enabled else ())
+        assert path.table().config.metadata_partitions == (("files",) if enabled else ())
         assert (path / ".hoodie" / "metadata").exists() is enabled
     assert is_sound(path)
 
 
-def test_a_run_with_nothing_to_undo_leaves_a_table_that_was_not_restored_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_run_with_nothing_to_undo_leaves_a_table_that_was_not_restored_as_it_is(root: Folder) -> None:
+    path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
     save(path, times[1])
     take_off(path)
     assert restore(path, savepoint=times[1]).state is JobState.NOTHING_TO_DO
-    assert HudiTable.open(str(path)).config.metadata_partitions == ()
+    assert path.table().config.metadata_partitions == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
@@ -12,7 +11,6 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import open_savepoint, request
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -38,6 +36,7 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -46,37 +45,37 @@ AT_ONCE = {"hoodie.metadata.compact.max.delta.commits": "1"}
 FIRST = local.batch(0, 20, "one", 1)
 
 
-def savepoint(path: Path, mode: str = "create", instant: str | None = None, **more: Any) -> JobResult:
+def savepoint(path: Folder, mode: str = "create", instant: str | None = None, **more: Any) -> JobResult:
     options = SavepointOptions(base_path=str(path), mode=SavepointMode(mode), instant_time=instant, **more)
-    return run_savepoint(options, job_context())
+    return run_savepoint(options, job_context(lake=path.lake))
 
 
-def clean(path: Path) -> JobResult:
+def clean(path: Folder) -> JobResult:
     conf = {"hoodie.cleaner.commits.retained": "1"}
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf), job_context())
+    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf), job_context(lake=path.lake))
 
 
 @pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    local.create(tmp_path / "t", request.param)
-    local.write(tmp_path / "t", FIRST, "first")
-    local.write(tmp_path / "t", local.batch(0, 10, "two", 2), "second")
-    return tmp_path / "t"
+def path(request: pytest.FixtureRequest, root: Folder) -> Folder:
+    local.create(root / "t", request.param)
+    local.write(root / "t", FIRST, "first")
+    local.write(root / "t", local.batch(0, 10, "two", 2), "second")
+    return root / "t"
 
 
-def deleted_by_hudi(path: Path, instant: str) -> None:
+def deleted_by_hudi(path: Folder, instant: str) -> None:
     """It leaves the commit where it is (SavepointHelpers.deleteSavepoint)."""
     for name in (f"{instant}.savepoint", f"{instant}.savepoint.inflight"):
         (path / ".hoodie" / name).unlink()
 
 
-def commits(path: Path) -> list[str]:
-    return [one.timestamp for one in HudiTable.open(str(path)).timeline.completed_commits()]
+def commits(path: Folder) -> list[str]:
+    return [one.timestamp for one in path.table().timeline.completed_commits()]
 
 
-def test_what_is_saved_outlives_cleaning_until_it_is_deleted(path: Path) -> None:
+def test_what_is_saved_outlives_cleaning_until_it_is_deleted(path: Folder) -> None:
     saved = commits(path)[1]
-    as_of = HudiTable.open(str(path)).scan(as_of=saved).to_arrow().sort_by("id")
+    as_of = path.table().scan(as_of=saved).to_arrow().sort_by("id")
     look = savepoint(path, dry_run=True, user="me", comments="before the migration")
     assert (look.state, look.instant) == (JobState.DRY_RUN, saved)
     assert savepoint(path, "list").extra["savepoints"] == []
@@ -92,12 +91,12 @@ def test_what_is_saved_outlives_cleaning_until_it_is_deleted(path: Path) -> None
     }
     for number in range(3, 6):
         local.write(path, local.batch(0, 20, "more", number), str(number))
-        if HudiTable.open(str(path)).config.is_merge_on_read:
+        if path.table().config.is_merge_on_read:
             local.compact(path)
     assert clean(path).extra["held_files"] >= len(files)  # and the logs that its slices got since
     assert all((path / one).is_file() for one in files)
-    assert HudiTable.open(str(path)).scan(as_of=saved).to_arrow().sort_by("id").equals(as_of)
-    assert validate(str(path), deep=True) == []
+    assert path.table().scan(as_of=saved).to_arrow().sort_by("id").equals(as_of)
+    assert validate(str(path), deep=True, lake=path.lake) == []
     assert "is saved already" in str(savepoint(path, instant=saved).reason)
 
     assert savepoint(path, "delete", saved, dry_run=True).state is JobState.DRY_RUN
@@ -109,10 +108,10 @@ def test_what_is_saved_outlives_cleaning_until_it_is_deleted(path: Path) -> None
     assert not any((path / one).exists() for one in files)
 
 
-def test_only_a_commit_that_is_whole_can_be_saved(path: Path) -> None:
+def test_only_a_commit_that_is_whole_can_be_saved(path: Folder) -> None:
     first = commits(path)[0]
     local.write(path, local.batch(0, 20, "three", 3), "third")
-    if HudiTable.open(str(path)).config.is_merge_on_read:
+    if path.table().config.is_merge_on_read:
         local.compact(path)
         local.write(path, local.batch(0, 20, "four", 4), "fourth")
     assert clean(path).state is JobState.COMPLETED
@@ -124,18 +123,18 @@ def test_only_a_commit_that_is_whole_can_be_saved(path: Path) -> None:
         savepoint(path, "delete")
 
 
-def test_an_empty_table_has_nothing_to_save(tmp_path: Path) -> None:
-    local.create(tmp_path / "t", "COPY_ON_WRITE")
+def test_an_empty_table_has_nothing_to_save(root: Folder) -> None:
+    local.create(root / "t", "COPY_ON_WRITE")
     with pytest.raises(ConfigError, match="no completed commit to save: write to it first"):
-        savepoint(tmp_path / "t")
+        savepoint(root / "t")
 
 
-def test_a_clean_that_is_pending_is_looked_at(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_clean_that_is_pending_is_looked_at(root: Folder) -> None:
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     for number in range(3):
         local.write(path, FIRST, str(number))
-    table = HudiTable.open(str(path))
+    table = path.table()
     plan = plan_clean(table, {"hoodie.cleaner.commits.retained": "1"})
     assert plan.files
     time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
@@ -145,13 +144,13 @@ def test_a_clean_that_is_pending_is_looked_at(tmp_path: Path) -> None:
     assert savepoint(path).state is JobState.COMPLETED
 
 
-def test_one_that_broke_off_is_ended_or_deleted(path: Path) -> None:
+def test_one_that_broke_off_is_ended_or_deleted(path: Folder) -> None:
     first, second = commits(path)
     for instant in (first, second):
-        open_savepoint(HudiTable.open(str(path)).timeline, instant)
+        open_savepoint(path.table().timeline, instant)
     assert savepoint(path, instant=first).state is JobState.COMPLETED
     assert savepoint(path, "delete", second).state is JobState.COMPLETED
-    found = [one for one in HudiTable.open(str(path)).timeline.instants if one.action is Action.SAVEPOINT]
+    found = [one for one in path.table().timeline.instants if one.action is Action.SAVEPOINT]
     assert [(one.timestamp, one.state) for one in found] == [(first, State.COMPLETED)]
 
 
@@ -168,18 +167,18 @@ def test_one_that_broke_off_is_ended_or_deleted(path: Path) -> None:
     ],
 )
 def test_what_was_archived_behind_a_savepoint_counts_when_no_unsaved_write_is_older(
-    tmp_path: Path, how: str, enabled: str, monkeypatch: pytest.MonkeyPatch
+    root: Folder, how: str, enabled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the rows of archived writes would be hidden by those of the saved one."""
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", enabled)
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     all_rows, halves = local.batch(0, 4, "one", 1), [local.batch(0, 4, value, 2) for value in ("b", "b again", "a")]
     times = [local.write(path, all_rows, "first")]
     savepoint(path, instant=times[0])
     later = [half.filter(pc.equal(half["p"], half["v"][0].as_py()[:1])) for half in halves]
     times += [local.write(path, rows, str(number)) for number, rows in enumerate(later)]
-    table = HudiTable.open(str(path))
+    table = path.table()
     maintain_metadata_table(table.transaction_settings(AT_ONCE), AT_ONCE, pytest.fail)
     going = [
         one
@@ -199,19 +198,19 @@ def test_what_was_archived_behind_a_savepoint_counts_when_no_unsaved_write_is_ol
     elif how == "Hudi deletes the savepoint":
         deleted_by_hudi(path, times[0])
         with pytest.raises(ConfigError, match=r"2 write\(s\) after .* are archived"):
-            run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), job_context())
+            run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), job_context(lake=root.lake))
     else:
         with pytest.raises(WriteConflictError, match=f"but {times[0]} is the newest that is not archived"):
             savepoint(path, "delete", times[0])
     assert local.rows_of(path) == before
-    assert [str(one) for one in validate(str(path), deep=True)] == []
+    assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
     local.write(path, local.batch(4, 2, "new", 3), "new")
     assert local.rows_of(path) == local.expected_rows(all_rows, *later, local.batch(4, 2, "new", 3))
 
 
-def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attempt(tmp_path: Path) -> None:
+def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attempt(root: Folder) -> None:
     """The first was rolled back at the same instant."""
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     halves = {each: local.batch(0, 4, each, 1).filter(pc.equal(local.batch(0, 4, "", 1)["p"], each)) for each in "ab"}
     savepoint(path, instant=local.write(path, halves["a"], "first"))
@@ -220,10 +219,10 @@ def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attemp
 
     def cluster(mode: ServiceMode) -> None:
         options = ClusteringOptions(base_path=str(path), mode=mode, hoodie_conf=conf)
-        run_clustering(options, job_context())
+        run_clustering(options, job_context(lake=root.lake))
 
     cluster(ServiceMode.SCHEDULE)
-    table = HudiTable.open(str(path))
+    table = path.table()
     settings = table.transaction_settings(conf)
     (plan,) = table.timeline.pending({Action.REPLACE_COMMIT})
     with settings.new_lock() as locked:
@@ -233,7 +232,7 @@ def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attemp
     cluster(ServiceMode.EXECUTE)
     local.clean(path)
     local.write(path, halves["a"], "third")
-    table = HudiTable.open(str(path))
+    table = path.table()
     assert table.timeline.completed(Action.ROLLBACK)
     archive(table.timeline, table.base_path, table.timeline.completed_commits()[1:-1])
     before = local.rows_of(path)
@@ -244,17 +243,17 @@ def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attemp
 
 @pytest.mark.parametrize("enabled", ["true", "false"])
 def test_a_damaged_log_of_a_write_that_was_archived_behind_it_is_found_when_it_is_gone(
-    tmp_path: Path, enabled: str, monkeypatch: pytest.MonkeyPatch
+    root: Folder, enabled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the row of an older log would count."""
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", enabled)
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, "MERGE_ON_READ")
     times = [local.write(path, local.batch(0, 4, f"v{number}", number), str(number)) for number in range(4)]
     only_a = local.batch(0, 4, "last", 4)
     times.append(local.write(path, only_a.filter(pc.equal(only_a["p"], "a")), "last"))
     savepoint(path, instant=times[0])
-    table = HudiTable.open(str(path))
+    table = path.table()
     maintain_metadata_table(table.transaction_settings(AT_ONCE), AT_ONCE, pytest.fail)
     archive(table.timeline, table.base_path, table.timeline.completed_commits()[1:4])
     rows = local.rows_of(path)
@@ -270,11 +269,11 @@ def test_a_damaged_log_of_a_write_that_was_archived_behind_it_is_found_when_it_i
             local.rows_of(path)
 
 
-def test_what_archival_keeps_for_others_keeps_the_savepoint_too(path: Path) -> None:
+def test_what_archival_keeps_for_others_keeps_the_savepoint_too(path: Folder) -> None:
     times = commits(path)
     savepoint(path, instant=times[0])
     times += [local.write(path, local.batch(0, 4, "more", number), str(number)) for number in (3, 4)]
-    table = HudiTable.open(str(path))
+    table = path.table()
     assert "files" in table.config.metadata_partitions
     archive(table.timeline, table.base_path, table.timeline.completed_commits()[1:3])
     with pytest.raises(WriteConflictError, match=f"the metadata table, .* keeps {times[0]} on the timeline"):
@@ -287,10 +286,10 @@ def test_what_archival_keeps_for_others_keeps_the_savepoint_too(path: Path) -> N
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("what", ["write", "clustering"])
 def test_what_was_pending_when_it_was_made_is_kept_too(
-    tmp_path: Path, table_type: str, what: str, monkeypatch: pytest.MonkeyPatch
+    root: Folder, table_type: str, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An older write or plan that is completed later belongs to the moment: it is not to be cleaned, nor its rows."""
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, table_type)
     both = local.batch(0, 8, "one", 1)
     local.write(path, both, "first")
@@ -314,7 +313,7 @@ def test_what_was_pending_when_it_was_made_is_kept_too(
         conf = {**local.AT_ONCE, "hoodie.clustering.plan.strategy.partition.selected": "b"}
         for mode in (ServiceMode.SCHEDULE, ServiceMode.EXECUTE):
             options = ClusteringOptions(base_path=str(path), mode=mode, hoodie_conf=conf)
-            run_clustering(options, job_context())
+            run_clustering(options, job_context(lake=root.lake))
             if not saved:
                 saved.append(local.write(path, a, "newer"))
                 savepoint(path, instant=saved[0])
@@ -324,23 +323,25 @@ def test_what_was_pending_when_it_was_made_is_kept_too(
         if table_type == "MERGE_ON_READ":
             local.compact(path)
     assert clean(path).state is JobState.COMPLETED
-    table = HudiTable.open(str(path))
+    table = path.table()
     assert table.scan(as_of=saved[0]).to_arrow().num_rows == 8
-    run_restore(RestoreOptions(base_path=str(path), savepoint=saved[0], verify=RestoreCheck.ROWS), job_context())
+    run_restore(
+        RestoreOptions(base_path=str(path), savepoint=saved[0], verify=RestoreCheck.ROWS), job_context(lake=root.lake)
+    )
     assert local.rows_of(path) == expected
 
 
-def test_nor_is_the_last_write_rolled_back_over_archived_ones(tmp_path: Path) -> None:
+def test_nor_is_the_last_write_rolled_back_over_archived_ones(root: Folder) -> None:
     """A savepoint says of the commit before them that it can be read, and nothing of what cleaning took of them."""
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     times = [local.write(path, local.batch(0, 4, "v", number), str(number)) for number in range(3)]
     savepoint(path, instant=times[0])
-    table = HudiTable.open(str(path))
+    table = path.table()
     archive(
         table.timeline,
         table.base_path,
         [one for one in table.timeline.completed_commits() if one.timestamp == times[1]],
     )
     with pytest.raises(ConfigError, match=f"commit {times[1]}, which came before {times[2]}, is archived"):
-        run_rollback(RollbackOptions(base_path=str(path), instant_time=times[2]), job_context())
+        run_rollback(RollbackOptions(base_path=str(path), instant_time=times[2]), job_context(lake=root.lake))

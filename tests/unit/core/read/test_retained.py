@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import open_savepoint, transition
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -16,6 +13,7 @@ from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -25,32 +23,32 @@ BY_VERSIONS = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cle
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    local.create(tmp_path / "t", "COPY_ON_WRITE")
-    return tmp_path / "t"
+def path(root: Folder) -> Folder:
+    local.create(root / "t", "COPY_ON_WRITE")
+    return root / "t"
 
 
-def write_three(path: Path) -> list[str]:
+def write_three(path: Folder) -> list[str]:
     """The second write changes both partitions, the third one alone."""
     first = local.write(path, local.batch(0, 20, "one", 1), "a")
     second = local.write(path, local.batch(0, 10, "two", 2), "b")
     return [first, second, local.write(path, local.batch(0, 1, "three", 3), "c")]
 
 
-def clean(path: Path, options: dict[str, str]) -> None:
-    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=tuple(options.items())), job_context())
+def clean(path: Folder, options: dict[str, str]) -> None:
+    run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=tuple(options.items())), job_context(lake=path.lake))
 
 
-def count(path: Path, **query: str) -> int:
-    return HudiTable.open(str(path)).scan(columns=["id"], **query).to_arrow().num_rows  # type: ignore[arg-type]
+def count(path: Folder, **query: str) -> int:
+    return path.table().scan(columns=["id"], **query).to_arrow().num_rows  # type: ignore[arg-type]
 
 
-def refused(path: Path, earliest: str, **query: str) -> None:
+def refused(path: Folder, earliest: str, **query: str) -> None:
     with pytest.raises(ConfigError, match=rf"as of {max(query.values())}: cleaning .*read as of {earliest} or later"):
         count(path, **query)
 
 
-def test_a_clean_that_keeps_commits(path: Path) -> None:
+def test_a_clean_that_keeps_commits(path: Folder) -> None:
     times = write_three(path)
     assert [count(path, as_of=time) for time in times] == [20, 20, 20]
     clean(path, BY_COMMITS)
@@ -62,7 +60,7 @@ def test_a_clean_that_keeps_commits(path: Path) -> None:
     assert count(path, query="incremental", begin=times[1]) == 1
 
 
-def test_a_clean_that_keeps_versions(path: Path) -> None:
+def test_a_clean_that_keeps_versions(path: Folder) -> None:
     times = write_three(path)
     clean(path, BY_VERSIONS)
     refused(path, times[2], as_of=times[0])
@@ -70,18 +68,18 @@ def test_a_clean_that_keeps_versions(path: Path) -> None:
     assert count(path, as_of=times[2]) == 20
 
 
-def test_a_clean_that_keeps_versions_of_a_group_that_was_replaced(path: Path) -> None:
+def test_a_clean_that_keeps_versions_of_a_group_that_was_replaced(path: Folder) -> None:
     first = local.write(path, local.batch(0, 20, "one", 1), "a")
     local.cluster(path)
-    replaced = HudiTable.open(str(path)).timeline.completed_commits()[-1].timestamp
+    replaced = path.table().timeline.completed_commits()[-1].timestamp
     clean(path, BY_VERSIONS)
     refused(path, replaced, as_of=first)
     assert count(path, as_of=replaced) == 20
 
 
-def test_a_moment_that_was_saved_stays_readable(path: Path) -> None:
+def test_a_moment_that_was_saved_stays_readable(path: Folder) -> None:
     first = local.write(path, local.batch(0, 20, "one", 1), "a")
-    table = HudiTable.open(str(path))
+    table = path.table()
     files: dict[str, list[str]] = {}
     for one in table.file_slices():
         files.setdefault(one.partition, []).extend(name.rsplit("/", 1)[-1] for name in one.paths)
@@ -105,7 +103,7 @@ def test_a_moment_that_was_saved_stays_readable(path: Path) -> None:
         count(path, as_of=second)
 
 
-def test_a_clean_that_is_archived_by_now(path: Path) -> None:
+def test_a_clean_that_is_archived_by_now(path: Folder) -> None:
     """It took more than the one that is still on the active timeline, which kept more versions."""
     both, of_a, of_b = local.batch(0, 20, "both", 1), local.batch(0, 1, "a", 2), local.batch(1, 1, "b", 2)
     times = [local.write(path, rows, str(number)) for number, rows in enumerate((both, both, of_a, of_a))]
@@ -114,9 +112,9 @@ def test_a_clean_that_is_archived_by_now(path: Path) -> None:
         local.write(path, of_b, f"b {number}")
     clean(path, {**BY_VERSIONS, "hoodie.cleaner.fileversions.retained": "3"})
     refused(path, times[2], as_of=times[1])
-    timeline = HudiTable.open(str(path)).timeline
+    timeline = path.table().timeline
     first, second = timeline.completed(Action.CLEAN)
     archive(timeline, str(path), [first])
-    assert HudiTable.open(str(path)).timeline.completed(Action.CLEAN) == (second,)
+    assert path.table().timeline.completed(Action.CLEAN) == (second,)
     refused(path, times[2], as_of=times[1])
     assert count(path, as_of=times[2]) == 20
