@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,8 @@ from spark_jobs.write.tasks import RecordRules
 from spark_jobs.write.upsert import write_workload
 from spark_jobs.write.workload import OpenWrite
 
+BYTES_FOR_ONE = 16 << 20
+"""Of values in memory that a bulk insert writes by one thread: more make two file groups of a partition."""
 _SPARK_ALONE = (
     "source",
     "source_format",
@@ -88,7 +91,7 @@ def _write(table: HudiTable, data: Any, options: IngestOptions, progress: Progre
         if not any(replaced_groups(table, config.operation, named).values()):
             return nothing_to_delete(config, named)
     if done is None:
-        engine = LocalEngine(table.clock)
+        engine = LocalEngine(table.clock, slots=len(os.sched_getaffinity(0)))
         work = _delete_partitions(config) if data is None else _Rows(config, data, engine, progress).write
         done = perform(config, table, work, engine, progress)
     return sync_after_write(table.refreshed(), config.properties, done, progress) if synced else done
@@ -127,7 +130,8 @@ class _Rows:
         with self._progress.phase("write"):
             ordered = in_bulk_order(keyed, self._config)
             seed = table.clock.new_uuid()
-            stats = bulk_insert_rows(self._engine, ordered, self._engine.slots, context, seed, rules)
+            tasks = min(self._engine.slots, 1 + keyed.source.content_size // BYTES_FOR_ONE)
+            stats = bulk_insert_rows(self._engine, ordered, tasks, context, seed, rules)
         return Written(stats=stats)
 
 
