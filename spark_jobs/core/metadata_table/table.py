@@ -101,7 +101,11 @@ class MetadataTable:
         :raises CorruptTableError: the partition has no file groups, although it is listed, or a file of them is not as
             its delta commit or compaction left it.
         """
-        found = self.view(partition).latest_slices()
+        try:
+            found = self.view(partition).latest_slices()
+        except CorruptTableError as error:
+            what = f"partition {partition.path} of the metadata table: {error.what}"
+            raise CorruptTableError(what, todo=REBUILD, path=self.folder) from error
         if not found:
             raise CorruptTableError(
                 f"partition {partition.path} of the metadata table has no files", todo=REBUILD, path=self.folder

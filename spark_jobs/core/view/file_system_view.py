@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from spark_jobs.core.errors import CorruptTableError, UnknownInstantError
 from spark_jobs.core.files.names import BaseFileName, LogFileName
-from spark_jobs.core.format.order import latest, newest_first
+from spark_jobs.core.format.order import follows, latest, newest_first
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.view.collector import collector_paused
 from spark_jobs.core.view.file_slice import BaseFile, FileGroup, FileSlice, LogFile
@@ -94,7 +94,20 @@ def merged_slice(group: FileGroup) -> FileSlice | None:
 
 
 def _merged(newest_first: Iterator[FileSlice], pending: str | None) -> FileSlice | None:
+    """
+    :raises CorruptTableError: a later compaction was completed upon one that looks pending. A file group is in one
+        pending plan at a time, and while it is nothing else makes slices of it.
+    """
     newest = next(newest_first, None)
+    if newest is not None and pending is not None and follows(newest.base_instant, pending):
+        raise CorruptTableError(
+            f"compaction {pending} looks pending for file group {newest.file_id} of partition {newest.partition!r}, "
+            f"whose slice of {newest.base_instant} is newer and complete: .hoodie/{pending}.commit is gone",
+            todo="restore it from a copy of the table; where nothing was written since, "
+            f"`compact.py --mode execute --instant-time {pending}` makes it again",
+            instant=pending,
+            file_id=newest.file_id,
+        )
     if newest is None or pending is None or newest.base_instant != pending or newest.base_file is not None:
         return newest
     below = next(newest_first, None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
-from spark_jobs.core.format.order import BEFORE_ALL, is_from, latest, precedes
+from spark_jobs.core.format.order import BEFORE_ALL, follows, is_from, latest, precedes
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.metadata_table.table import REBUILD
 from spark_jobs.core.view.file_system_view import GroupKey
@@ -18,6 +18,7 @@ from spark_jobs.services.validation.finding import Finding, error, warning
 from spark_jobs.services.validation.leftovers import block_instants
 
 _LATER = "compact or cluster its file group: the slice that this makes is the newest, and cleaning takes the others"
+_RESTORE = "restore it from a copy of the table; rows written since it was lost may have to be written again"
 _NOW = "delete it, since its blocks were rolled back"
 
 
@@ -42,6 +43,20 @@ def check_hidden_slices(evidence: Evidence) -> Iterator[Finding]:
                 instants, _ = block_instants(evidence, path)
                 if not instants & (evidence.done | evidence.pending):
                     yield _finding(evidence, instant, path, newest[key])
+
+
+def check_lost_compactions(evidence: Evidence) -> Iterator[Finding]:
+    """Compactions without a completed file upon which later ones built: what is logged now, goes to their slices."""
+    reported: set[str] = set()
+    for group in evidence.view.live_groups() if evidence.view is not None else ():
+        pending, newest = group.pending_compaction, group.slices[0].base_instant
+        if pending is not None and follows(newest, pending) and pending not in reported:
+            reported.add(pending)
+            what = (
+                f"it is missing: the slice of {newest} of file group {group.file_id} was made after the compaction of "
+                f"{pending} that looks pending; no reader sees what is written to the slice of {pending} meanwhile"
+            )
+            yield error(3, f".hoodie/{pending}.commit", what, _RESTORE)
 
 
 def _raise(newest: dict[GroupKey, str], key: GroupKey, instant: str) -> None:

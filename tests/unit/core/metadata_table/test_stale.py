@@ -180,3 +180,24 @@ def test_a_look_reads_the_commits_since_its_compaction_once(path: Folder) -> Non
     assert len(commits) == len(set(commits)) == 4
     data_folders = [one for one in storage.lists if "/.hoodie" not in one]
     assert data_folders == []
+
+
+def test_a_lost_compaction_upon_which_a_later_one_built(path: Folder) -> None:
+    """It looks pending: what writers log would go to its slice, below the newest, and nobody would see it."""
+    properties = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": "1"}
+    for number in range(2):
+        local.write(path, local.batch(0, 20, f"more {number}", 4 + number), f"m{number}")
+        maintain_metadata_table(path.table().transaction_settings(properties), properties, lambda line: None)
+    older, _ = sorted(path.glob(".hoodie/metadata/.hoodie/*001.commit"))
+    older.unlink()
+    before = local.rows_of(path)
+    table = metadata_table_of(path)
+    with pytest.raises(CorruptTableError, match=f"compaction {older.name[:20]} looks pending"):
+        read_file_records(table)
+    (found,) = validate(path.table())
+    assert (found.invariant, found.severity) == (9, "ERROR")
+    rows = local.batch(20, 4, "after", 9)
+    local.write(path, rows, "after")
+    assert disagreements(path) == []
+    assert validate(path.table(), deep=True) == []
+    assert local.rows_of(path) == sorted([*before, *local.expected_rows(rows)])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
+from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view, merged_slice
 from spark_jobs.core.view.visibility import Visibility
 
 pytestmark = pytest.mark.unit
@@ -74,6 +75,20 @@ def test_logs_written_after_a_compaction_was_planned_come_on_top_of_the_slice_be
     assert shown(earlier.latest_slices()) == ["g 1+1.1"]
     quiet = view("g 1", "g 1.1", completed="1 2", services=services)
     assert shown(quiet.latest_slices()) == ["g 1+1.1"]
+
+
+def test_a_pending_compaction_below_a_completed_slice_contradicts_the_timeline() -> None:
+    """Its completed file was lost: logs that writers would put on it now are seen by nobody."""
+    services = PendingServices(compaction={("p", "g"): "3"}, clustering={}, replaced={})
+    found = view("g 1", "g 3", "g 5", "h 5", completed="1 2 4 5", services=services)
+    with pytest.raises(CorruptTableError, match=r"compaction 3 .* file group g .* slice of 5 .* \.hoodie/3\.commit"):
+        found.latest_slices()
+    with pytest.raises(CorruptTableError, match="compaction 3"):
+        merged_slice(found.groups[0])
+    files = ("g 1", "g 1.1", "g 3.1", "g 5")
+    assert shown(view(*files, completed="1 2 4", services=services).latest_slices()) == ["g 1+1.1+3.1"]
+    before = view(*files, completed="1 2 4 5", services=services, until="4")
+    assert shown(before.latest_slices()) == ["g 1+1.1+3.1"]
 
 
 def test_replaced_groups_are_gone_from_their_replacement_on() -> None:

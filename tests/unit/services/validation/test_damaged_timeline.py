@@ -204,3 +204,23 @@ def test_a_plan_that_is_carried_out_again_at_its_old_time(tmp_path: Path) -> Non
     assert findings(path) == []
     Path(table.timeline.path(done.at(State.INFLIGHT))).write_bytes(b"")
     assert findings(path) == []  # Hudi has begun it, and made no marker yet
+
+
+def test_a_lost_compaction_upon_which_a_later_one_built(tmp_path: Path) -> None:
+    """Writers would put their logs on its slice, below the newest. Carried out again, it is what it was."""
+    base = tmp_path / "t"
+    local.create(base, "MERGE_ON_READ")
+    for number in range(3):
+        local.write(base, local.batch(0, 4, f"v{number}", number), f"k{number}")
+        if number:
+            local.compact(base)
+    lost = min(base.glob(".hoodie/*[0-9].commit"))
+    lost.unlink()
+    assert (3, "ERROR", f".hoodie/{lost.name}") in findings(base)
+    for number in (3, 4):
+        with pytest.raises(CorruptTableError, match=f"compaction {lost.stem} looks pending"):
+            local.write(base, local.batch(0, 4, "unseen", number), f"k{number}")
+    local.roll_back(base)
+    local.compact(base)
+    assert local.rows_of(base) == local.expected_rows(local.batch(0, 4, "v2", 2))
+    assert findings(base) == []
