@@ -25,7 +25,9 @@ from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.core.view.written_files import (
     CommittedFiles,
+    LostCommit,
     Parts,
+    refuse_lost_commits,
     refuse_lost_groups,
     refuse_lost_partition,
     with_extents,
@@ -102,7 +104,11 @@ class Snapshot:
         return MetadataListing(self.storage, self.base_path, self.timeline, self.clock, self._storage_listing)
 
     def view(self, partitions: Sequence[str] | None, until: str | None) -> FileSystemView:
-        """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now)."""
+        """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now).
+
+        :raises CorruptTableError: the completed file of a write is gone upon which later ones were built.
+        """
+        refuse_lost_commits(self._lost_commits, until)
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
         visibility, pending = Visibility.of(self.timeline, until), self.pending
         wanted = self.listing.partitions() if partitions is None else partitions
@@ -171,6 +177,10 @@ class Snapshot:
         found = with_extents(asked, self._committed_files, until=until, sizes_known=on_storage, parts=parts)
         by_key = {(one.partition, one.file_id): one for one in found}
         return [by_key.get((one.partition, one.file_id), one) for one in slices]
+
+    @cached_property
+    def _lost_commits(self) -> tuple[LostCommit, ...]:
+        return self._committed_files.built_upon_pending()
 
     @cached_property
     def _committed_files(self) -> CommittedFiles:

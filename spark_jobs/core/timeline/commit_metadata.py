@@ -10,7 +10,7 @@ from typing import Any
 
 from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.storage.relative_path import RelativePath, file_name
-from spark_jobs.core.timeline.write_stat import WriteStat, WrittenFile
+from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, WriteStat, WrittenFile
 
 SCHEMA_KEY = "schema"
 IDEMPOTENCY_KEY = "_pyhudi.idempotency.key"
@@ -132,9 +132,11 @@ def _written_file(partition: str, raw: Mapping[str, Any]) -> WrittenFile | None:
     if not path:
         return None
     own, file_id = raw.get("partitionPath") or partition, raw.get("fileId") or ""
-    if not all(isinstance(one, str) for one in (path, own, file_id)) or not all(isinstance(one, int) for one in counts):
+    previous = raw.get("prevCommit") or NO_PREVIOUS_COMMIT
+    texts = (path, own, file_id, previous)
+    if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, int) for one in counts):
         raise TypeError(f"a write stat of {path!r} has values of other types")
-    return WrittenFile.of_values(own, file_id, path, *counts)
+    return WrittenFile.of_values(own, file_id, path, *counts, previous=previous)
 
 
 _COUNTS = (

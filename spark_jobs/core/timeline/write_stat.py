@@ -149,6 +149,7 @@ def _is_of(kind: type, value: Any) -> bool:
 class WrittenFile(NamedTuple):
     """What a write stat says of one file, without its counts of rows: ``end`` is its length when the write was done (0:
     not said), ``start`` where the write began. ``likeness`` is equal for stats that one may have been copied from.
+    ``previous`` is the instant of the slice that it was built upon, where it was.
     """
 
     partition: str
@@ -157,6 +158,7 @@ class WrittenFile(NamedTuple):
     start: int
     end: int
     likeness: tuple[int, ...]
+    previous: str = NO_PREVIOUS_COMMIT
 
     @staticmethod
     def of(stat: WriteStat) -> WrittenFile | None:
@@ -165,15 +167,17 @@ class WrittenFile(NamedTuple):
             return None
         counts = (stat.num_writes, stat.num_deletes, stat.num_update_writes, stat.num_inserts)
         sizes = (stat.file_size_in_bytes, stat.log_offset, stat.total_write_bytes)
-        return WrittenFile.of_values(stat.partition_path, stat.file_id, stat.path, *sizes, *counts)
+        return WrittenFile.of_values(
+            stat.partition_path, stat.file_id, stat.path, *sizes, *counts, previous=stat.prev_commit
+        )
 
     @staticmethod
     def of_values(
-        partition: str, file_id: str, path: str, size: int, offset: int, written: int, *counts: int
+        partition: str, file_id: str, path: str, size: int, offset: int, written: int, *counts: int, previous: str
     ) -> WrittenFile:
         """:param offset: where a log append began, 0 where the stat does not say, as an archived one."""
         start = max(offset, size - written, 0) if size else 0
-        return WrittenFile(partition, file_id, path.rpartition("/")[2], start, size, (size, *counts))
+        return WrittenFile(partition, file_id, path.rpartition("/")[2], start, size, (size, *counts), previous)
 
 
 def written_paths(stats: Iterable[WriteStat]) -> frozenset[RelativePath]:

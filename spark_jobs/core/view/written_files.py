@@ -10,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
+from typing import NamedTuple
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.files.log_extents import LogExtent, LogExtents, damaged
 from spark_jobs.core.files.names import PARTITION_METAFILE, parse_base_file_name, parse_log_file_name
-from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.instant import COMMITS, Instant, State
 from spark_jobs.core.format.order import earliest, is_from, is_up_to, precedes
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -36,6 +37,14 @@ class Parts(Enum):
 
 
 _FEW, _AT_ONCE = 8, 16
+
+
+class LostCommit(NamedTuple):
+    """A write whose completed file, of this name, is gone, and one of those that were built upon its files."""
+
+    instant: str
+    file_name: str
+    built_by: str
 
 
 class CommittedFiles:
@@ -63,6 +72,20 @@ class CommittedFiles:
                 found = list(pool.map(lambda one: self._timeline.written_files(one, self._clock), unknown))
         self._known.update(zip(unknown, found, strict=True))
         return {one.timestamp: self._known[one] for one in wanted}
+
+    def built_upon_pending(self) -> tuple[LostCommit, ...]:
+        """Writes that are not completed, and that a completed one merged or logged upon: they were completed then.
+        Nothing is read unless an older write is pending.
+        """
+        line = self._timeline
+        pending = {one.timestamp: one for one in line.pending(COMMITS)}
+        if not pending:
+            return ()
+        later = self.since(earliest(pending))
+        found = {(time, one.previous) for time, files in later.items() for one in files if one.previous in pending}
+        return tuple(
+            LostCommit(lost, line.name_of(pending[lost].at(State.COMPLETED)), later) for later, lost in sorted(found)
+        )
 
     def files_archived_since(self, begin: str, file_ids: Collection[str]) -> dict[str, tuple[WrittenFile, ...]]:
         """The same of writes to some file groups that left the timeline for the archive, which is read only for what is
@@ -190,6 +213,24 @@ def refuse_lost_groups(
                 continue
             path = join(file.partition, file.name)
             raise damaged(path, instant, f"it is gone, and instant {instant} wrote it", "data file")
+
+
+def refuse_lost_commits(found: Iterable[LostCommit], until: str | None = None) -> None:
+    """
+    :param found: :meth:`CommittedFiles.built_upon_pending`.
+    :param until: the newest instant that the reader sees; None for all.
+    :raises CorruptTableError: the reader sees one that was built upon a lost commit. What that replaced counts again,
+        and what it made does not: rows would be doubled or old.
+    """
+    for lost in found:
+        if is_up_to(lost.built_by, until):
+            raise CorruptTableError(
+                f"{lost.file_name} is gone: instant {lost.built_by} was built upon files of {lost.instant}, "
+                "which looks pending",
+                todo=RESTORE_FILE,
+                instant=lost.instant,
+                other=lost.built_by,
+            )
 
 
 def refuse_lost_partition(

@@ -15,6 +15,7 @@ from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, Pulse, read_
 from spark_jobs.core.transaction.late_files import late_files_of
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
+from spark_jobs.core.view.written_files import CommittedFiles, refuse_lost_commits
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.rollback.execute import (
     has_plan,
@@ -51,13 +52,17 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
     nothing: it undoes what it has to itself.
 
     :returns: (rolled back instant, rollback instant) of each.
+    :raises CorruptTableError: later writes were built upon one that looks abandoned: its completed file was lost.
     """
     timeline = settings.load_timeline()
     if timeline.pending({Action.RESTORE}) or not _anything(settings, timeline):
         return []
     with settings.new_lock() as locked:
         done = finish_rollbacks(locked)
-        for target in abandoned_writes(locked, locked.load_timeline()):
+        abandoned = abandoned_writes(locked, locked.load_timeline())
+        if abandoned:
+            refuse_lost_commits(CommittedFiles(locked.load_timeline(), locked.clock).built_upon_pending())
+        for target in abandoned:
             finished = roll_back(locked, locked.load_timeline(), target)
             done.append((target.timestamp, finished.timestamp))
         timeline = locked.load_timeline()

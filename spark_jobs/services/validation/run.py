@@ -20,7 +20,7 @@ from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
 from spark_jobs.services.validation.finding import Finding, error, warning
 from spark_jobs.services.validation.footer_checks import check_footers
-from spark_jobs.services.validation.hidden_slices import check_hidden_slices, check_lost_compactions
+from spark_jobs.services.validation.hidden_slices import check_hidden_slices, check_lost_commits, check_lost_compactions
 from spark_jobs.services.validation.index_checks import check_indexes
 from spark_jobs.services.validation.key_checks import check_keys
 from spark_jobs.services.validation.leftovers import check_leftovers
@@ -164,6 +164,7 @@ def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, Sequen
             lambda: check_leftovers(evidence),
             lambda: check_hidden_slices(evidence),
             lambda: check_lost_compactions(evidence),
+            lambda: check_lost_commits(evidence),
             lambda: check_deadlines(evidence, overdue_hours),
         ],
     )

@@ -207,7 +207,8 @@ def _archived_too_far(evidence: Evidence, folder: str) -> Iterator[Finding]:
                 8,
                 folder,
                 f"the commit of savepoint {savepoint.timestamp} was archived",
-                "restore its timeline files from a copy of the table before the table is restored to it",
+                f"delete the savepoint (`savepoint.py --mode delete --instant-time {savepoint.timestamp}`), as where a "
+                "deletion died on its way; or, to keep it, restore the commit's timeline files from a copy",
             )
     for clean in line.completed(Action.CLEAN)[-1:]:
         try:

@@ -309,3 +309,33 @@ def test_a_file_group_does_not_vanish(
             scan.to_arrow()
     only_b = table.scan(filter=pc.field("p") == "b").to_arrow()
     assert sorted(only_b["id"].to_pylist()) == sorted(row[2] for row in wanted if row[1] == "b")
+
+
+@pytest.mark.parametrize("replace_all", [True, False], ids=["overwrite", "clustering"])
+@pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("metadata", [True, False], ids=["metadata table", "listing"])
+def test_a_lost_replacement_upon_which_later_writes_were_built(
+    tmp_path: Path, kind: str, metadata: bool, replace_all: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks pending: the file groups that it replaced count again beside what later writes made of its own."""
+    path = table_of(tmp_path / "t", kind, metadata, monkeypatch)
+    before = local.rows_of(path)
+    if replace_all:
+        local.overwrite(path, ROWS[1], local.PARTITIONS, "replaced")
+    else:
+        if kind == "MERGE_ON_READ":
+            local.compact(path)
+        local.cluster(path)
+    (replacement,) = path.glob(".hoodie/*.replacecommit")
+    until = HudiTable.open(str(path)).timeline.completed_commits()[1].timestamp
+    local.write(path, local.batch(0, 20, "later", 3), "later")
+    lost, files = replacement.rename(path / "kept"), sorted(path.glob("[ab]/*"))
+    with pytest.raises(CorruptTableError, match=f"{replacement.name} is gone: instant .* was built upon"):
+        local.rows_of(path)
+    with pytest.raises(CorruptTableError, match=f"{replacement.name} is gone"):
+        local.write(path, local.batch(30, 2, "more", 4), "more")
+    assert f".hoodie/{replacement.name}" in [one.path for one in validate(str(path)) if one.invariant == 3]
+    assert HudiTable.open(str(path)).scan(as_of=until).to_arrow().num_rows == len(before)
+    assert set(files) <= set(path.glob("[ab]/*"))
+    lost.rename(replacement)
+    assert local.rows_of(path) == local.expected_rows(local.batch(0, 20, "later", 3))
