@@ -161,11 +161,16 @@ class ActiveTimeline:
         savepoints leaves holes before it, and behind it only where a savepoint was deleted since. Empty while nothing
         was archived (Hudi: HoodieDefaultTimeline.findFirstNonSavepointCommit).
         """
-        if not self.start:
-            return ""
+        return self.first_unsaved if self.start else ""
+
+    @property
+    def first_unsaved(self) -> str:
+        """The first write that no savepoint keeps, or the last of all where savepoints keep them all; empty where there
+        is none.
+        """
         saved = {one.timestamp for one in self.instants if one.action is Action.SAVEPOINT}
         writes = [one.timestamp for one in self.instants if one.action in WRITES]
-        return next((one for one in writes if one not in saved), writes[-1])
+        return next((one for one in writes if one not in saved), writes[-1] if writes else BEFORE_ALL)
 
     def find(self, timestamp: str) -> tuple[Instant, ...]:
         return self.filter(lambda one: one.timestamp == timestamp)

@@ -35,8 +35,9 @@ class Visibility:
             archived_until = AFTER_ALL if is_saved else last  # behind a saved one Hudi may archive even the newest
         return Visibility(
             completed=done,
-            # of a timeline without a write, all files are older
-            start=timeline.unbroken_from or timeline.first_write or AFTER_ALL,
+            # of a timeline without a write, all files are older; behind a savepoint, an archive that is lost may have
+            # had writes
+            start=timeline.first_unsaved or AFTER_ALL,
             until=until,
             history=History(timeline),
             pending=frozenset(one.timestamp for one in timeline.pending_writes()),

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, WriteConflictError
+from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, UnknownInstantError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.timeline.active import open_savepoint, request
@@ -206,6 +206,25 @@ def test_what_was_archived_behind_a_savepoint_counts_when_no_unsaved_write_is_ol
     assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
     local.write(path, local.batch(4, 2, "new", 3), "new")
     assert local.rows_of(path) == local.expected_rows(all_rows, *later, local.batch(4, 2, "new", 3))
+
+
+def test_a_lost_archive_behind_a_savepoint_hides_no_rows(root: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing says any more whether the files between the saved commit and the next were committed."""
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
+    path = root / "t"
+    local.create(path, "COPY_ON_WRITE")
+    times = [local.write(path, local.batch(0, 4, "one", 1), "0")]
+    savepoint(path, instant=times[0])
+    for number, only in enumerate("ba", 1):
+        rows = local.batch(0, 4, "later", number)
+        times.append(local.write(path, rows.filter(pc.equal(rows["p"], only)), str(number)))
+    table, before = path.table(), local.rows_of(path)
+    archive(table.timeline, table.base_path, table.timeline.completed_commits()[1:2])
+    assert local.rows_of(path) == before
+    for one in (path / ".hoodie/archived").glob(".commits*"):
+        one.unlink()
+    with pytest.raises(UnknownInstantError, match=times[1]):
+        local.rows_of(path)
 
 
 def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attempt(root: Folder) -> None:
