@@ -227,6 +227,19 @@ def test_a_lost_archive_behind_a_savepoint_hides_no_rows(root: Folder, monkeypat
         local.rows_of(path)
 
 
+def test_where_a_deletion_died_after_it_archived_the_commit_it_is_to_be_repeated(root: Folder) -> None:
+    path = root / "t"
+    local.create(path, "COPY_ON_WRITE")
+    times = [local.write(path, local.batch(0, 4, f"v{number}", number), str(number)) for number in range(2)]
+    savepoint(path, instant=times[0])
+    table = path.table()
+    archive(table.timeline, table.base_path, table.timeline.completed_commits()[:1])
+    (found,) = [one for one in validate(str(path), lake=path.lake) if "the commit of savepoint" in one.what]
+    assert f"`savepoint.py --mode delete --instant-time {times[0]}`" in found.todo
+    assert savepoint(path, "delete", times[0]).state is JobState.COMPLETED
+    assert [one for one in validate(str(path), lake=path.lake) if "the commit of savepoint" in one.what] == []
+
+
 def test_nor_are_rows_hidden_of_a_plan_that_was_carried_out_at_the_second_attempt(root: Folder) -> None:
     """The first was rolled back at the same instant."""
     path = root / "t"
