@@ -211,7 +211,7 @@ class HudiTable(TableWrites):
 
         :raises ConfigError: an empty table that was made without a schema.
         """
-        return self._looking_again(lambda: self._now.avro_schema)
+        return self._now.avro_schema
 
     @property
     def schema(self) -> pa.Schema:
@@ -220,11 +220,11 @@ class HudiTable(TableWrites):
 
     def avro_schema_at(self, until: str | None) -> dict[str, Any]:
         """The schema as of an instant (inclusive; None: now)."""
-        return self._looking_again(lambda: self._now.avro_schema_at(until))
+        return self._now.avro_schema_at(until)
 
     def known_avro_schema(self, until: str | None = None) -> dict[str, Any] | None:
         """As :meth:`avro_schema_at`, or None for a table that has no schema yet."""
-        return self._looking_again(lambda: self._now.known_avro_schema(until))
+        return self._now.known_avro_schema(until)
 
     def evolution_at(self, until: str | None = None) -> SchemaEvolution | None:
         """The history of the schema as of an instant (inclusive; None: now), where the table has one."""
