@@ -92,7 +92,8 @@ def _write(table: HudiTable, data: Any, options: IngestOptions, progress: Progre
             return nothing_to_delete(config, named)
     if done is None:
         engine = LocalEngine(table.clock, slots=len(os.sched_getaffinity(0)))
-        work = _delete_partitions(config) if data is None else _Rows(config, data, engine, progress).write
+        takes_paths = config.operation is Operation.DELETE_PARTITION
+        work = _delete_partitions(config) if takes_paths else _Rows(config, data, engine, progress).write
         done = perform(config, table, work, engine, progress)
     return sync_after_write(table.refreshed(), config.properties, done, progress) if synced else done
 

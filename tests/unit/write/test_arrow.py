@@ -194,6 +194,8 @@ def test_what_is_wrong_is_said_and_nothing_is_left(tmp_path: Path) -> None:
         table.upsert(data(range(2), "y").drop_columns(["ts"]))
     with pytest.raises(ConfigError, match=r"builtins\.list is no Arrow table"):
         table.upsert([{"id": 1}])
+    with pytest.raises(ConfigError, match=r"builtins\.NoneType is no Arrow table"):
+        table.upsert(None)
     with pytest.raises(ConfigError, match="two columns id"):
         table.upsert(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["id", "id"]))
     with pytest.raises(ConfigError, match=r"error_table is an option of ingest\.py"):
