@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.write import ingest as ingest_module
+from spark_jobs.write import perform as perform_module
 from tests.spark.tables import COW, MOR, Jobs, Row, SparkJobs, row, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -19,14 +19,14 @@ INDEX = "hoodie.index.type"
 
 def upsert_around(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, outer: list[Row], inner: list[Row]) -> None:
     """An upsert of ``outer`` that wrote its files, when all of an upsert of ``inner`` takes place before it goes on."""
-    publish = ingest_module.publish
+    publish = perform_module.publish
 
     def beside(*arguments: Any) -> Any:
-        monkeypatch.setattr(ingest_module, "publish", publish)
+        monkeypatch.setattr(perform_module, "publish", publish)
         jobs.write("upsert", inner)
         return publish(*arguments)
 
-    monkeypatch.setattr(ingest_module, "publish", beside)
+    monkeypatch.setattr(perform_module, "publish", beside)
     jobs.write("upsert", outer)
 
 
