@@ -39,8 +39,8 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
+from spark_jobs.services.cleaning.candidates import plan_clean
 from spark_jobs.services.cleaning.execute import carry_out_clean
-from spark_jobs.services.cleaning.job import plan_clean
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
 from spark_jobs.services.due import delta_commits_since_compaction
 

@@ -13,7 +13,7 @@ from spark_jobs.options.result import JobResult
 from spark_jobs.services.cleaning.removed import removed_meanwhile
 from spark_jobs.services.inline import run_inline_services
 from spark_jobs.services.metadata import maintain_metadata_table
-from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
+from spark_jobs.services.rollback.failed_writes import undo, undo_failed_writes
 from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.write.config import REPLACES, WriteConfig
 from spark_jobs.write.once import is_free, settle
@@ -73,8 +73,7 @@ def _begun(config: WriteConfig, settings: TransactionSettings, progress: Progres
         if done is not None:
             return already_done(config, *done)
         with progress.phase("begin"):
-            for undone, by in roll_back_failed_writes(settings):
-                progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+            undo_failed_writes(settings, progress)
             transaction = begin(
                 settings,
                 config.action,

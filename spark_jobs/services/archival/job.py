@@ -19,7 +19,7 @@ from spark_jobs.services.archival.bounds import bounds_of
 from spark_jobs.services.archival.orphans import Orphans, orphans_passed
 from spark_jobs.services.archival.plan import ArchivalPlan, Bound, Keep, TimelineFacts, plan_archival, why_nothing
 from spark_jobs.services.archival.work import ArchivalWork, work_of
-from spark_jobs.services.cleaning.job import retained_from
+from spark_jobs.services.cleaning.candidates import retained_from
 from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
 from spark_jobs.services.frame.estimate import seconds_to_delete, seconds_to_write
 from spark_jobs.services.frame.nothing import Nothing
@@ -60,33 +60,37 @@ class Archival(ServiceAtOnce[ArchivalWork]):
 
     def carry_out(
         self, locked: TransactionSettings, table: HudiTable, plan: ArchivalWork, progress: Progress
-    ) -> dict[str, Any]:
-        plan.carry_out(table, progress)
-        return {}
-
-    def result(
-        self, table: HudiTable, plan: ArchivalWork, progress: Progress, done: dict[str, Any] | None
     ) -> JobResult:
-        instants = plan.archival.instants if plan.archival else ()
-        held_by = plan.archival.blocker if plan.archival else None
-        prepared, facts = plan.prepared, plan.facts
-        extra: dict[str, Any] = {
-            "archived": len(instants),
-            "newest": latest(one.timestamp for one in instants) or None,
-            "held_by": held_by,
-        }
-        if done is None:
-            seconds = seconds_to_delete(table, Action.CLEAN, facts.files) + seconds_to_write(plan.bytes_out)
-            extra |= {"estimated_seconds": round(seconds, 3), "estimated_bytes": plan.bytes_out}
-        else:
-            extra |= {
-                "archive_file": prepared.path if prepared else None,
-                "entries": prepared.entries if prepared else 0,
-                "merged_files": len(plan.merge.inputs) if plan.merge else 0,
-                "merged_into": plan.merge.path if plan.merge else None,
-            }
-        result = planned(ACTION, table, facts, progress, shown=plan.to_json() if done is None else None, **extra)
-        return result if instants else replace(result, reason=plan.why_no_more)
+        plan.carry_out(table, progress)
+        prepared, merge = plan.prepared, plan.merge
+        return _result(
+            table,
+            plan,
+            progress,
+            archive_file=prepared.path if prepared else None,
+            entries=prepared.entries if prepared else 0,
+            merged_files=len(merge.inputs) if merge else 0,
+            merged_into=merge.path if merge else None,
+        )
+
+    def shown(self, table: HudiTable, plan: ArchivalWork, progress: Progress) -> JobResult:
+        seconds = seconds_to_delete(table, Action.CLEAN, plan.facts.files) + seconds_to_write(plan.bytes_out)
+        estimated = {"estimated_seconds": round(seconds, 3), "estimated_bytes": plan.bytes_out}
+        return _result(table, plan, progress, shown=plan.to_json(), **estimated)
+
+
+def _result(
+    table: HudiTable, plan: ArchivalWork, progress: Progress, *, shown: Mapping[str, Any] | None = None, **extra: Any
+) -> JobResult:
+    """:param shown: of a dry run alone."""
+    instants = plan.archival.instants if plan.archival else ()
+    counts: dict[str, Any] = {
+        "archived": len(instants),
+        "newest": latest(one.timestamp for one in instants) or None,
+        "held_by": plan.archival.blocker if plan.archival else None,
+    }
+    result = planned(ACTION, table, plan.facts, progress, shown=shown, **counts, **extra)
+    return result if instants else replace(result, reason=plan.why_no_more)
 
 
 def plan_of(table: HudiTable, properties: Mapping[str, str], more: tuple[Bound, ...] = ()) -> ArchivalPlan | Nothing:

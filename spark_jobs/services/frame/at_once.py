@@ -6,8 +6,11 @@ Those whose plan stands on the timeline first, for a later run or another proces
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Generic, TypeVar
 
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
 from spark_jobs.engine.progress import Progress
@@ -22,11 +25,41 @@ _REFRESHES = 3
 
 
 class ServiceAtOnce(ABC, Generic[P]):
-    """What such a service knows; ``P`` is its plan, which holds all that is going to be done."""
+    """What such a service knows; ``P`` is its plan, which holds all that is going to be done.
+
+    A run goes through the methods in their order here. Those that have a body are for services which need them.
+    """
 
     __slots__ = ()
     action: ClassVar[str]
     """Of its results."""
+    ends_restores: ClassVar[bool] = False
+    """Whether it runs while a restore is pending; the others wait for its end."""
+
+    def undoes_first(self) -> bool:
+        """Whether :meth:`undo_first` does anything."""
+        return False
+
+    def undone_first(self, table: HudiTable) -> Sequence[Instant]:
+        """Pending writes that it rolls back: plans are made as if they were gone."""
+        return ()
+
+    def done_before(self, table: HudiTable, plan_hash: str) -> JobResult | None:
+        """The result of an earlier run by the hash that left nothing to do; None where there was none.
+
+        :raises ConfigError: this is no hash of a plan.
+        """
+        return None
+
+    def undo_first(self, progress: Progress) -> None:
+        """Roll back what stands in the way; not under the table lock."""
+
+    def settle(self, locked: TransactionSettings, table: HudiTable, progress: Progress) -> HudiTable:
+        """End what earlier runs left pending, where that is no plan of a run of its own.
+
+        :returns: the table as it stands then.
+        """
+        return table
 
     @abstractmethod
     def plan(self, table: HudiTable) -> P | Nothing:
@@ -40,30 +73,37 @@ class ServiceAtOnce(ABC, Generic[P]):
         """What the hash of a plan is made of; None where the options take no hash."""
         return None
 
-    def requested(self, table: HudiTable, plan: P | Nothing, plan_hash: str) -> P | Nothing | JobResult:
-        """The plan of a hash: the one that was made now, or what an earlier run by the hash left of its own; the result
+    def requested(self, table: HudiTable, plan_hash: str) -> P | Nothing | JobResult:
+        """The plan of a hash: the one that is made now, or what an earlier run by the hash left of its own; the result
         of that run, where it left nothing.
 
         :raises WriteConflictError: the hash means another plan.
         """
+        plan = self.plan(table)
         now = plan if isinstance(plan, Nothing) else self.facts(plan)
         if now is not None:
             refuse_other_plan(plan_hash, now, table.timeline)
         return plan
 
-    def finish_pending(self, locked: TransactionSettings, progress: Progress) -> None:
-        """Where there is no plan: end what an earlier run left pending. Plans hold that themselves."""
+    def without_plan(
+        self, locked: TransactionSettings, table: HudiTable, found: Nothing | JobResult, progress: Progress
+    ) -> None:
+        """Where nothing is to be done: what an earlier run that broke off left to do beside its plan."""
 
     @abstractmethod
-    def carry_out(self, locked: TransactionSettings, table: HudiTable, plan: P, progress: Progress) -> dict[str, Any]:
-        """Do exactly this; ``locked`` holds the table lock, and has since this was planned.
+    def carry_out(self, locked: TransactionSettings, table: HudiTable, plan: P, progress: Progress) -> JobResult:
+        """Do exactly this; ``locked`` holds the table lock, and has since this was planned."""
 
-        :returns: what :meth:`result` is to say of it, beside the plan.
+    @abstractmethod
+    def shown(self, table: HudiTable, plan: P, progress: Progress) -> JobResult:
+        """Of a dry run."""
+
+    def with_undone(self, result: JobResult, table: HudiTable, undone: Sequence[Instant]) -> JobResult:
+        """The result of a dry run, which names what is rolled back first.
+
+        :param table: as it stands before that.
         """
-
-    @abstractmethod
-    def result(self, table: HudiTable, plan: P, progress: Progress, done: dict[str, Any] | None) -> JobResult:
-        """:param done: what was given back by :meth:`carry_out`; None for a dry run."""
+        return replace(result, extra={**result.extra, "rolls_back": [one.timestamp for one in undone]})
 
 
 def run_at_once(
@@ -72,12 +112,21 @@ def run_at_once(
     """Plan under the table lock and carry the plan out; a dry run takes no lock and shows the plan.
 
     :param plan_hash: of the only plan that is to be carried out.
-    :raises WriteConflictError: a restore is pending, or the plan is another one.
+    :raises WriteConflictError: a restore is pending, or the plan is another one; nothing was done.
     """
+    table = opened.table
     if dry_run:
-        return with_refresh(opened.table, lambda table: _shown(service, table, progress), _REFRESHES)
+        return with_refresh(table, lambda table: _shown(service, table, progress), _REFRESHES)
+    if plan_hash is not None:
+        done = service.done_before(table, plan_hash)
+        if done is not None:
+            return done
+        if service.undoes_first():
+            service.requested(_after(table, service.undone_first(table)), plan_hash)  # refuses another plan beforehand
+    if service.undoes_first():
+        service.undo_first(progress)
     with opened.settings.new_lock() as locked:
-        return carry_out_at_once(service, locked, opened.table.refreshed(locked.storage), progress, plan_hash=plan_hash)
+        return carry_out_at_once(service, locked, table.refreshed(locked.storage), progress, plan_hash=plan_hash)
 
 
 def carry_out_at_once(
@@ -88,23 +137,29 @@ def carry_out_at_once(
     *,
     plan_hash: str | None = None,
 ) -> JobResult:
-    """As :func:`run_at_once`; ``locked`` holds the table lock."""
-    refuse_pending_restore(table.timeline)
+    """As :func:`run_at_once`; ``locked`` holds the table lock, and nothing is rolled back first."""
+    if not service.ends_restores:
+        refuse_pending_restore(table.timeline)
+    table = service.settle(locked, table, progress)
     with progress.phase("plan"):
-        plan: P | Nothing | JobResult = service.plan(table)
-    if plan_hash is not None and not isinstance(plan, JobResult):
-        plan = service.requested(table, plan, plan_hash)
-    if isinstance(plan, JobResult):
-        return plan
-    if isinstance(plan, Nothing):
-        service.finish_pending(locked, progress)
-        return plan.result(service.action, table)
-    return service.result(table, plan, progress, service.carry_out(locked, table, plan, progress))
+        plan = service.plan(table) if plan_hash is None else service.requested(table, plan_hash)
+    if isinstance(plan, Nothing | JobResult):
+        service.without_plan(locked, table, plan, progress)
+        return plan.result(service.action, table) if isinstance(plan, Nothing) else plan
+    return service.carry_out(locked, table, plan, progress)
 
 
 def _shown(service: ServiceAtOnce[P], table: HudiTable, progress: Progress) -> JobResult:
+    undone = service.undone_first(table)
+    after = _after(table, undone)
     with progress.phase("plan"):
-        plan = service.plan(table)
+        plan = service.plan(after)
     if isinstance(plan, Nothing):
-        return plan.result(service.action, table)
-    return service.result(table, plan, progress, None)
+        result = plan.result(service.action, after)
+    else:
+        result = service.shown(after, plan, progress)
+    return service.with_undone(result, table, undone) if undone else result
+
+
+def _after(table: HudiTable, undone: Sequence[Instant]) -> HudiTable:
+    return table.without(undone) if undone else table

@@ -5,9 +5,10 @@ Hudi: SparkRDDWriteClient.restoreToSavepoint, restoreToInstant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any, ClassVar
 
 from spark_jobs.core.config.keys.metadata import METADATA_ENABLED
 from spark_jobs.core.config.table_config import read_table_config
@@ -27,10 +28,11 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
+from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
 from spark_jobs.services.frame.estimate import seconds_to_delete
 from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.frame.opening import open_to_change
-from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, digest_of, refuse_other_plan
+from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
 from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.restore.execute import execute_restore, still_there
 from spark_jobs.services.restore.plan import (
@@ -48,7 +50,7 @@ from spark_jobs.services.rollback.failed_writes import (
     finish_rollbacks,
     is_alive,
     is_plan,
-    roll_back_failed_writes,
+    undo_failed_writes,
 )
 from spark_jobs.services.rollback.job import block_instants_of
 from spark_jobs.services.validation.looks import Looks
@@ -62,60 +64,96 @@ def run_restore(options: RestoreOptions, context: JobContext) -> JobResult:
     :raises WriteConflictError: a writer is at work, or the plan is not that of ``plan_hash`` any more.
     :raises CorruptTableError: afterwards the table is not what it was at the goal.
     """
-    progress, engine = context.progress, context.engine
     opened = open_to_change(options, context)
-    table, properties, settings = opened.table, opened.properties, opened.settings
-    goal = options.savepoint or options.instant_time or ""
-    asked = options.plan_hash
-    begun = _begun_by(table, asked) if asked is not None else None
-    if begun is not None and begun.is_completed and not _ends_in_restore(table):
-        return _done_before(table, begun, str(asked))
-    if options.dry_run or (asked is not None and begun is None):
-        dead = [] if table.timeline.pending({Action.RESTORE}) else abandoned_writes(settings, table.timeline)
-        shown = _plan(settings, table.without(dead), goal, options)
-        if options.dry_run:
-            if isinstance(shown, Nothing):
-                found = shown.result(ACTION, table)
-            else:
-                found = _result(table, shown, None, progress)
-            rolls_back = {"rolls_back": [one.timestamp for one in dead]} if dead else {}
-            return replace(found, extra={**found.extra, **rolls_back})
-        _refuse_other(str(asked), shown, table)  # before anything is rolled back
-    for undone, by in roll_back_failed_writes(settings):
-        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
-    with settings.new_lock() as settings:
-        finish_rollbacks(settings, engine)
-        _finish(settings, table.refreshed(settings.storage), progress, engine)
-        table = table.refreshed(settings.storage)
-        plan: RestorePlan | Nothing | JobResult
+    service = _Restore(
+        settings=opened.settings,
+        goal=options.savepoint or options.instant_time or "",
+        options=options,
+        has_metadata=METADATA_ENABLED.of(opened.properties),
+        engine=context.engine,
+    )
+    return run_at_once(service, opened, context.progress, dry_run=options.dry_run, plan_hash=options.plan_hash)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Restore(ServiceAtOnce[RestorePlan]):
+    """Back to ``goal``; ``has_metadata``: a metadata table is made again afterwards."""
+
+    settings: TransactionSettings
+    goal: str
+    options: RestoreOptions
+    has_metadata: bool
+    engine: Engine
+    action: ClassVar[str] = ACTION
+    ends_restores: ClassVar[bool] = True
+
+    def undoes_first(self) -> bool:
+        return True
+
+    def undone_first(self, table: HudiTable) -> Sequence[Instant]:
+        """While a restore is pending, none: it undoes what it has to itself."""
+        return () if table.timeline.pending({Action.RESTORE}) else abandoned_writes(self.settings, table.timeline)
+
+    def undo_first(self, progress: Progress) -> None:
+        undo_failed_writes(self.settings, progress)
+
+    def done_before(self, table: HudiTable, plan_hash: str) -> JobResult | None:
+        begun = _begun_by(table, plan_hash)
+        if begun is None or not begun.is_completed or _ends_in_restore(table):
+            return None
+        return _done_before(table, begun, plan_hash)
+
+    def settle(self, locked: TransactionSettings, table: HudiTable, progress: Progress) -> HudiTable:
+        """Restores that broke off are ended, whatever they go back to: the table is half undone."""
+        finish_rollbacks(locked, self.engine)
+        _finish(locked, table.refreshed(), progress, self.engine)
+        return table.refreshed()
+
+    def plan(self, table: HudiTable) -> RestorePlan | Nothing:
+        return _plan(self.settings, table, self.goal, saved=self.options.savepoint is not None)
+
+    def facts(self, plan: RestorePlan) -> PlanFacts:
+        return plan.facts
+
+    def requested(self, table: HudiTable, plan_hash: str) -> RestorePlan | Nothing | JobResult:
+        begun = _begun_by(table, plan_hash)
         if begun is not None:
-            plan = _done_before(table, begun, str(asked))
-        else:
-            with progress.phase("plan"):
-                plan = _plan(settings, table, goal, options)
-            if asked is not None:
-                _refuse_other(asked, plan, table)
-        if not isinstance(plan, RestorePlan):
-            if METADATA_ENABLED.of(properties) and _ends_in_restore(table):
-                _make_metadata_table(settings, table, progress)
-            return plan.result(ACTION, table) if isinstance(plan, Nothing) else plan
-        with_rows = options.verify is RestoreCheck.ROWS
+            return _done_before(table, begun, plan_hash)
+        return ServiceAtOnce.requested(self, table, plan_hash)  # a class with slots has no super() without arguments
+
+    def without_plan(
+        self, locked: TransactionSettings, table: HudiTable, found: Nothing | JobResult, progress: Progress
+    ) -> None:
+        if self.has_metadata and _ends_in_restore(table):
+            _make_metadata_table(locked, table, progress)
+
+    def carry_out(
+        self, locked: TransactionSettings, table: HudiTable, plan: RestorePlan, progress: Progress
+    ) -> JobResult:
+        """Undo, and look whether the goal is what it was."""
+        engine, goal, asked = self.engine, self.goal, self.options.plan_hash
+        with_rows = self.options.verify is RestoreCheck.ROWS
         size = bytes_to_read(table, goal, plan.deletions) if with_rows else 0
         worked = engine.settle(2 * size, plan.facts.files)
         looks = Looks(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
         before = moment_of(table, goal, plan.deletions, looks, phase="look", with_rows=with_rows)
         note = {PLAN_HASH_KEY: digest_of(asked)} if asked is not None else {}
-        done = _restore(settings, table, plan, progress, engine, note)
+        done = _restore(locked, table, plan, progress, engine, note)
         table = table.refreshed()
-        if METADATA_ENABLED.of(properties):
-            _make_metadata_table(settings, table, progress)
+        if self.has_metadata:
+            _make_metadata_table(locked, table, progress)
         after = moment_of(table, goal, plan.deletions, looks, phase="verify", with_rows=with_rows)
         refuse_changed(before, after, goal)
-    return _result(table, plan, done, progress, engine=worked)
+        return _result(table, plan, progress, shown=None, instant=done.timestamp, engine=worked)
+
+    def shown(self, table: HudiTable, plan: RestorePlan, progress: Progress) -> JobResult:
+        seconds = seconds_to_delete(table, Action.RESTORE, plan.facts.files)
+        return _result(table, plan, progress, shown=plan.to_json(), estimated_seconds=seconds)
 
 
-def _plan(settings: TransactionSettings, table: HudiTable, goal: str, options: RestoreOptions) -> RestorePlan | Nothing:
-    refuse_goal(table, goal, saved=options.savepoint is not None)
+def _plan(settings: TransactionSettings, table: HudiTable, goal: str, *, saved: bool) -> RestorePlan | Nothing:
+    """:param saved: the goal has to be a savepoint."""
+    refuse_goal(table, goal, saved=saved)
     timeline = table.timeline
     clusterings = {
         one.timestamp for one in timeline.pending({Action.REPLACE_COMMIT}) if is_plan(settings, timeline, one)
@@ -125,10 +163,6 @@ def _plan(settings: TransactionSettings, table: HudiTable, goal: str, options: R
         return Nothing(f"no write or plan is later than {goal}")
     refuse_living(targets, partial(is_alive, settings))
     return plan_restore(table, goal, targets, _files(table), cache(partial(block_instants_of, settings)))
-
-
-def _refuse_other(asked: str, plan: RestorePlan | Nothing, table: HudiTable) -> None:
-    refuse_other_plan(asked, plan if isinstance(plan, Nothing) else plan.facts, table.timeline)
 
 
 def _begun_by(table: HudiTable, asked: str) -> Instant | None:
@@ -210,22 +244,28 @@ def _make_metadata_table(settings: TransactionSettings, table: HudiTable, progre
             progress.note(f"no metadata table was made ({error})")
 
 
-def _result(table: HudiTable, plan: RestorePlan, done: Instant | None, progress: Progress, **extra: str) -> JobResult:
-    """:param done: the completed restore; None for a dry run."""
-    facts = plan.facts
-    undone = [one.target for one in plan.undoings]
+def _result(
+    table: HudiTable,
+    plan: RestorePlan,
+    progress: Progress,
+    *,
+    shown: Mapping[str, Any] | None,
+    instant: str | None = None,
+    **extra: Any,
+) -> JobResult:
+    """:param shown: of a dry run alone."""
+    facts, undone = plan.facts, [one.target for one in plan.undoings]
     return planned(
         ACTION,
         table,
         facts,
         progress,
-        shown=plan.to_json() if done is None else None,
-        instant=done.timestamp if done else None,
+        shown=shown,
+        instant=instant,
         goal=plan.goal,
         undone={one.timestamp: one.action.value for one in undone},
         deleted_files=facts.files,
         deleted_bytes=facts.bytes,
         cancelled_logs=sum(len(each.cancel) for one in plan.undoings for each in one.requests),
-        **({"estimated_seconds": seconds_to_delete(table, Action.RESTORE, facts.files)} if done is None else {}),
         **extra,
     )

@@ -30,7 +30,7 @@ from spark_jobs.services.rewriting.context import choose_plan
 from spark_jobs.services.rewriting.execution import Execution
 from spark_jobs.services.rewriting.service import P, RewriteService, carried_out, facts_of
 from spark_jobs.services.rollback.candidates import PrecedingRollbacks, failed_writes_to_roll_back, plans_to_roll_back
-from spark_jobs.services.rollback.failed_writes import is_alive, roll_back_failed_writes
+from spark_jobs.services.rollback.failed_writes import is_alive, undo_failed_writes
 from spark_jobs.services.run_generation import RunRecord, generation_key
 from spark_jobs.services.upkeep import maintain_table
 
@@ -168,8 +168,7 @@ class _Job(Generic[P]):
         if self.options.dry_run:
             plan = service.read(table, wanted)
             return self._planned(table, plan, wanted.timestamp, self._preceding_rollbacks(table, plan, wanted))
-        for undone, by in roll_back_failed_writes(self.settings):
-            self.progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+        undo_failed_writes(self.settings, self.progress)
         execution = Execution(
             service=service,
             engine=self.engine,

@@ -16,6 +16,7 @@ from spark_jobs.core.transaction.late_files import late_files_of
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.core.view.written_files import CommittedFiles, refuse_lost_commits
+from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.rollback.execute import (
     has_plan,
@@ -72,6 +73,12 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
             remove = locked.storage.delete_tree if left.is_directory else locked.storage.delete
             remove(left.path)
     return done
+
+
+def undo_failed_writes(settings: TransactionSettings, progress: Progress) -> None:
+    """:func:`roll_back_failed_writes`, with a line for each."""
+    for undone, by in roll_back_failed_writes(settings):
+        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
 
 
 def finish_rollbacks(

@@ -35,7 +35,7 @@ from spark_jobs.services.rollback.failed_writes import (
     abandoned_writes,
     finish_rollbacks,
     is_plan,
-    roll_back_failed_writes,
+    undo_failed_writes,
 )
 from spark_jobs.services.rollback.pending import Begun, begun_by, note_for, pending_rollbacks, sizes_of
 from spark_jobs.services.rollback.stray_logs import block_instants
@@ -109,8 +109,7 @@ def run_rollback(options: RollbackOptions, context: JobContext) -> JobResult:
     result = run_at_once(service, opened, progress, dry_run=options.dry_run, plan_hash=options.plan_hash)
     is_done = result.state is JobState.COMPLETED and not result.repeated
     if is_done and options.plan_hash is None and options.instant_time is None:
-        for undone, by in roll_back_failed_writes(opened.settings):  # what came meanwhile, and markers that were left
-            progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+        undo_failed_writes(opened.settings, progress)  # what came meanwhile, and markers that were left
     return result
 
 
@@ -142,10 +141,8 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
     def facts(self, plan: RollbackJobPlan) -> PlanFacts:
         return plan.facts
 
-    def requested(
-        self, table: HudiTable, plan: RollbackJobPlan | Nothing, plan_hash: str
-    ) -> RollbackJobPlan | Nothing | JobResult:
-        begun = begun_by(table, plan_hash)
+    def requested(self, table: HudiTable, plan_hash: str) -> RollbackJobPlan | Nothing | JobResult:
+        plan, begun = self.plan(table), begun_by(table, plan_hash)
         if begun is not None:
             # what came since is of another plan
             rest = None if isinstance(plan, Nothing) else plan.only(begun.instants)
@@ -156,12 +153,16 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
         refuse_other_plan(plan_hash, plan if isinstance(plan, Nothing) else plan.facts, table.timeline)
         return plan if isinstance(plan, Nothing) else replace(plan, note=note_for(plan_hash, plan.instants))
 
-    def finish_pending(self, locked: TransactionSettings, progress: Progress) -> None:
-        self._finish(locked, {}, progress)
+    def without_plan(
+        self, locked: TransactionSettings, table: HudiTable, found: Nothing | JobResult, progress: Progress
+    ) -> None:
+        """Rollbacks whose plan was never written, or whose target was completed, are in no plan."""
+        if isinstance(found, Nothing):
+            self._finish(locked, {}, progress)
 
     def carry_out(
         self, locked: TransactionSettings, table: HudiTable, plan: RollbackJobPlan, progress: Progress
-    ) -> dict[str, Any]:
+    ) -> JobResult:
         done = [*plan.before.items(), *self._finish(locked, plan.note, progress)]
         worked = self.engine.settle(0, plan.facts.files)
         with progress.phase("rollback", len(plan.undoings)) as phase:
@@ -177,7 +178,12 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
                 )
                 done.append((one.target.timestamp, rollback.timestamp))
                 phase.advance()
-        return {"instant": done[-1][1] if done else None, "rolled_back": dict(done), "engine": worked}
+        last = done[-1][1] if done else None
+        return _result(table, plan, progress, instant=last, rolled_back=dict(done), engine=worked)
+
+    def shown(self, table: HudiTable, plan: RollbackJobPlan, progress: Progress) -> JobResult:
+        seconds = seconds_to_delete(table, Action.ROLLBACK, plan.facts.files)
+        return _result(table, plan, progress, shown=plan.to_json(), rolled_back={}, estimated_seconds=seconds)
 
     def _finish(
         self, locked: TransactionSettings, note: Mapping[str, str], progress: Progress
@@ -187,21 +193,20 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
             progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
         return finished
 
-    def result(
-        self, table: HudiTable, plan: RollbackJobPlan, progress: Progress, done: dict[str, Any] | None
-    ) -> JobResult:
-        facts = plan.facts
-        dry = {"rolled_back": {}, "estimated_seconds": seconds_to_delete(table, Action.ROLLBACK, facts.files)}
-        return planned(
-            ACTION,
-            table,
-            facts,
-            progress,
-            shown=plan.to_json() if done is None else None,
-            deleted_files=facts.files,
-            deleted_bytes=facts.bytes,
-            **(dry if done is None else done),
-        )
+
+def _result(
+    table: HudiTable,
+    plan: RollbackJobPlan,
+    progress: Progress,
+    *,
+    shown: Mapping[str, Any] | None = None,
+    instant: str | None = None,
+    **extra: Any,
+) -> JobResult:
+    """:param shown: of a dry run alone."""
+    facts = plan.facts
+    counts = {"deleted_files": facts.files, "deleted_bytes": facts.bytes}
+    return planned(ACTION, table, facts, progress, shown=shown, instant=instant, **counts, **extra)
 
 
 def undoing_of(settings: TransactionSettings, table: HudiTable, target: Instant, by_markers: bool = True) -> Undoing:

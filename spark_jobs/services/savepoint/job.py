@@ -116,17 +116,15 @@ class _Creation(ServiceAtOnce[_Saved]):
         _refuse_pending_clean(table, made)
         return _Saved(savepoint=made, bytes=sum(one.size for one in slices))
 
-    def carry_out(
-        self, locked: TransactionSettings, table: HudiTable, plan: _Saved, progress: Progress
-    ) -> dict[str, Any]:
+    def carry_out(self, locked: TransactionSettings, table: HudiTable, plan: _Saved, progress: Progress) -> JobResult:
         made = plan.savepoint
         inflight = Instant(made.instant, Action.SAVEPOINT, State.INFLIGHT)
         if inflight not in table.timeline.instants:  # else whoever began it died
             open_savepoint(table.timeline, made.instant)
         transition(table.timeline, inflight, State.COMPLETED, encode_payload(SAVEPOINT_METADATA, made.to_avro()))
-        return {}
+        return plan.result(table, self.options)
 
-    def result(self, table: HudiTable, plan: _Saved, progress: Progress, done: dict[str, Any] | None) -> JobResult:
+    def shown(self, table: HudiTable, plan: _Saved, progress: Progress) -> JobResult:
         return plan.result(table, self.options)
 
 
@@ -150,16 +148,14 @@ class _Deletion(ServiceAtOnce[_Saved]):
         found = next((one for one in saved if one.instant == asked), begun)
         return _Saved(savepoint=found, archived=tuple(going))
 
-    def carry_out(
-        self, locked: TransactionSettings, table: HudiTable, plan: _Saved, progress: Progress
-    ) -> dict[str, Any]:
+    def carry_out(self, locked: TransactionSettings, table: HudiTable, plan: _Saved, progress: Progress) -> JobResult:
         archive_kept_back(table, plan.archived, self.properties)
         saved = Instant(plan.savepoint.instant, Action.SAVEPOINT, State.COMPLETED)
         for state in (State.COMPLETED, State.INFLIGHT):
             table.storage.delete(table.timeline.path(saved.at(state)))
-        return {}
+        return plan.result(table, self.options)
 
-    def result(self, table: HudiTable, plan: _Saved, progress: Progress, done: dict[str, Any] | None) -> JobResult:
+    def shown(self, table: HudiTable, plan: _Saved, progress: Progress) -> JobResult:
         return plan.result(table, self.options)
 
 

@@ -26,7 +26,8 @@ from spark_jobs.options import (
     SavepointOptions,
     ServiceMode,
 )
-from spark_jobs.services.cleaning.job import _protected, plan_clean, run_cleaning
+from spark_jobs.services.cleaning.candidates import _protected, plan_clean
+from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.savepoint.job import run_savepoint

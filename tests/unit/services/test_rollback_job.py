@@ -26,7 +26,8 @@ from spark_jobs.options import (
     ServiceMode,
 )
 from spark_jobs.options.savepoint import SavepointOptions
-from spark_jobs.services.cleaning.job import plan_clean, run_cleaning
+from spark_jobs.services.cleaning.candidates import plan_clean
+from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.execute import reopen

@@ -28,7 +28,8 @@ from spark_jobs.options import (
     ServiceMode,
 )
 from spark_jobs.options.restore import RestoreCheck
-from spark_jobs.services.cleaning.job import plan_clean, run_cleaning
+from spark_jobs.services.cleaning.candidates import plan_clean
+from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.restore.job import run_restore
