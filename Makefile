@@ -21,7 +21,7 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit spark model together provider interop fixtures-services \
+.PHONY: help demo kill-demo test lint format docs unit spark model together installs provider interop fixtures-services \
 	operations-in-turn rounds-in-turn all-plans all-faults object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
@@ -40,10 +40,10 @@ kill-demo: ## Kill the demo at each task's start and at 20 random moments, look 
 	$(WITH_JAVA)
 	exec python scripts/kill_demo.py $(ARGS)
 
-test: ## Run all checks and tests: lint, unit, provider, spark, faults, interop; stops at the first that fails
+test: ## Run all checks and tests: lint, unit, installs, provider, spark, faults, interop; stops at the first that fails
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
-	exec scripts/run_tests.sh lint unit provider spark $(if $(wildcard tests/faults/test_*.py),faults) interop
+	exec scripts/run_tests.sh lint unit installs provider spark $(if $(wildcard tests/faults/test_*.py),faults) interop
 
 lint: ## Run ruff, mypy --strict, the import rules and the check of docs/
 	@$(call ENTER,dev)
@@ -78,6 +78,12 @@ together: ## Run a writer and all services on one table at once, COW then MOR, t
 	python scripts/real_hudi_env.py >/dev/null
 	export PYHUDI_TOGETHER_SECONDS=$(SECONDS) PYHUDI_TOGETHER_SEED=$${SEED:-1}
 	exec python -m pytest -s -m faults tests/faults/test_together.py $(ARGS)
+
+installs: ## Build both distributions, install pyhudi in an empty environment and use it; by night its extras and the provider
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	export PYHUDI_NIGHTLY=1
+	exec scripts/run_tests.sh installs
 
 provider: ## Run the tests that need an initialised Airflow
 	@$(call ENTER,dev)
@@ -145,7 +151,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 	exec scripts/run_tests.sh interop
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
-	@for target in object-store all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
+	@for target in installs object-store all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
 		all-plans model together; do
 		$(MAKE) "$$target"
 	done
@@ -172,9 +178,10 @@ bench-%:
 	$(WITH_JAVA)
 	exec python benchmarks/$(subst -,_,$*).py $(ARGS)
 
-wheel: ## Build the wheel into dist/
+wheel: ## Build both wheels, airflow-provider-pyhudi and pyhudi, into dist/
 	@$(call ENTER,dev)
-	exec python -m build --wheel
+	python -m build --wheel --outdir dist distributions/pyhudi
+	exec python -m build --wheel --outdir dist
 
 clean: ## Remove environments, caches and the demo's folder
 	rm -rf .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist demo-data

@@ -3,8 +3,8 @@
 #
 #   scripts/environment.sh demo|dev
 #
-# The folder is PYHUDI_ENV, or .cache/env in the clone. A stamp per extra holds the hash of pyproject.toml and
-# constraints.txt, so that the second call costs nothing; the stamp is written last, so that an interrupted install is
+# The folder is PYHUDI_ENV, or .cache/env in the clone. A stamp per extra holds the hash of both pyproject.toml
+# and of constraints.txt, so that the second call costs nothing; the stamp is written last, so that an interrupted install is
 # taken up again.
 set -euo pipefail
 
@@ -26,7 +26,7 @@ hash_of() { "$python" -c 'import hashlib, pathlib, sys
 print(hashlib.sha256(b"".join(pathlib.Path(p).read_bytes() for p in sys.argv[1:])).hexdigest())' "$@"; }
 
 python=$("$root/scripts/python.sh")
-wanted=$(hash_of "$root/pyproject.toml" "$root/constraints.txt")
+wanted=$(hash_of "$root/pyproject.toml" "$root/distributions/pyhudi/pyproject.toml" "$root/constraints.txt")
 pins=$(hash_of "$root/constraints.txt")
 read_stamp() { cat "$environment/$1" 2>/dev/null || true; }
 
@@ -62,7 +62,7 @@ started=$SECONDS
 progress=on
 [ -t 2 ] || progress=off
 "$environment/bin/python" -m pip install --disable-pip-version-check --no-input --progress-bar "$progress" \
-    --constraint "$root/constraints.txt" --editable "$root[$extras]" </dev/null >&2
+    --constraint "$root/constraints.txt" --editable "$root/distributions/pyhudi" --editable "$root[$extras]" </dev/null >&2
 echo "$wanted $root" >"$environment/.stamp-$extra"
 say "done in $((SECONDS - started)) s"
 echo "$environment"

@@ -65,11 +65,11 @@ for phase in "$@"; do
     code=0
     case "$phase" in
         lint) lint || code=$? ;;
-        unit) tests unit || code=$? ;;
+        unit|installs) tests "$phase" || code=$? ;;
         provider|faults) { classes && tests "$phase"; } || code=$? ;;
         spark) { classes && python scripts/kafka_env.py >/dev/null && tests spark; } || code=$? ;;
         interop) { classes && python scripts/real_hudi_env.py >/dev/null && tests interop; } || code=$? ;;
-        *) echo "unknown phase $phase: lint, unit, provider, spark, faults or interop" >&2; exit 2 ;;
+        *) echo "unknown phase $phase: lint, unit, installs, provider, spark, faults or interop" >&2; exit 2 ;;
     esac
     if [ "$code" -ne 0 ]; then
         printf '\nFAILED: %s (exit code %s) after %s s; before it: %s\n' \

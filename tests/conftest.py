@@ -12,7 +12,7 @@ from tests.nightly import NIGHTLY, OBJECT_STORE, TESTS, for_the_night
 if TYPE_CHECKING:
     from tests.support.folder import Folder
 
-PHASES = ("unit", "provider", "spark", "faults", "interop")
+PHASES = ("unit", "provider", "spark", "faults", "interop", "installs")
 SHARED_FOLDERS = ("demo",)
 """Beside the folder of its own, which each phase collects tests from (``scripts/run_tests.sh``)."""
 

@@ -19,6 +19,10 @@ import pytest
 NIGHTLY = bool(os.environ.get("PYHUDI_NIGHTLY"))
 TESTS = Path(__file__).parent
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+INSTALLS: Mapping[str, Sequence[str]] = {
+    "installs/test_installs.py::test_jobs_on_spark_need_pyspark_alone": (),
+    "installs/test_installs.py::test_the_provider_brings_all_that_its_operators_use": (),
+}
 SPARK: Mapping[str, Sequence[str]] = {
     "demo/test_demo.py::test_a_second_run_writes_nothing_twice": (),
     "spark/cluster/test_speculation.py::test_the_file_of_an_attempt_that_lost_is_taken_away": (),
@@ -128,7 +132,7 @@ keeps, loses or tells.
 """
 OBJECT_STORE = "object_store"
 """The parameter of the fixture ``root``."""
-BY_DAY = {**SPARK, **FAULTS, **INTEROP}
+BY_DAY = {**INSTALLS, **SPARK, **FAULTS, **INTEROP}
 
 
 def for_the_night(items: Iterable[pytest.Item], *, whole: bool) -> list[pytest.Item]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from spark_jobs.core.errors import HudiError
+from spark_jobs.core.errors import ConfigError, HudiError
 
 # as the last line of a Python traceback, or in the words that Spark puts around a message of raise_error
 _RAISED_HERE = re.compile(
@@ -16,6 +16,8 @@ _JAVA_CAUSE = re.compile(r"^\s*Caused by: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?$", re
 _JAVA_CALL = re.compile(r"An error occurred while calling .*\n\s*: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?")
 _TRACEBACK = "Traceback (most recent call last):"
 _OUT_OF_MEMORY = re.compile(r"java\.lang\.OutOfMemoryError(?:: (.*))?")
+_EXTRAS = {"py4j": "spark", "pyspark": "spark", "pymetastore": "hive", "thrift": "hive", "sqlglot": "ddl"}
+"""Packages that pyhudi brings by an extra alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,11 @@ def failure_of(error: BaseException) -> Failure:
     code = getattr(error, "exit_code", None)
     if isinstance(code, int):
         return Failure(message=_one_line(str(error)), exit_code=code)
+    if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").partition(".")[0]) in _EXTRAS:
+        return Failure(
+            message=f"{package} is not installed: pip install 'pyhudi[{_EXTRAS[package]}]'",
+            exit_code=ConfigError.exit_code,
+        )
     text = str(error)
     for name, message in reversed(_RAISED_HERE.findall(text)):
         kind = _kinds().get(name)

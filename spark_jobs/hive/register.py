@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.formats import REALTIME_INPUT_FORMATS
 from spark_jobs.hive.metastore import Metastore
 from spark_jobs.hive.state import Column, MetastoreTable
@@ -28,6 +27,8 @@ def synced_tables(metastore_uri: str, database: str = "default") -> list[SyncedT
     :raises MetastoreUnreachableError: no metastore answers at the URI.
     :raises ConfigError: there is no such database.
     """
+    from spark_jobs.hive.client import ThriftMetastore  # and its package, which no other query needs
+
     with ThriftMetastore.connect(metastore_uri) as metastore:
         return read_synced_tables(metastore, database)
 

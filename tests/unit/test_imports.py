@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,12 @@ def test_services_and_hive_need_no_spark(tmp_path: Path) -> None:
 
 def test_the_provider_needs_no_spark_and_loads_the_table_format_lazily(tmp_path: Path) -> None:
     assert walk(tmp_path, "airflow_provider_pyhudi", blocked="pyspark", absent="spark_jobs.core") > 5
+
+
+def test_both_distributions_have_one_version() -> None:
+    provider, tables = (
+        tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+        for folder in ("", "distributions/pyhudi")
+    )
+    assert provider["version"] == tables["version"]
+    assert f"pyhudi[ddl,hive,spark]=={tables['version']}" in provider["dependencies"]

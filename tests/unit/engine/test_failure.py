@@ -63,6 +63,12 @@ Caused by: java.io.IOException: No space left on device
         (TableNotFoundError("none"), "none", 5),
         (BadRecordError("two\nlines"), "two lines", 1),
         (KeyError("x"), "KeyError: 'x'", 1),
+        (
+            ModuleNotFoundError("No module named 'pyspark.sql'", name="pyspark.sql"),
+            "pyspark is not installed: pip install 'pyhudi[spark]'",
+            2,
+        ),
+        (ModuleNotFoundError("No module named 'y'", name="y"), "ModuleNotFoundError: No module named 'y'", 1),
         (RuntimeError(), "RuntimeError", 1),
         (RuntimeError(PYTHON_WORKER), "file group f-1 was changed by 20240101000000000: run it again", 3),
         (RuntimeError(PY4J), "column `id` has 3 nulls", 1),
