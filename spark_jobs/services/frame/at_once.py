@@ -5,10 +5,10 @@ Those whose plan stands on the timeline first, for a later run or another proces
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar
 
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.table import HudiTable
@@ -17,23 +17,19 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.frame.opening import Opened
-from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.frame.refresh import with_refresh
+from spark_jobs.services.frame.service import P, Service
 
-P = TypeVar("P")
 _REFRESHES = 3
 
 
-class ServiceAtOnce(ABC, Generic[P]):
-    """What such a service knows; ``P`` is its plan, which holds all that is going to be done.
-
-    A run goes through the methods in their order here. Those that have a body are for services which need them.
+class ServiceAtOnce(Service[P]):
+    """What such a service knows. A run goes through the methods in their order here, and plans after :meth:`settle`.
+    Those that have a body are for services which need them.
     """
 
     __slots__ = ()
-    action: ClassVar[str]
-    """Of its results."""
-    ends_restores: ClassVar[bool] = False
+    beside_restores: ClassVar[bool] = False
     """Whether it runs while a restore is pending; the others wait for its end."""
 
     def undoes_first(self) -> bool:
@@ -61,30 +57,6 @@ class ServiceAtOnce(ABC, Generic[P]):
         """
         return table
 
-    @abstractmethod
-    def plan(self, table: HudiTable) -> P | Nothing:
-        """What there is to do; nothing is changed by it.
-
-        :raises ConfigError: what is asked for can't be done.
-        :raises WriteConflictError: not now.
-        """
-
-    def facts(self, plan: P) -> PlanFacts | None:
-        """What the hash of a plan is made of; None where the options take no hash."""
-        return None
-
-    def requested(self, table: HudiTable, plan_hash: str) -> P | Nothing | JobResult:
-        """The plan of a hash: the one that is made now, or what an earlier run by the hash left of its own; the result
-        of that run, where it left nothing.
-
-        :raises WriteConflictError: the hash means another plan.
-        """
-        plan = self.plan(table)
-        now = plan if isinstance(plan, Nothing) else self.facts(plan)
-        if now is not None:
-            refuse_other_plan(plan_hash, now, table.timeline)
-        return plan
-
     def without_plan(
         self, locked: TransactionSettings, table: HudiTable, found: Nothing | JobResult, progress: Progress
     ) -> None:
@@ -93,10 +65,6 @@ class ServiceAtOnce(ABC, Generic[P]):
     @abstractmethod
     def carry_out(self, locked: TransactionSettings, table: HudiTable, plan: P, progress: Progress) -> JobResult:
         """Do exactly this; ``locked`` holds the table lock, and has since this was planned."""
-
-    @abstractmethod
-    def shown(self, table: HudiTable, plan: P, progress: Progress) -> JobResult:
-        """Of a dry run."""
 
     def with_undone(self, result: JobResult, table: HudiTable, undone: Sequence[Instant]) -> JobResult:
         """The result of a dry run, which names what is rolled back first.
@@ -138,7 +106,7 @@ def carry_out_at_once(
     plan_hash: str | None = None,
 ) -> JobResult:
     """As :func:`run_at_once`; ``locked`` holds the table lock, and nothing is rolled back first."""
-    if not service.ends_restores:
+    if not service.beside_restores:
         refuse_pending_restore(table.timeline)
     table = service.settle(locked, table, progress)
     with progress.phase("plan"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import ClassVar
 
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as table_keys
@@ -19,6 +20,8 @@ from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
+from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
+from spark_jobs.services.frame.in_steps import ServiceInSteps, run_in_steps
 from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.indexing.execute import carry_out_plan, claim_plan, give_up, read_plan, remove_plan, unlist
@@ -31,6 +34,14 @@ _ENABLED_BY = {
     MetadataPartition.BLOOM_FILTERS: metadata_keys.METADATA_BLOOM_FILTERS,
     MetadataPartition.RECORD_INDEX: metadata_keys.RECORD_INDEX,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pending:
+    """A plan on the timeline."""
+
+    instant: Instant
+    plan: IndexPlan
 
 
 def run_indexing(options: IndexingOptions, context: JobContext) -> JobResult:
@@ -49,7 +60,7 @@ def run_indexing(options: IndexingOptions, context: JobContext) -> JobResult:
             table=table.config.name,
         )
     if options.mode is IndexingMode.DROP_INDEX:
-        return _drop(table, settings, asked, dry_run=options.dry_run)
+        return run_at_once(_Drop(settings=settings, asked=asked), opened, progress, dry_run=options.dry_run)
     wanted = options.instant_time
     if options.mode is not IndexingMode.EXECUTE:
         left = _left_pending(table, settings, asked) if options.mode is IndexingMode.SCHEDULE_AND_EXECUTE else None
@@ -57,12 +68,13 @@ def run_indexing(options: IndexingOptions, context: JobContext) -> JobResult:
             progress.note(f"indexing {left} is planned already")
             wanted = left
         else:
-            with progress.phase("schedule"):
-                scheduled = _schedule(table, settings, asked, dry_run=options.dry_run)
+            scheduling = _Scheduling(settings=settings, asked=asked)
+            scheduled = run_at_once(scheduling, opened, progress, dry_run=options.dry_run)
             if options.mode is IndexingMode.SCHEDULE or scheduled.state is not JobState.SCHEDULED:
                 return scheduled
             wanted = scheduled.instant
-    return _execute(table.refreshed(), properties, wanted, progress, dry_run=options.dry_run)
+    execution = _Execution(properties=properties, asked=wanted)
+    return run_in_steps(execution, table.refreshed(), progress, dry_run=options.dry_run)
 
 
 def _left_pending(table: HudiTable, settings: TransactionSettings, asked: Sequence[MetadataPartition]) -> str | None:
@@ -73,19 +85,27 @@ def _left_pending(table: HudiTable, settings: TransactionSettings, asked: Sequen
     return None
 
 
-def _schedule(
-    table: HudiTable, settings: TransactionSettings, asked: Sequence[MetadataPartition], *, dry_run: bool
-) -> JobResult:
-    with nullcontext(settings) if dry_run else settings.new_lock() as locked:
-        table = table.refreshed(locked.storage)
-        plan = plan_indexing(asked, table.config, table.timeline, _planned(table, locked))
-        if isinstance(plan, Nothing):
-            return plan.result(ACTION, table)
-        if dry_run:
-            return _result(table, JobState.DRY_RUN, None, plan)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scheduling(ServiceAtOnce[IndexPlan]):
+    """A plan for those of the ``asked`` indexes that are not there yet."""
+
+    settings: TransactionSettings
+    asked: Sequence[MetadataPartition]
+    action: ClassVar[str] = ACTION
+    beside_restores: ClassVar[bool] = True  # one refuses what is put on the timeline
+
+    def plan(self, table: HudiTable) -> IndexPlan | Nothing:
+        return plan_indexing(self.asked, table.config, table.timeline, _planned(table, self.settings))
+
+    def carry_out(
+        self, locked: TransactionSettings, table: HudiTable, plan: IndexPlan, progress: Progress
+    ) -> JobResult:
         data = encode_payload(INDEX_PLAN, plan.to_avro())
         instant = schedule(locked, Action.INDEXING, table.timeline, data)
         return _result(table, JobState.SCHEDULED, instant.timestamp, plan)
+
+    def shown(self, table: HudiTable, plan: IndexPlan, progress: Progress) -> JobResult:
+        return _result(table, JobState.DRY_RUN, None, plan)
 
 
 def _planned(table: HudiTable, settings: TransactionSettings) -> frozenset[str]:
@@ -94,37 +114,51 @@ def _planned(table: HudiTable, settings: TransactionSettings) -> frozenset[str]:
     return frozenset(partition.path for plan in plans for partition in plan.partitions)
 
 
-def _execute(
-    table: HudiTable, properties: Mapping[str, str], asked: str | None, progress: Progress, *, dry_run: bool
-) -> JobResult:
-    pending = list(table.timeline.pending({Action.INDEXING}))
-    instant = choose_plan(
-        table.timeline, pending, asked, "pending indexing", lambda done: done.action is Action.INDEXING
-    )
-    if instant is None:
-        return Nothing(f"indexing {asked} is completed already" if asked else "none is planned").result(ACTION, table)
-    plan = read_plan(table.timeline, instant, table.transaction_settings(properties))
-    if dry_run:
-        return _result(table, JobState.DRY_RUN, instant.timestamp, plan)
-    settings = table.transaction_settings(_with_indexes(table, properties, plan))
-    writer = settings.metadata_writer
-    if not isinstance(writer, UpdatingMetadataWriter):
-        raise ConfigError(
-            f"{metadata_keys.METADATA_ENABLED.name} is false", todo="leave it on where indexes are to be made"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Execution(ServiceInSteps[_Pending]):
+    """The plan of an ``asked`` instant, or the oldest. Indexes are built beside writers; the table lock is held while
+    the plan is claimed, and while what is built is listed.
+    """
+
+    properties: Mapping[str, str]
+    asked: str | None
+    action: ClassVar[str] = ACTION
+
+    def plan(self, table: HudiTable) -> _Pending | Nothing:
+        pending = list(table.timeline.pending({Action.INDEXING}))
+        instant = choose_plan(
+            table.timeline, pending, self.asked, "pending indexing", lambda done: done.action is Action.INDEXING
         )
-    with settings.new_lock() as locked:
-        heartbeat = claim_plan(settings, instant, locked)
-    if heartbeat is None:
-        return Nothing(f"another process executes or executed indexing {instant.timestamp}").result(ACTION, table)
-    inflight = Instant(instant.timestamp, Action.INDEXING, State.INFLIGHT)
-    try:
-        with progress.phase("index"):
-            done = carry_out_plan(settings, inflight, plan, writer.source_of, heartbeat)
-    except BaseException:
-        give_up(settings, inflight, plan, heartbeat)
-        raise
-    extra = {"indexed_up_to": done.up_to, "actions_caught_up": done.caught_up}
-    return _result(table, JobState.COMPLETED, instant.timestamp, plan, records=done.records, extra=extra)
+        if instant is None:
+            return Nothing(f"indexing {self.asked} is completed already" if self.asked else "none is planned")
+        plan = read_plan(table.timeline, instant, table.transaction_settings(self.properties))
+        return _Pending(instant=instant, plan=plan)
+
+    def shown(self, table: HudiTable, plan: _Pending, progress: Progress) -> JobResult:
+        return _result(table, JobState.DRY_RUN, plan.instant.timestamp, plan.plan)
+
+    def carry_out(self, table: HudiTable, plan: _Pending, progress: Progress) -> JobResult:
+        instant, indexes = plan.instant, plan.plan
+        settings = table.transaction_settings(_with_indexes(table, self.properties, indexes))
+        writer = settings.metadata_writer
+        if not isinstance(writer, UpdatingMetadataWriter):
+            raise ConfigError(
+                f"{metadata_keys.METADATA_ENABLED.name} is false", todo="leave it on where indexes are to be made"
+            )
+        with settings.new_lock() as locked:
+            heartbeat = claim_plan(settings, instant, locked)
+        if heartbeat is None:
+            reason = f"another process executes or executed indexing {instant.timestamp}"
+            return Nothing(reason).result(ACTION, table)
+        inflight = Instant(instant.timestamp, Action.INDEXING, State.INFLIGHT)
+        try:
+            with progress.phase("index"):
+                done = carry_out_plan(settings, inflight, indexes, writer.source_of, heartbeat)
+        except BaseException:
+            give_up(settings, inflight, indexes, heartbeat)
+            raise
+        extra = {"indexed_up_to": done.up_to, "actions_caught_up": done.caught_up}
+        return _result(table, JobState.COMPLETED, instant.timestamp, indexes, records=done.records, extra=extra)
 
 
 def _with_indexes(table: HudiTable, properties: Mapping[str, str], plan: IndexPlan) -> dict[str, str]:
@@ -138,27 +172,36 @@ def _with_indexes(table: HudiTable, properties: Mapping[str, str], plan: IndexPl
     return {**properties, **on}
 
 
-def _drop(
-    table: HudiTable, settings: TransactionSettings, asked: Sequence[MetadataPartition], *, dry_run: bool
-) -> JobResult:
-    """Take indexes off, finished or not, and the pending plans that hold one of them."""
-    with nullcontext(settings) if dry_run else settings.new_lock() as locked:
-        table = table.refreshed(locked.storage)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drop(ServiceAtOnce[IndexPlan]):
+    """The ``asked`` indexes go, finished or not, with the pending plans that hold one of them."""
+
+    settings: TransactionSettings
+    asked: Sequence[MetadataPartition]
+    action: ClassVar[str] = ACTION
+    beside_restores: ClassVar[bool] = True  # which takes the whole metadata table off
+
+    def plan(self, table: HudiTable) -> IndexPlan | Nothing:
         building = table_keys.METADATA_PARTITIONS_INFLIGHT.of(table.config.properties)
-        there = {*table.config.metadata_partitions, *building, *_planned(table, locked)}
-        gone = tuple(one for one in asked if one.path in there)
+        there = {*table.config.metadata_partitions, *building, *_planned(table, self.settings)}
+        gone = tuple(one for one in self.asked if one.path in there)
         if not gone:
-            return Nothing(f"the table has no {', '.join(one.name for one in asked)}").result(ACTION, table)
-        dropped = IndexPlan(partitions=gone, base_instant="")
-        if dry_run:
-            return _result(table, JobState.DRY_RUN, None, dropped)
+            return Nothing(f"the table has no {', '.join(one.name for one in self.asked)}")
+        return IndexPlan(partitions=gone, base_instant="")
+
+    def carry_out(
+        self, locked: TransactionSettings, table: HudiTable, plan: IndexPlan, progress: Progress
+    ) -> JobResult:
         for pending in table.timeline.pending({Action.INDEXING}):
-            plan = read_plan(table.timeline, pending, locked)
-            if set(plan.partitions) & set(gone):
-                unlist(locked, plan.partitions, finished=False)
+            planned = read_plan(table.timeline, pending, locked)
+            if set(planned.partitions) & set(plan.partitions):
+                unlist(locked, planned.partitions, finished=False)
                 remove_plan(table.timeline, pending)
-        unlist(locked, gone, finished=True)
-        return _result(table, JobState.COMPLETED, None, dropped)
+        unlist(locked, plan.partitions, finished=True)
+        return _result(table, JobState.COMPLETED, None, plan)
+
+    def shown(self, table: HudiTable, plan: IndexPlan, progress: Progress) -> JobResult:
+        return _result(table, JobState.DRY_RUN, None, plan)
 
 
 def _result(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
@@ -22,6 +22,8 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
+from spark_jobs.services.frame.in_steps import ServiceInSteps, run_in_steps
+from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
 from spark_jobs.services.frame.results import done_by_hash, planned
@@ -46,43 +48,16 @@ def run_repair(options: RepairOptions, context: JobContext) -> JobResult:
     if options.plan_hash is not None:
         digest_of(options.plan_hash)  # one that is none is refused before the table is read
     opened = open_to_change(options, context)
-    table, properties = opened.table, opened.properties
+    table = opened.table
     refuse_pending_restore(table.timeline)
-    validation = _validation(table, bool(repairs & READS_ROWS), progress)
-    plan = _plan(table, validation, repairs, progress)
-    asked = options.plan_hash
-    if asked is not None and not (not plan.is_empty and plan.facts.is_requested_by(asked)):
-        begun = _begun_by(table, asked)
-        if begun is None:
-            now = why_nothing(validation.findings, repairs) if plan.is_empty else plan.facts
-            refuse_other_plan(asked, now, table.timeline)
-        else:
-            plan = plan.rest_of(begun)
-            if plan.is_empty:
-                return done_by_hash(
-                    ACTION, table, asked, instant=None, reason=f"a {ACTION} carried out this plan before"
-                )
-            progress.note("going on with a repair that broke off")
-    if plan.is_empty:
-        nothing = why_nothing(validation.findings, repairs)
-        return replace(nothing, extra={"repaired": plan.counts()}).result(ACTION, table)
-    if options.dry_run:
-        return planned(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
-    repair = _Repair(table=table, settings=opened.settings, properties=properties)
-    if asked is not None and plan.facts.is_requested_by(asked):
-        repair.note_begin(asked, plan)
-    instant = repair.carry_out(plan, progress)
-    left = _validation(table.refreshed(), False, progress).findings
-    return planned(
-        ACTION,
-        table,
-        plan.facts,
-        progress,
-        shown=None,
-        instant=instant,
-        repaired=plan.counts(),
-        left={"errors": sum(one.is_error for one in left), "warnings": sum(not one.is_error for one in left)},
+    service = _Repair(
+        settings=opened.settings,
+        properties=opened.properties,
+        repairs=repairs,
+        progress=progress,
+        asked=options.plan_hash,
     )
+    return run_in_steps(service, table, progress, dry_run=options.dry_run, plan_hash=options.plan_hash)
 
 
 def _begun_path(table: HudiTable, asked: str) -> str:
@@ -129,43 +104,87 @@ def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Repair:
-    """One run over a table; what it does again after it was killed is the same."""
+class _Repair(ServiceInSteps[RepairPlan]):
+    """Some of the ``repairs``; what a run does again after it was killed is the same. ``asked`` is the hash that was
+    given, if one was.
+    """
 
-    table: HudiTable
     settings: TransactionSettings
     properties: Mapping[str, str]
+    repairs: AbstractSet[Repair]
+    progress: Progress
+    asked: str | None
+    action: ClassVar[str] = ACTION
 
-    def note_begin(self, asked: str, plan: RepairPlan) -> None:
-        """Leave the plan beside the table, for a run by the same hash after this one was killed."""
-        with self.settings.new_lock() as locked:
-            locked.storage.delete_tree(f"{self.table.base_path}/{_BEGUN}")  # of another plan: out of date
-            locked.storage.create(_begun_path(self.table, asked), json.dumps(plan.to_json()).encode())
+    def plan(self, table: HudiTable) -> RepairPlan | Nothing:
+        validation = _validation(table, bool(self.repairs & READS_ROWS), self.progress)
+        plan = _plan(table, validation, self.repairs, self.progress)
+        if not plan.is_empty:
+            return plan
+        return replace(why_nothing(validation.findings, self.repairs), extra={"repaired": plan.counts()})
 
-    def carry_out(self, plan: RepairPlan, progress: Progress) -> str | None:
-        """:returns: the instant of the last commit that it made; None where it made none."""
+    def facts(self, plan: RepairPlan) -> PlanFacts:
+        return plan.facts
+
+    def requested(self, table: HudiTable, plan_hash: str) -> RepairPlan | Nothing | JobResult:
+        plan = self.plan(table)
+        if isinstance(plan, RepairPlan) and plan.facts.is_requested_by(plan_hash):
+            return plan
+        begun = _begun_by(table, plan_hash)
+        if begun is None:
+            refuse_other_plan(plan_hash, plan if isinstance(plan, Nothing) else plan.facts, table.timeline)
+            return plan
+        rest = plan.rest_of(begun) if isinstance(plan, RepairPlan) else RepairPlan()
+        if rest.is_empty:
+            reason = f"a {ACTION} carried out this plan before"
+            return done_by_hash(ACTION, table, plan_hash, instant=None, reason=reason)
+        self.progress.note("going on with a repair that broke off")
+        return rest
+
+    def shown(self, table: HudiTable, plan: RepairPlan, progress: Progress) -> JobResult:
+        return planned(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
+
+    def carry_out(self, table: HudiTable, plan: RepairPlan, progress: Progress) -> JobResult:
+        if self.asked is not None and plan.facts.is_requested_by(self.asked):
+            self._note_begin(table, self.asked, plan)
         instant = None
         if plan.leftovers:
             with progress.phase("leftovers", len(plan.leftovers)):
-                self._delete(plan.leftovers, progress)
+                self._delete(table, plan.leftovers, progress)
         if plan.logs:
-            instant = compact_what_is_left(self.settings, plan.logs, self.table, progress)
+            instant = compact_what_is_left(self.settings, plan.logs, table, progress)
         if plan.surplus:
-            instant = remove_surplus(self.settings, self.table, plan.surplus, progress)
+            instant = remove_surplus(self.settings, table, plan.surplus, progress)
         if plan.metadata_table:
             with progress.phase("metadata table"):
-                self._remake_metadata_table(progress)
-        return instant
+                self._remake_metadata_table(table, progress)
+        left = _validation(table.refreshed(), False, progress).findings
+        return planned(
+            ACTION,
+            table,
+            plan.facts,
+            progress,
+            shown=None,
+            instant=instant,
+            repaired=plan.counts(),
+            left={"errors": sum(one.is_error for one in left), "warnings": sum(not one.is_error for one in left)},
+        )
 
-    def _delete(self, leftovers: Mapping[str, int], progress: Progress) -> None:
+    def _note_begin(self, table: HudiTable, asked: str, plan: RepairPlan) -> None:
+        """Leave the plan beside the table, for a run by the same hash after this one was killed."""
+        with self.settings.new_lock() as locked:
+            locked.storage.delete_tree(f"{table.base_path}/{_BEGUN}")  # of another plan: out of date
+            locked.storage.create(_begun_path(table, asked), json.dumps(plan.to_json()).encode())
+
+    def _delete(self, table: HudiTable, leftovers: Mapping[str, int], progress: Progress) -> None:
         """Of the files those that a validation under the lock still finds: a write that ended meanwhile may have made
         one of them its own.
         """
         with self.settings.new_lock() as locked:
             storage = locked.storage
-            found = _validation(self.table.refreshed(), False, Progress.silent(ACTION)).findings
+            found = _validation(table.refreshed(), False, Progress.silent(ACTION)).findings
             for path in paths_of(found, Repair.LEFTOVERS):
-                status = storage.stat(resolve(self.table.base_path, RelativePath(path))) if path in leftovers else None
+                status = storage.stat(resolve(table.base_path, RelativePath(path))) if path in leftovers else None
                 if status is None:
                     continue
                 if status.is_directory:
@@ -174,9 +193,9 @@ class _Repair:
                     storage.delete_if(status.path, status.etag)
         progress.note(f"deleted {len(leftovers)} file(s) or folder(s) that were left over")
 
-    def _remake_metadata_table(self, progress: Progress) -> None:
+    def _remake_metadata_table(self, table: HudiTable, progress: Progress) -> None:
         """Take it off; then make its list of files anew, where nothing else is under way."""
-        base_path, clock = self.table.base_path, self.table.clock
+        base_path, clock = table.base_path, table.clock
         with self.settings.new_lock() as locked:
             storage = locked.storage
             config = read_table_config(storage, base_path, clock)

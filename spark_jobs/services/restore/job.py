@@ -85,7 +85,7 @@ class _Restore(ServiceAtOnce[RestorePlan]):
     has_metadata: bool
     engine: Engine
     action: ClassVar[str] = ACTION
-    ends_restores: ClassVar[bool] = True
+    beside_restores: ClassVar[bool] = True
 
     def undoes_first(self) -> bool:
         return True
