@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from airflow_provider_pyhudi.assets.table import hudi_asset
     from airflow_provider_pyhudi.hooks.hudi import HudiHook
     from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
+    from airflow_provider_pyhudi.operators.alter_table import HudiAlterTableOperator
     from airflow_provider_pyhudi.operators.archive import HudiArchiveOperator
     from airflow_provider_pyhudi.operators.bootstrap import HudiBootstrapOperator
     from airflow_provider_pyhudi.operators.clean import HudiCleanOperator
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from airflow_provider_pyhudi.triggers.table_service import HudiTableServiceTrigger
 
 _HOMES = {
+    "HudiAlterTableOperator": "operators.alter_table",
     "HudiArchiveOperator": "operators.archive",
     "HudiBootstrapOperator": "operators.bootstrap",
     "HudiCleanOperator": "operators.clean",
@@ -53,6 +55,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "HudiAlterTableOperator",
     "HudiArchiveOperator",
     "HudiBootstrapOperator",
     "HudiCleanOperator",

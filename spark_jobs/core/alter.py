@@ -26,43 +26,51 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.transaction.transaction import begin
 
+Change = Callable[[InternalSchema], InternalSchema]
+"""Gives the new schema for the present one, which has the meta columns too."""
+
 
 def alter_schema(
-    table: HudiTable, change: Callable[[InternalSchema], InternalSchema], properties: Mapping[str, str] | None = None
+    table: HudiTable,
+    change: Change,
+    properties: Mapping[str, str] | None = None,
+    *,
+    extra_metadata: Mapping[str, str] | None = None,
+    expected: Alteration | None = None,
 ) -> Instant:
     """Change the schema of a table by the functions of :mod:`spark_jobs.core.schema.changes`.
 
     Files stay as they are; they are read by the ids of columns from now on, which Hudi's readers do only with
     ``hoodie.schema.on.read.enable=true``.
 
-    :param change: gives the new schema for the present one (which has the meta columns too).
+    :param extra_metadata: what the commit says besides.
+    :param expected: the only alteration that is to be made.
     :raises ConfigError: it touches a meta column or one of the key, the partition path or the ordering, or it can't be
         made, or leaves a type or name that files can't have.
-    :raises WriteConflictError: another writer changed the schema meanwhile.
+    :raises WriteConflictError: another writer changed the schema meanwhile, or the alteration is not the expected one.
     """
     refuse_unwritable(table.config)
-    _Alteration.of(table.refreshed(), change)  # what can't be made is told before the timeline knows of it
+    Alteration.of(table.refreshed(), change)  # what can't be made is told before the timeline knows of it
     settings = table.transaction_settings(properties or {})
     action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
     transaction = begin(settings, action)
     assert transaction is not None
     try:
         table = table.refreshed()
-        made = _Alteration.of(table, change)
+        made = Alteration.of(table, change)
+        if expected is not None and made != expected:
+            raise _changed_meanwhile(table)
         new = made.new.at(schema_version(transaction.time))
         transaction.to_inflight(CommitMetadata(operation_type=OperationType.ALTER_SCHEMA).encode())
 
         def check(timeline: ActiveTimeline) -> None:
             if committed_schema(timeline, table.config, table.clock) not in (None, made.avro):
-                raise WriteConflictError(
-                    f"another writer changed the schema of table {table.config.name} meanwhile",
-                    todo="run it again",
-                    table=table.config.name,
-                )
+                raise _changed_meanwhile(table)
             add_to_history(timeline.storage, table.base_path, timeline, transaction.time, made.history, new)
 
         metadata = CommitMetadata(
-            operation_type=OperationType.ALTER_SCHEMA, extra_metadata=schema_metadata(made.new_avro, new)
+            operation_type=OperationType.ALTER_SCHEMA,
+            extra_metadata={**(extra_metadata or {}), **schema_metadata(made.new_avro, new)},
         )
         return transaction.publish(metadata.encode(), written=frozenset(), check=check)
     except BaseException:
@@ -71,7 +79,7 @@ def alter_schema(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Alteration:
+class Alteration:
     """The schema before and after, as Avro without meta columns and with ids."""
 
     avro: dict[str, Any]
@@ -79,8 +87,16 @@ class _Alteration:
     history: SchemaEvolution
     new: InternalSchema
 
+    @property
+    def changes_nothing(self) -> bool:
+        return self.new.record == self.history.wanted.record
+
     @staticmethod
-    def of(table: HudiTable, change: Callable[[InternalSchema], InternalSchema]) -> _Alteration:
+    def of(table: HudiTable, change: Change) -> Alteration:
+        """What a change makes of the schema of a table.
+
+        :raises ConfigError: as :func:`alter_schema` says.
+        """
         avro, evolution = table.avro_schema, table.evolution_at()
         old = evolution.wanted if evolution else internal_of(with_meta_fields(avro))
         new = as_stored(change(old), old)
@@ -89,12 +105,20 @@ class _Alteration:
         origins = origins_between(new.record, old.record)
         new_avro = without_meta_fields(avro_of(new, full_name_of(avro), avro, origins=origins))
         refuse_unwritable_columns(new_avro, old, new)
-        return _Alteration(
+        return Alteration(
             avro=avro,
             new_avro=new_avro,
             history=evolution or SchemaEvolution(versions=(old,), wanted=old),
             new=new,
         )
+
+
+def _changed_meanwhile(table: HudiTable) -> WriteConflictError:
+    return WriteConflictError(
+        f"another writer changed the schema of table {table.config.name} meanwhile",
+        todo="run it again",
+        table=table.config.name,
+    )
 
 
 def _refuse_changed_keys(table: HudiTable, old: InternalSchema, new: InternalSchema) -> None:

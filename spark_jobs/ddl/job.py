@@ -19,6 +19,7 @@ from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
 from spark_jobs.ddl.properties import stored_keys
+from spark_jobs.ddl.text import read_text, statement_of
 from spark_jobs.engine.context import JobContext
 from spark_jobs.options.create_table import CreateTableOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -46,7 +47,7 @@ def run_create_table(options: CreateTableOptions, context: JobContext) -> JobRes
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
     with progress.phase("plan"):
-        ddl = _statement(options, context.lake)
+        ddl = statement_of(options.ddl, options.ddl_file, context.lake)
         if ddl is None:
             plan = _by_options(resolved, properties, context.lake)
         else:
@@ -68,12 +69,6 @@ def run_create_table(options: CreateTableOptions, context: JobContext) -> JobRes
     return JobResult(
         action=ACTION, state=JobState.COMPLETED, base_path=plan.base_path, table=name, files_out=1, extra=told
     )
-
-
-def _statement(options: CreateTableOptions, lake: Lake) -> str | None:
-    if options.ddl is not None and options.ddl_file is not None:
-        raise ConfigError("--ddl and --ddl-file are both given", todo="give one of them")
-    return _read_text(options.ddl_file, "--ddl-file", lake) if options.ddl_file is not None else options.ddl
 
 
 def _by_statement(options: CreateTableOptions, ddl: str, context: JobContext) -> PlannedTable:
@@ -127,7 +122,7 @@ def _by_options(options: CreateTableOptions, properties: Mapping[str, str], lake
 
 
 def _avro_file(path: str, lake: Lake) -> pa.Schema:
-    text = _read_text(path, "--schema-file", lake)
+    text = read_text(path, "--schema-file", lake)
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -138,16 +133,6 @@ def _avro_file(path: str, lake: Lake) -> pa.Schema:
         return arrow_schema_of(parsed)
     except (CorruptTableError, UnsupportedTableError) as error:
         raise ConfigError(f"--schema-file {path} can't be a table's schema ({error.what})", todo=error.todo) from error
-
-
-def _read_text(path: str, option: str, lake: Lake) -> str:
-    place = lake.place(path)
-    if place.storage.stat(place.path) is None:
-        raise ConfigError(f"{option} {path} is missing", todo="give a file that can be read")
-    try:
-        return place.storage.read(place.path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{option} {path} is no UTF-8 text ({error})", todo="save it as UTF-8") from error
 
 
 def _told(properties: Mapping[str, str]) -> dict[str, Any]:

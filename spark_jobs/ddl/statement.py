@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, SqlglotError
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.text import is_unicode
+from spark_jobs.ddl.sql import one_statement, words_of
 from spark_jobs.ddl.types import arrow_field_of
 
-MAX_CHARACTERS = 1 << 20
 FORM = (
     "create table [if not exists] [db.]name (column type, ...) using hudi [partitioned by (...)] "
     "[tblproperties (...)] [location '...']"
 )
 
 _LONG_NAME = "org.apache.hudi"
-
-# sqlglot warns through logging of what it can't parse, besides telling it in the value it gives
-logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,22 +126,7 @@ class _Clauses:
 
 
 def _only_statement(text: str) -> exp.Create:
-    if len(text) > MAX_CHARACTERS:
-        raise ConfigError(f"the statement has {len(text)} characters", todo=f"give one of at most {MAX_CHARACTERS}")
-    if not is_unicode(text):
-        halves = next(word for word in text.split() if not is_unicode(word))
-        raise ConfigError(f"the statement has {halves!r}, which is no Unicode text", todo="spell whole characters")
-    try:
-        parsed = sqlglot.parse(_with_quoted_format(text), dialect="spark")
-    except ParseError as error:
-        raise ConfigError(_where(error), todo=f"check the SQL, or the type, there; the form is {FORM}") from error
-    except (SqlglotError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
-        raise ConfigError(f"the statement can't be read: {reason}", todo=f"the form is {FORM}") from error
-    statements = [one for one in parsed if one is not None and not isinstance(one, exp.Semicolon)]
-    if len(statements) != 1:
-        raise ConfigError(f"there are {len(statements)} statements", todo="give one CREATE TABLE")
-    create = statements[0]
+    create = one_statement(_with_quoted_format(text), FORM)
     if not isinstance(create, exp.Create) or create.args["kind"] != "TABLE":
         begin = " ".join(text.split()[:2])
         raise ConfigError(f"the statement ({begin} ...) is no CREATE TABLE of a known form", todo=f"the form is {FORM}")
@@ -168,23 +146,12 @@ def _only_statement(text: str) -> exp.Create:
 
 def _with_quoted_format(text: str) -> str:
     """``using org.apache.hudi``, which sqlglot does not know, in backquotes, which mean the same to Spark."""
-    tokens = sqlglot.tokenize(text, dialect="spark")
-    for at in range(len(tokens) - 5):
-        first, *name = tokens[at : at + 6]
+    words = words_of(text, FORM)
+    for at in range(len(words) - 5):
+        first, *name = words[at : at + 6]
         if first.text.lower() == "using" and "".join(one.text for one in name).lower() == _LONG_NAME:
-            return f"{text[: name[0].start]}`{_LONG_NAME}`{text[name[-1].end + 1 :]}"
+            return f"{text[: name[0].start]}`{_LONG_NAME}`{text[name[-1].end :]}"
     return text
-
-
-def _where(error: ParseError) -> str:
-    if not error.errors:
-        return "the statement can't be read"
-    first = error.errors[0]
-    reason = str(first.get("description") or "not expected").splitlines()[0]
-    return (
-        f"the statement can't be read at {first.get('highlight')!r}, line {first.get('line')}, column "
-        f"{first.get('col')} ({reason})"
-    )
 
 
 def _names(create: exp.Create) -> tuple[str, str]:

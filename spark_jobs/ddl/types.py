@@ -59,10 +59,14 @@ def arrow_field_of(column: exp.ColumnDef) -> pa.Field:
     if not isinstance(kind, exp.DataType):
         raise ConfigError(f"column {name} has no type", todo=f"give one of {_KNOWN}", column=name)
     metadata = {COMMENT: comment.encode()} if comment else None
-    return pa.field(name, _arrow_type(kind, name), nullable=nullable, metadata=metadata)
+    return pa.field(name, arrow_type_of(kind, name), nullable=nullable, metadata=metadata)
 
 
-def _arrow_type(kind: exp.DataType, column: str) -> pa.DataType:
+def arrow_type_of(kind: exp.DataType, column: str) -> pa.DataType:
+    """
+    :param column: its name, for errors.
+    :raises ConfigError: a type that tables don't have.
+    """
     name = getattr(kind.this, "name", "")
     parameters = kind.expressions
     if name in _SIMPLE and not parameters:
@@ -72,9 +76,9 @@ def _arrow_type(kind: exp.DataType, column: str) -> pa.DataType:
     if name == "DECIMAL":
         return _decimal(kind, column)
     if name == "ARRAY" and len(parameters) == 1:
-        return pa.list_(pa.field("element", _arrow_type(parameters[0], column)))
+        return pa.list_(pa.field("element", arrow_type_of(parameters[0], column)))
     if name == "MAP" and len(parameters) == 2:
-        key, value = (_arrow_type(parameter, column) for parameter in parameters)
+        key, value = (arrow_type_of(parameter, column) for parameter in parameters)
         return pa.map_(key, value)
     if name == "STRUCT" and parameters and all(isinstance(member, exp.ColumnDef) for member in parameters):
         return pa.struct([arrow_field_of(member) for member in parameters])

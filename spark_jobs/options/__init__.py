@@ -1,5 +1,6 @@
 """Options shared by operators and jobs, and the result that a job hands back; standard library only."""
 
+from spark_jobs.options.alter_table import AlterTableOptions
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.bootstrap import BootstrapOptions
@@ -21,6 +22,7 @@ from spark_jobs.options.service import ClusteringOptions, CompactionOptions, Ser
 from spark_jobs.options.validate import ValidateOptions
 
 __all__ = [
+    "AlterTableOptions",
     "ArchiveOptions",
     "BootstrapOptions",
     "CleanOptions",

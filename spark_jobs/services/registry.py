@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.options import (
+    AlterTableOptions,
     ArchiveOptions,
     BootstrapOptions,
     CleanOptions,
@@ -81,6 +82,12 @@ def _named(reference: str) -> Any:
 
 _PLAN_ONLY = {"mode": ServiceMode.SCHEDULE}
 
+ALTER_TABLE = Job(
+    name="alter table",
+    options=AlterTableOptions,
+    runner="spark_jobs.ddl.alter_job:run_alter_table",
+    operator="HudiAlterTableOperator",
+)
 ARCHIVAL = Job(
     name="archival",
     options=ArchiveOptions,
@@ -175,6 +182,7 @@ VALIDATION = Job(
 )
 
 JOBS = (
+    ALTER_TABLE,
     ARCHIVAL,
     BOOTSTRAP,
     CLEANING,

@@ -32,6 +32,7 @@ with DAG("d"):
     pyhudi.HudiCompactionOperator(task_id="e", base_path="/t", mode="execute", instant_time=plan.output["instant"])
     pyhudi.HudiClusteringOperator(task_id="k", base_path="/t")
     pyhudi.HudiCleanOperator(task_id="c", base_path="/t")
+    pyhudi.HudiAlterTableOperator(task_id="l", base_path="/t", ddl="alter table t drop column a")
     pyhudi.HudiArchiveOperator(task_id="a", base_path="/t")
     pyhudi.HudiRollbackOperator(task_id="r", base_path="/t", instant_time=write.output["instant"])
     pyhudi.HudiSavepointOperator(task_id="v", base_path="/t")

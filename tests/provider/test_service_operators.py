@@ -17,6 +17,7 @@ from tests.words import all_words
 pytestmark = pytest.mark.provider
 
 GIVEN: dict[str, dict[str, Any]] = {
+    "HudiAlterTableOperator": {"ddl": "alter table t drop column a", "plan_hash": "abc"},
     "HudiArchiveOperator": {"plan_hash": "abc"},
     "HudiBootstrapOperator": {
         "source": "/raw/trips",

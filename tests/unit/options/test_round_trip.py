@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.options import (
+    AlterTableOptions,
     CleanOptions,
     ClusteringOptions,
     CompactionOptions,
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.unit
 
 KINDS = [
     IngestOptions,
+    AlterTableOptions,
     CreateTableOptions,
     CompactionOptions,
     ClusteringOptions,

@@ -1,0 +1,19 @@
+"""Options of ``alter_table.py``: a statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from spark_jobs.options.flags import flag
+from spark_jobs.options.planned import PlannedOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTableOptions(PlannedOptions):
+    """Change the columns of a table (``AlterTableCommand``); ``ddl`` or ``ddl_file`` has the statement."""
+
+    job: ClassVar[str] = "alter_table"
+
+    ddl: Annotated[str | None, flag("--ddl", help="An alter table ... of columns.")] = None
+    ddl_file: Annotated[str | None, flag("--ddl-file", help="Path or URL of a file with the statement.")] = None
