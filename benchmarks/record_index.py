@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from spark_jobs.core.clock import SYSTEM_CLOCK  # noqa: E402
-from spark_jobs.core.files.names import BaseFileName  # noqa: E402
+from spark_jobs.core.format.v6.file_names import BaseFileName  # noqa: E402
+from spark_jobs.core.format.v6.layout import VERSION_6  # noqa: E402
 from spark_jobs.core.metadata_table.commit import blocks_of  # noqa: E402
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path  # noqa: E402
 from spark_jobs.core.metadata_table.partition_changes import split_by_group  # noqa: E402
@@ -98,7 +99,7 @@ def run(folder: Path, records: int, files: int) -> None:
         found = all_records(view.latest_slices(), source)
         shares = split_by_group(found.keys, GROUPS)
         cells = lambda group, name: cells_of_group(found, shares.get(group), name)  # noqa: E731
-        written = write_partition(storage, path, MADE, MetadataPartition.RECORD_INDEX, cells, GROUPS)
+        written = write_partition(storage, path, VERSION_6, MADE, MetadataPartition.RECORD_INDEX, cells, GROUPS)
         print(f"{sum(one.file_size_in_bytes for one in written) / len(found.keys):.1f} bytes for each record")
         return len(found.keys)
 
@@ -106,7 +107,7 @@ def run(folder: Path, records: int, files: int) -> None:
     upsert = CommitMetadata(write_stats=tuple(stats), operation_type=OperationType.UPSERT)
 
     def change(metadata: CommitMetadata) -> int:
-        changes = changes_of_commit(metadata, AFTER, view, source)
+        changes = changes_of_commit(VERSION_6, metadata, AFTER, view, source)
         shares = changes.encode().by_group(GROUPS).values()
         for share in shares:
             blocks_of(AFTER, MetadataPartition.RECORD_INDEX, share)

@@ -25,9 +25,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.v6.file_names import BaseFileName, LogFileName
 from spark_jobs.core.metadata_table.initialize import initialize
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import MetadataTable

@@ -29,9 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
-from spark_jobs.core.files.names import BaseFileName
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.v6.file_names import BaseFileName
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.handles.context import TaskScope, WriteContext, stamp
 from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.schema.avro import avro_schema_of
@@ -81,6 +82,7 @@ def new_context(folder: Path, instant: str) -> WriteContext:
     return WriteContext(
         storage=table.storage,
         base_path=table.base_path,
+        format=VERSION_6,
         instant=instant,
         file_format=base_file_format({}, SCHEMA, avro_schema_of(SCHEMA, "t")),
         payload=payload_of("org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.v6.file_names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.table import HudiTable
 
 TABLES = ("flights", "flights_mor")

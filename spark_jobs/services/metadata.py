@@ -15,7 +15,6 @@ from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.hfile.cells import Cells
-from spark_jobs.core.files.names import BaseFileName
 from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.format.order import earliest
 from spark_jobs.core.lake import Lake
@@ -101,7 +100,7 @@ def _latest_due(table: MetadataTable, properties: Mapping[str, str]) -> str | No
 def _compact(table: MetadataTable, properties: Mapping[str, str]) -> None:
     for pending in table.timeline.pending({Action.COMPACTION}):
         raw = table.timeline.payload(pending.at(State.REQUESTED), table.clock)
-        planned = CompactionPlan.from_avro(raw, {})
+        planned = CompactionPlan.from_avro(raw, {}, table.config.format)
         _execute(table, pending, replace(planned, slices=tuple(table.checked(planned.slices))))
         table = table.reloaded()
     latest = _latest_due(table, properties)
@@ -146,7 +145,7 @@ def _has_changes(one: FileSlice) -> bool:
 
 
 def _rewrite(table: MetadataTable, partition: MetadataPartition, one: FileSlice, instant: str) -> WriteStat:
-    name = BaseFileName(one.file_id, _WRITE_TOKEN, instant, ".hfile")
+    name = table.config.format.base_file(one.file_id, _WRITE_TOKEN, instant, ".hfile")
     cells = _merged_cells(table, partition, one, str(name))
     data = encode_base_file(cells)
     table.storage.create(base_file_path(table.folder, partition, name), data)

@@ -18,6 +18,7 @@ def write_context(config: WriteConfig, table: HudiTable, stored: StoredSchema, i
     return WriteContext(
         storage=data_storage(table.storage, config.properties),
         base_path=table.base_path,
+        format=table.config.format,
         instant=instant,
         file_format=base_file_format(
             config.properties, stored.arrow_schema, stored.avro_schema, indexed=config.populate_meta_fields

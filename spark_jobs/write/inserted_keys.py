@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file import footer_index, open_base_file
 from spark_jobs.core.files.key_range import java_min_max, java_order
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.instant import COMMITS, Instant
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.index.stored_keys import found_in_base, possible
 from spark_jobs.core.keygen.keys import record_keys
 from spark_jobs.core.read.slice_reader import SliceReader
@@ -108,14 +108,17 @@ class InsertedKeys:
     @cached_property
     def _own(self) -> dict[str, list[FileSlice]]:
         """The files that this write may have put new keys into, by scope."""
-        return _by_scope(filter(None, map(_with_inserts, self.stats)), self._scope)
+        return _by_scope(filter(None, map(self._with_inserts, self.stats)), self._scope)
+
+    def _with_inserts(self, stat: WriteStat) -> FileSlice | None:
+        return _with_inserts(stat, self.table.config.format)
 
     def _inserted_by_others(self, timeline: ActiveTimeline) -> list[FileSlice]:
         """The files with keys that others inserted where this write did; of a file group the newest base file."""
         found: dict[tuple[str, ...], FileSlice] = {}
         for metadata in self._new_commits(timeline):
             if self._own and metadata.operation_type not in SERVICE_OPERATIONS:  # those move records
-                for one in filter(None, map(_with_inserts, metadata.write_stats)):
+                for one in filter(None, map(self._with_inserts, metadata.write_stats)):
                     if self._scope(one) in self._own:
                         found[(one.partition, one.file_id, *(log.relative_path for log in one.log_files))] = one
         return list(found.values())
@@ -173,13 +176,13 @@ def _by_scope(slices: Iterable[FileSlice], scope_of: Callable[[FileSlice], str])
     return found
 
 
-def _with_inserts(stat: WriteStat) -> FileSlice | None:
+def _with_inserts(stat: WriteStat, format: TableFormat) -> FileSlice | None:
     """The file of a write statistic where it may hold keys that the table did not have; a slice of its own.
 
     A log on the slice of a pending compaction may: it brings a key back that an older log deleted, and that the base
     file of the compaction won't have.
     """
-    base, log = parse_base_file_name(stat.file_name), parse_log_file_name(stat.file_name)
+    base, log = format.parse_base_file(stat.file_name), format.parse_log_file(stat.file_name)
     size = stat.file_size_in_bytes
     if base is not None and (stat.num_inserts > 0 or stat.prev_commit == NO_PREVIOUS_COMMIT):
         file = BaseFile(stat.partition_path, base, size)
@@ -194,7 +197,7 @@ def _with_inserts(stat: WriteStat) -> FileSlice | None:
         return FileSlice(
             partition=stat.partition_path,
             file_id=stat.file_id,
-            base_instant=log.base_instant,
+            base_instant=log.instant,
             base_file=None,
             log_files=(LogFile(stat.partition_path, log, size),),
         )

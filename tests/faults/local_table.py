@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.handles.append import append_target
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import OVERWRITE
@@ -225,7 +225,7 @@ def problems_of(path: Where) -> list[str]:
     found = [f"{one} is pending" for one in table.timeline.instants if not one.is_completed]
     for file in folder.walk():
         relative = str(file.relative_to(folder))
-        base, log = parse_base_file_name(file.name), parse_log_file_name(file.name)
+        base, log = table.config.format.parse_base_file(file.name), table.config.format.parse_log_file(file.name)
         if relative.startswith((".hoodie/.temp/", ".hoodie/.heartbeat/")) or relative == ".hoodie/lock":
             found.append(f"{relative} was left")
         elif folder.storage.is_unpublished(file.name):
@@ -233,22 +233,25 @@ def problems_of(path: Where) -> list[str]:
         elif base is not None and base.instant not in completed and ".hoodie/" not in relative:
             found.append(f"{relative} belongs to no completed instant")
         elif log is not None and ".hoodie/" not in relative:
-            found += [f"{relative} {what}" for what in _problems_of_log(folder.storage, file.url, completed)]
+            found += [
+                f"{relative} {what}"
+                for what in _problems_of_log(table.config.format, folder.storage, file.url, completed)
+            ]
     for one in table.file_slices():
         found += [f"{name} is named by a live slice and missing" for name in one.paths if not (folder / name).is_file()]
     return found
 
 
-def _problems_of_log(storage: Storage, path: str, completed: set[str]) -> list[str]:
+def _problems_of_log(format: TableFormat, storage: Storage, path: str, completed: set[str]) -> list[str]:
     with storage.open_input(path) as file:
         instants = [block.instant for block in read_blocks(file) if not block.is_rollback and not block.is_corrupt]
     folder, name = path.rsplit("/", 1)
-    mine = parse_log_file_name(name)
+    mine = format.parse_log_file(name)
     assert mine is not None
     cancelled = set()
     for status in storage.list(folder):
-        other = parse_log_file_name(status.name)
-        if other and (other.file_id, other.base_instant) == (mine.file_id, mine.base_instant):
+        other = format.parse_log_file(status.name)
+        if other and (other.file_id, other.instant) == (mine.file_id, mine.instant):
             with storage.open_input(status.path) as file:
                 cancelled |= {block.target_instant for block in read_blocks(file) if block.is_rollback}
     return [f"has a block of {one}" for one in instants if one not in completed and one not in cancelled]
@@ -262,6 +265,7 @@ def _context(table: HudiTable, instant: str) -> WriteContext:
     return WriteContext(
         storage=table.storage,
         base_path=table.base_path,
+        format=table.config.format,
         instant=instant,
         file_format=BaseFileFormat(
             schema=with_meta_fields(SCHEMA),
@@ -288,7 +292,7 @@ def _route(table: HudiTable, keyed: pa.Table, *, all_new: bool = False) -> tuple
     stored = table.scan().to_arrow() if view.latest_slices() and not all_new else None
     group_of = {}
     if stored is not None:
-        file_ids = [name.partition("_")[0] for name in stored["_hoodie_file_name"].to_pylist()]
+        file_ids = [_file_id(table.config.format, name) for name in stored["_hoodie_file_name"].to_pylist()]
         keys = zip(stored[PARTITION_PATH].to_pylist(), stored[RECORD_KEY].to_pylist(), strict=True)
         group_of = dict(zip(keys, file_ids, strict=True))
     slices = {(one.partition, one.file_id): one for one in view.latest_slices()}
@@ -302,6 +306,12 @@ def _route(table: HudiTable, keyed: pa.Table, *, all_new: bool = False) -> tuple
             routes[numbers[place]] = _route_to(table, view, slices.get(place), key[0])
         buckets.append(numbers[place])
     return keyed.append_column(BUCKET, pa.array(buckets, pa.int32())), routes
+
+
+def _file_id(format: TableFormat, name: str) -> str:
+    """Rows of logs name their file group in place of a file."""
+    base = format.parse_base_file(name)
+    return name if base is None else base.file_id
 
 
 def _route_to(table: HudiTable, view: FileSystemView, one: FileSlice | None, partition: str) -> Route:

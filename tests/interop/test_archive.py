@@ -14,6 +14,7 @@ from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.payload import OVERWRITE
@@ -193,6 +194,7 @@ def _file_of(table: HudiTable, time: str) -> Path:
         context = WriteContext(
             storage=table.storage,
             base_path=table.base_path,
+            format=VERSION_6,
             instant=time,
             file_format=base_file_format({}, table.schema, table.avro_schema),
             payload=OVERWRITE,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from spark_jobs.core.format.file_groups import BaseFile, Groups, LogFile, RawBase, RawLog, SliceInstants
+from spark_jobs.core.format.file_names import BaseFileName, LogFileName
 from spark_jobs.core.format.instant import Instant
 
 
@@ -39,3 +41,35 @@ class TableFormat(Protocol):
         """Of the files of a folder with a number each: every instant in its highest state, in the timeline's order,
         with the number of its file. Quick for tens of thousands.
         """
+
+    def base_file(self, file_id: str, write_token: str, instant: str, extension: str = ".parquet", /) -> BaseFileName:
+        """The name of a base file that a write makes."""
+
+    def log_file(self, file_id: str, *, base_instant: str, instant: str, version: int, write_token: str) -> LogFileName:
+        """The name of a log file that a write makes.
+
+        :param base_instant: of the slice that it goes to.
+        :param instant: of the write.
+        """
+
+    def parse_base_file(self, name: str, /) -> BaseFileName | None:
+        """None for any other file."""
+
+    def parse_log_file(self, name: str, /) -> LogFileName | None:
+        """None for any other file."""
+
+    def sort_into_groups(
+        self, files: Iterable[tuple[str, Sequence[str], Sequence[int]]], instants: SliceInstants
+    ) -> Groups:
+        """The file slices of (partition, file names, their bytes), seen or not. Quick for hundreds of thousands of
+        names; those of no data file are passed over.
+        """
+
+    def base_of(self, partition: str, file_id: str, instant: str, raw: RawBase) -> BaseFile:
+        """A base file of such a slice."""
+
+    def logs_of(self, partition: str, file_id: str, base_instant: str, logs: Sequence[RawLog]) -> tuple[LogFile, ...]:
+        """The logs of such a slice, in their order."""
+
+    def last_version(self, logs: Sequence[RawLog]) -> int:
+        """The highest version of such logs; there are some."""

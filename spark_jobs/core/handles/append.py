@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_jobs.core.files.log_writer import data_blocks, delete_block
-from spark_jobs.core.files.names import LogFileName, MarkerType
+from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.keygen.virtual import without_meta
 from spark_jobs.core.merge.changes import Changes
@@ -43,7 +43,7 @@ def append_target(view: FileSystemView, file_slice: FileSlice, pending_compactio
     While a compaction is pending it belongs to the slice that the compaction will make, which has no base file yet.
     """
     base_instant = pending_compaction or file_slice.base_instant
-    logs = tuple(str(log.name) for log in file_slice.log_files if log.name.base_instant == base_instant)
+    logs = tuple(str(log.name) for log in file_slice.log_files if log.name.instant == base_instant)
     has_base = file_slice.base_file is not None and pending_compaction is None
     version = view.log_versions.get((file_slice.partition, file_slice.file_id, base_instant), 0) + 1
     return AppendTarget(
@@ -86,7 +86,15 @@ def append_changes(
     for version, content in enumerate(
         _files(context, changes, compacted, hard_deletes=hard_deletes), target.next_version
     ):
-        name = str(LogFileName(target.file_id, target.base_instant, version, scope.write_token))
+        name = str(
+            context.format.log_file(
+                target.file_id,
+                base_instant=target.base_instant,
+                instant=context.instant,
+                version=version,
+                write_token=scope.write_token,
+            )
+        )
         path = context.prepare(target.partition, name, MarkerType.APPEND)
         # published whole: a log file that a crash cut or left empty would trip other readers of the listing
         context.storage.create(path, content.data, durable=False)

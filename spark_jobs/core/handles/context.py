@@ -19,6 +19,7 @@ from spark_jobs.core.files.marker_service import MarkerService
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import Marker, MarkerType
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.merge.payload import Payload
 from spark_jobs.core.schema.conform import Origins
@@ -51,6 +52,7 @@ class WriteContext:
 
     storage: Storage
     base_path: str
+    format: TableFormat
     instant: str
     file_format: BaseFileFormat
     payload: Payload

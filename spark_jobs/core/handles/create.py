@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
-from spark_jobs.core.files.names import BaseFileName, MarkerType
+from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.handles.context import TaskScope, WriteContext, slices, stamp
 from spark_jobs.core.keygen.virtual import without_keys
 from spark_jobs.core.schema.meta_fields import FILE_NAME
@@ -41,7 +41,7 @@ class CreateHandle:
         self._whole_id = whole_id
         self._keep_meta = keep_meta
         self._writer: BaseFileWriter | None = None
-        self._name = BaseFileName("", "", "")
+        self._name = context.format.base_file("", "", "")
         self._stats: list[WriteStat] = []
 
     @property
@@ -89,7 +89,7 @@ class CreateHandle:
 
     def _open(self) -> BaseFileWriter:
         file_id = self._prefix if self._whole_id else f"{self._prefix}-{self._next}"
-        self._name = BaseFileName(file_id, self._scope.write_token, self._context.instant)
+        self._name = self._context.format.base_file(file_id, self._scope.write_token, self._context.instant)
         self._next += 1
         path = self._context.prepare(self._partition, str(self._name), MarkerType.CREATE)
         self._writer = BaseFileWriter(self._context.storage, path, self._context.file_format)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from spark_jobs.core.files.base_file import footer_index, open_base_file, read_batches
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
-from spark_jobs.core.files.names import BaseFileName, MarkerType
+from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.handles.context import TaskScope, WriteContext, slices, stamp
 from spark_jobs.core.keygen.virtual import with_keys, without_keys
 from spark_jobs.core.merge.changes import Changes
@@ -69,7 +69,7 @@ def _rewrite(
     merged_of: Callable[[pa.RecordBatch], MergedBatch],
     new_rows: Callable[[], Iterable[pa.RecordBatch]],
 ) -> WriteStat:
-    name = BaseFileName(base.name.file_id, scope.write_token, context.instant)
+    name = context.format.base_file(base.name.file_id, scope.write_token, context.instant)
     path = context.prepare(base.partition, str(name), MarkerType.MERGE)
     path_of_base = resolve(context.base_path, base.relative_path)
     source = open_base_file(context.storage, path_of_base, whole=True, length=base.size)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.hfile.writer import write_hfile
-from spark_jobs.core.files.names import BaseFileName
+from spark_jobs.core.format.file_names import BaseFileName
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges

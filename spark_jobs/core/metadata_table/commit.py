@@ -17,7 +17,7 @@ from spark_jobs.core.files.delete_records import encode_delete_records
 from spark_jobs.core.files.hfile.writer import write_hfile
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, parse_blocks
 from spark_jobs.core.files.log_writer import command_block
-from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName
+from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.metadata_table.encoding import encoded
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -52,7 +52,7 @@ def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> 
     )
     inflight = transition(table.timeline, requested, State.INFLIGHT, profile.encode())
     contents = encoded(targets, lambda target: blocks_of(time, target.partition, target.changes))
-    stats = tuple(target.append(table, content) for target, content in contents)
+    stats = tuple(target.append(table, time, content) for target, content in contents)
     transition(table.timeline, inflight, State.COMPLETED, delta_commit_metadata(stats, OperationType.UPSERT_PREPPED))
 
 
@@ -77,13 +77,19 @@ class _Target:
         )
         return nothing, group
 
-    def append(self, table: MetadataTable, content: bytes) -> WriteStat:
-        name = LogFileName(self.latest.file_id, self.base_instant, self.version, WRITE_TOKEN)
+    def append(self, table: MetadataTable, time: str, content: bytes) -> WriteStat:
+        name = table.config.format.log_file(
+            self.latest.file_id,
+            base_instant=self.base_instant,
+            instant=time,
+            version=self.version,
+            write_token=WRITE_TOKEN,
+        )
         path = join(self.partition.path, str(name))
         table.storage.create(resolve(table.folder, path), content)
         is_latest = self.latest.base_instant == self.base_instant
         base = self.latest.base_file if is_latest else None
-        logs = [str(log.name) for log in self.latest.log_files if log.name.base_instant == self.base_instant]
+        logs = [str(log.name) for log in self.latest.log_files if log.name.instant == self.base_instant]
         return WriteStat(
             file_id=self.latest.file_id,
             path=path,
@@ -135,7 +141,7 @@ def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
             {
                 "partitionPath": log.partition,
                 "fileId": log.name.file_id,
-                "latestBaseInstant": log.name.base_instant,
+                "latestBaseInstant": log.name.instant,
                 "filesToBeDeleted": [],
                 "logBlocksToBeDeleted": {resolve(table.folder, log.relative_path): log.size},
             }
@@ -237,8 +243,14 @@ def _uncancelled(table: MetadataTable, logs: Iterable[LogFile], instant: str) ->
 def _cancel(table: MetadataTable, log: LogFile, rollback: str, target: str) -> tuple[str, int]:
     """A log file whose only block takes the target's blocks back; its path and size."""
     view = table.view(next(one for one in MetadataPartition if one.path == log.partition))
-    version = view.log_versions[(log.partition, log.name.file_id, log.name.base_instant)] + 1
-    name = LogFileName(log.name.file_id, log.name.base_instant, version, UNKNOWN_WRITE_TOKEN)
+    version = view.log_versions[(log.partition, log.name.file_id, log.name.instant)] + 1
+    name = table.config.format.log_file(
+        log.name.file_id,
+        base_instant=log.name.instant,
+        instant=rollback,
+        version=version,
+        write_token=UNKNOWN_WRITE_TOKEN,
+    )
     data = command_block(rollback, target)
     path = resolve(table.folder, join(log.partition, str(name)))
     table.storage.create(path, data)

@@ -67,7 +67,7 @@ class IndexBuild:
         for partition in self.partitions:
             groups, cells = self._source(partition, self.table).content()
             self.groups[partition] = groups
-            self.stats += write_partition(storage, base_path, self.time, partition, cells, groups)
+            self.stats += write_partition(storage, base_path, self.seen.format, self.time, partition, cells, groups)
         return sum(stat.num_writes for stat in self.stats)
 
     def catch_up(self, table: MetadataTable) -> int:
@@ -117,7 +117,7 @@ class IndexBuild:
         own = own_timeline(storage, base_path, self.seen.format)
         inflight = transition(own, request(own, self.time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
         appended = [
-            append_to_new_group(storage, base_path, self.time, partition, group, b"".join(blocks))
+            append_to_new_group(storage, base_path, own.format, self.time, partition, group, b"".join(blocks))
             for (partition, group), blocks in self.blocks.items()
         ]
         data = delta_commit_metadata((*self.stats, *appended), OperationType.BULK_INSERT)

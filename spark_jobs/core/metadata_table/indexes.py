@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.cells import Cells
-from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.metadata_table.bloom_filters import StoredBloomFilter, bloom_tombstone, read_footer_filter
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of
 from spark_jobs.core.metadata_table.codecs import CODECS
@@ -65,11 +65,12 @@ class ColumnStatsIndex:
     partition: ClassVar[MetadataPartition] = MetadataPartition.COLUMN_STATS
     storage: Storage
     base_path: str
+    format: TableFormat
     columns: tuple[str, ...]
     groups: int
 
     def changes(self, files: FileChanges) -> dict[str, ColumnStats]:
-        new, gone = _files_of(files)
+        new, gone = _files_of(files, self.format)
         found = {
             column_stats_key(column, partition, name): tombstone(name, column)
             for partition, name in gone
@@ -90,15 +91,16 @@ class BloomFilterIndex:
     partition: ClassVar[MetadataPartition] = MetadataPartition.BLOOM_FILTERS
     storage: Storage
     base_path: str
+    format: TableFormat
     instant: str
     groups: int
 
     def changes(self, files: FileChanges) -> dict[str, StoredBloomFilter]:
-        new, gone = _files_of(files)
+        new, gone = _files_of(files, self.format)
         found = {
             bloom_filter_key(partition, name): bloom_tombstone(self.instant)
             for partition, name in gone
-            if parse_base_file_name(name) is not None
+            if self.format.parse_base_file(name) is not None
         }
         for file, one in zip(new, _each(self._footer, new), strict=True):
             if one is not None:
@@ -144,7 +146,7 @@ def _is_gone(key: str, name: str, entry: FileEntry, doomed: Collection[str]) -> 
     return entry.is_deleted or (key != ALL_PARTITIONS and join(partition_of(key), name) in doomed)
 
 
-def _files_of(changes: FileChanges) -> tuple[list[_File], list[_File]]:
+def _files_of(changes: FileChanges, format: TableFormat) -> tuple[list[_File], list[_File]]:
     """(partition, name) of the base files that come, and of all files that go."""
     new: list[_File] = []
     gone: list[_File] = []
@@ -154,7 +156,7 @@ def _files_of(changes: FileChanges) -> tuple[list[_File], list[_File]]:
         for name, entry in entries.items():
             if entry.is_deleted:
                 gone.append((partition_of(key), name))
-            elif parse_base_file_name(name) is not None:
+            elif format.parse_base_file(name) is not None:
                 new.append((partition_of(key), name))
     return new, gone
 

@@ -15,7 +15,6 @@ from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config, update_table_config
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_extents import damaged
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.order import is_up_to, latest
 from spark_jobs.core.format.protocol import TableFormat
@@ -107,7 +106,7 @@ def add_partition(
     own = own_timeline(storage, base_path, timeline.format)
     time = free_time(own, timeline)
     inflight = transition(own, request(own, time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
-    stats = write_partition(storage, base_path, time, partition, cells_of_group, groups)
+    stats = write_partition(storage, base_path, own.format, time, partition, cells_of_group, groups)
     transition(own, inflight, State.COMPLETED, delta_commit_metadata(tuple(stats), OperationType.BULK_INSERT))
     list_partitions(storage, base_path, clock, {partition.path})
 
@@ -167,12 +166,13 @@ def committed_files(
         find any more: readers take what a metadata table lists for all that there is.
     """
     services, known = read_pending_services(timeline, clock), partial(written_by, timeline, clock)
-    lost = partial(refuse_lost_partition, written_by=known, replaced=lambda: services.replaced)
+    lost = partial(refuse_lost_partition, timeline.format, written_by=known, replaced=lambda: services.replaced)
     listing = StorageListing(storage, base_path, lost)
     found: dict[str, dict[str, int]] = {partition: {} for partition in listing.partitions()}
     files = list(listing.files(found))
     built = cache(partial(built_upon, timeline, clock))
     view = build_view(
+        timeline.format,
         files,
         Visibility.of(timeline, until),
         services,
@@ -184,12 +184,16 @@ def committed_files(
     with_extents(slices, written, until=until, sizes_known=True)
     bases = {one.base_file.relative_path for group in view.groups for one in group.slices if one.base_file}
     for partition, status in files:
-        base, log, path = parse_base_file_name(status.name), parse_log_file_name(status.name), None
+        base, log, path = (
+            timeline.format.parse_base_file(status.name),
+            timeline.format.parse_log_file(status.name),
+            None,
+        )
         if base is not None:
             path = join(partition, status.name)
             if path in bases and not status.size:
                 raise damaged(path, base.instant, "it is empty", "base file")
-        is_seen = path in bases if base else log is not None and is_up_to(log.base_instant, until)
+        is_seen = path in bases if base else log is not None and is_up_to(log.instant, until)
         if is_seen and status.size > 0:
             found[partition][status.name] = status.size
     return found

@@ -10,8 +10,9 @@ import pyarrow as pa
 from spark_jobs.core.files.delete_records import encode_delete_records
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block
-from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
+from spark_jobs.core.format.file_names import BaseFileName, LogFileName
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.metadata_table.base_file import base_file_path, encode_base_file
 from spark_jobs.core.metadata_table.encoding import encoded
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
@@ -25,6 +26,7 @@ _NONE: pa.Array[Any] = pa.array([], pa.string())
 def write_partition(
     storage: Storage,
     base_path: str,
+    format: TableFormat,
     time: str,
     partition: MetadataPartition,
     cells_of_group: Callable[[int, str], Cells],
@@ -41,7 +43,7 @@ def write_partition(
     ensure_partition_metafile(storage, folder, partition.path, time)
 
     def name_of(group: int) -> BaseFileName:
-        return BaseFileName(partition.file_id(group), _TOKEN, time, ".hfile")
+        return format.base_file(partition.file_id(group), _TOKEN, time, ".hfile")
 
     def encode(group: int) -> tuple[int, bytes]:
         cells = cells_of_group(group, str(name_of(group)))
@@ -50,7 +52,7 @@ def write_partition(
     stats = []
     for group, (count, data) in encoded(range(groups), encode):
         # Hudi makes every file group by a log with a delete block of nothing
-        log = join(partition.path, str(LogFileName(partition.file_id(group), time, 1, _TOKEN)))
+        log = join(partition.path, str(_log_file(format, partition, group, time, 1)))
         storage.create(resolve(folder, log), _empty_delete_block(time))
         if not count:
             continue
@@ -69,11 +71,22 @@ def write_partition(
     return stats
 
 
+def _log_file(format: TableFormat, partition: MetadataPartition, group: int, time: str, version: int) -> LogFileName:
+    file_id = partition.file_id(group)
+    return format.log_file(file_id, base_instant=time, instant=time, version=version, write_token=_TOKEN)
+
+
 def append_to_new_group(
-    storage: Storage, base_path: str, time: str, partition: MetadataPartition, group: int, blocks: bytes
+    storage: Storage,
+    base_path: str,
+    format: TableFormat,
+    time: str,
+    partition: MetadataPartition,
+    group: int,
+    blocks: bytes,
 ) -> WriteStat:
     """Write the second log file of a group that :func:`write_partition` made by the same ``time``."""
-    name = LogFileName(partition.file_id(group), time, 2, _TOKEN)
+    name = _log_file(format, partition, group, time, 2)
     path = join(partition.path, str(name))
     storage.create(resolve(metadata_path(base_path), path), blocks)
     return WriteStat(

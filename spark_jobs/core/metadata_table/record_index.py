@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.hfile.cells import Cells
-from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.record_cells import RECORD_LOCATIONS, RecordLocation
 from spark_jobs.core.metadata_table.record_keys import NO_KEYS, KeySource, distinct
@@ -76,7 +76,9 @@ def all_records(slices: Sequence[FileSlice], source: KeySource) -> Located:
     return _located(found, locations)
 
 
-def changes_of_commit(metadata: CommitMetadata, instant: str, view: FileSystemView, source: KeySource) -> RecordChanges:
+def changes_of_commit(
+    format: TableFormat, metadata: CommitMetadata, instant: str, view: FileSystemView, source: KeySource
+) -> RecordChanges:
     """What a commit that is about to complete does to the index.
 
     :param view: of the partitions that :func:`partitions_to_view` names, as they were before it.
@@ -86,7 +88,7 @@ def changes_of_commit(metadata: CommitMetadata, instant: str, view: FileSystemVi
         return RecordChanges(Located(NO_KEYS, np.zeros(0, np.int32), []), NO_KEYS)
     before = {group.key: one for group in view.all_groups() if (one := merged_slice(group)) is not None}
     stats = [stat for stat in metadata.write_stats if _changes_keys(stat)]
-    found = _each(lambda stat: _changes_of(stat, instant, before, source), stats)
+    found = _each(lambda stat: _changes_of(format, stat, instant, before, source), stats)
     locations = [RecordLocation(partition=stat.partition_path, file_id=stat.file_id, instant=instant) for stat in stats]
     added = _located([new for new, _ in found], locations)
     replaced = [
@@ -135,7 +137,7 @@ def _is_new_file(stat: WriteStat) -> bool:
 
 
 def _changes_of(
-    stat: WriteStat, instant: str, before: dict[tuple[str, str], FileSlice], source: KeySource
+    format: TableFormat, stat: WriteStat, instant: str, before: dict[tuple[str, str], FileSlice], source: KeySource
 ) -> tuple[pa.Array[Any], pa.Array[Any]]:
     """The keys that came into a file group, and those that left it."""
     path = stat.path or RelativePath("")
@@ -144,7 +146,7 @@ def _changes_of(
     old = before.get((stat.partition_path, stat.file_id))
     if stat.is_log_append:
         new = source.written_to_log(path) if stat.num_inserts else NO_KEYS
-        return new, _deleted(stat, instant, old, source) if stat.num_deletes else NO_KEYS
+        return new, _deleted(format, stat, instant, old, source) if stat.num_deletes else NO_KEYS
     if old is None:
         raise CorruptTableError(
             f"file group {stat.file_id} in partition {stat.partition_path!r} has no version before {instant}",
@@ -155,10 +157,12 @@ def _changes_of(
     return came, distinct(known, now) if stat.num_deletes else NO_KEYS
 
 
-def _deleted(stat: WriteStat, instant: str, old: FileSlice | None, source: KeySource) -> pa.Array[Any]:
+def _deleted(
+    format: TableFormat, stat: WriteStat, instant: str, old: FileSlice | None, source: KeySource
+) -> pa.Array[Any]:
     """The keys that a log file takes away; one with ordering values may delete nothing."""
     deleted, is_final = source.deleted_by_log(stat.path or RelativePath(""))
-    name = parse_log_file_name(stat.file_name)
+    name = format.parse_log_file(stat.file_name)
     if is_final or old is None or name is None:
         return deleted
     log = LogFile(stat.partition_path, name, stat.file_size_in_bytes)

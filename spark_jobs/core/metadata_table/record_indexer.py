@@ -53,8 +53,9 @@ class RecordIndexer:
         if instant.comparable_action not in COMMITS:
             return PartitionChanges()
         metadata = CommitMetadata.decode(data, str(instant))
+        timeline = self.source.timeline
         view = self._view(partitions_to_view(metadata))
-        changes = changes_of_commit(metadata, instant.timestamp, view, self.source)
+        changes = changes_of_commit(timeline.format, metadata, instant.timestamp, view, self.source)
         RECORD_INDEX_LIMIT.check(changes.added.keys)
         return changes.encode()
 
@@ -64,4 +65,6 @@ class RecordIndexer:
         listing = MetadataListing(table.storage, table.base_path, timeline, table.clock, on_storage)
         wanted = listing.partitions() if partitions is None else sorted(partitions)
         files = listing.names(wanted) if wanted else ()
-        return group_files(files, Visibility.of(timeline), read_pending_services(timeline, table.clock))
+        return group_files(
+            timeline.format, files, Visibility.of(timeline), read_pending_services(timeline, table.clock)
+        )

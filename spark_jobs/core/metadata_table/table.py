@@ -93,7 +93,7 @@ class MetadataTable:
         """
         listed = self.storage.list(f"{self.folder}/{partition.path}")
         files = ((partition.path, status) for status in listed if not status.is_directory)
-        return build_view(files, self._committed, self._pending, is_proven=is_initial)
+        return build_view(self.timeline.format, files, self._committed, self._pending, is_proven=is_initial)
 
     def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
         """The latest slice of each file group in the order of their numbers, with all that was written to it.

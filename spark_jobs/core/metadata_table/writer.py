@@ -251,12 +251,24 @@ def _indexes(publication: Publication, settings: IndexSettings) -> list[Index]:
     if settings.bloom_filter_groups:
         instant = publication.instant.timestamp
         found.append(
-            BloomFilterIndex(storage=storage, base_path=base_path, instant=instant, groups=settings.bloom_filter_groups)
+            BloomFilterIndex(
+                storage=storage,
+                base_path=base_path,
+                format=publication.timeline.format,
+                instant=instant,
+                groups=settings.bloom_filter_groups,
+            )
         )
     if settings.column_stats_groups:
         columns = settings.columns or _columns_of(publication)
         found.append(
-            ColumnStatsIndex(storage=storage, base_path=base_path, columns=columns, groups=settings.column_stats_groups)
+            ColumnStatsIndex(
+                storage=storage,
+                base_path=base_path,
+                format=publication.timeline.format,
+                columns=columns,
+                groups=settings.column_stats_groups,
+            )
         )
     return found
 

@@ -10,9 +10,9 @@ from contextlib import suppress
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, CorruptTableError, InstantGoneError, StorageError
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import BEFORE_ALL, earliest, follows, latest, precedes
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.results import CleanResult
@@ -82,7 +82,7 @@ def _by_versions(
     gone: dict[tuple[str, str], str] = {}
     for partition, names in result.deleted.items():
         for name in names:
-            group, instant = _slice_of(partition, name)
+            group, instant = _slice_of(timeline.format, partition, name)
             gone[group] = latest((gone.get(group, BEFORE_ALL), instant))
     if not gone:
         return ""
@@ -92,11 +92,11 @@ def _by_versions(
     return latest((timeline.start, *later))
 
 
-def _slice_of(partition: str, name: str) -> tuple[tuple[str, str], str]:
-    base, log = parse_base_file_name(name), parse_log_file_name(name)
+def _slice_of(format: TableFormat, partition: str, name: str) -> tuple[tuple[str, str], str]:
+    base, log = format.parse_base_file(name), format.parse_log_file(name)
     if base is not None:
         return (partition, base.file_id), base.instant
-    return ((partition, log.file_id), log.base_instant) if log is not None else ((partition, name), "")
+    return ((partition, log.file_id), log.instant) if log is not None else ((partition, name), "")
 
 
 def _last_before(timeline: ActiveTimeline, clean: Instant) -> str:

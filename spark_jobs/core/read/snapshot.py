@@ -93,7 +93,7 @@ class Snapshot:
         return StorageListing(self.storage, self.base_path, self._refuse_lost_partition)
 
     def _refuse_lost_partition(self, folder: str, names: Sequence[str]) -> None:
-        refuse_lost_partition(folder, names, self._written_by, lambda: self.pending.replaced)
+        refuse_lost_partition(self.config.format, folder, names, self._written_by, lambda: self.pending.replaced)
 
     @property
     def _metadata_listing(self) -> MetadataListing | None:
@@ -110,15 +110,18 @@ class Snapshot:
         """
         refuse_lost_commits(self._lost_commits, until)
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
-        visibility, pending = Visibility.of(self.timeline, until), self.pending
+        format, visibility, pending = self.timeline.format, Visibility.of(self.timeline, until), self.pending
         wanted = self.listing.partitions() if partitions is None else partitions
         if isinstance(self.listing, MetadataListing):
             with collector_paused():  # from the first record that is read until the last is sorted
                 listed = self.listing.committed(wanted)
                 if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
-                    return group_files(listed, visibility, pending, self._written_by, is_proven=lambda instant: True)
+                    return group_files(
+                        format, listed, visibility, pending, self._written_by, is_proven=lambda instant: True
+                    )
             self.listing = self._storage_listing  # by which slices are checked, too
         return group_files(
+            format,
             self._storage_listing.names(wanted),
             visibility,
             pending,

@@ -18,7 +18,7 @@ import pyarrow as pa
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.log_block import CONTENT_VERSION, BlockType, HeaderKey, LogBlock, encode_block, parse_blocks
 from spark_jobs.core.files.log_writer import schema_text
-from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN
+from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive_schemas import ARCHIVED_ENTRY
 from spark_jobs.core.timeline.avro_codec import decode_payload, decode_record, encode_record, parsed_schema

@@ -8,8 +8,8 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.markers import read_markers
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.instant import COMMITS, Action
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.write_stat import written_paths
@@ -29,19 +29,19 @@ def late_files_of(
     marked = [marker.data_path for marker in read_markers(storage, base_path, time) or []]
     for path in dict.fromkeys((*marked, *made)):
         if path not in kept:
-            status = status_of_own(storage, base_path, path, time)
+            status = status_of_own(storage, base_path, timeline.format, path, time)
             if status is not None:
                 yield path, status
 
 
-def status_of_own(storage: Storage, base_path: str, path: str, time: str) -> FileStatus | None:
+def status_of_own(storage: Storage, base_path: str, format: TableFormat, path: str, time: str) -> FileStatus | None:
     """A file that is there and of one instant alone: a base file of its name, a log with no blocks but its own. Hudi
     appends to logs of other writes.
     """
     status = storage.stat(resolve(base_path, RelativePath(path)))
     if status is None:
         return None
-    base, log = parse_base_file_name(status.name), parse_log_file_name(status.name)
+    base, log = format.parse_base_file(status.name), format.parse_log_file(status.name)
     alone = base is not None and base.instant == time
     if log is not None and not log.is_cdc:
         try:

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.order import precedes
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.timeline.active import ActiveTimeline
 
 
-def base_instants(written: Iterable[str]) -> dict[str, str]:
+def base_instants(format: TableFormat, written: Iterable[str]) -> dict[str, str]:
     """Base instant of log files -> one path of those that have it; other paths are passed over."""
     found: dict[str, str] = {}
     for path in written:
         name = path.rpartition("/")[2]
-        log = parse_log_file_name(name) if name.startswith(".") else None
+        log = format.parse_log_file(name)
         if log is not None:
-            found[log.base_instant] = min(path, found.get(log.base_instant, path))
+            found[log.instant] = min(path, found.get(log.instant, path))
     return found
 
 
@@ -34,7 +34,9 @@ def logs_of_no_slice(timeline: ActiveTimeline, own: str, written: Iterable[str])
     """
     makes_slices = slice_makers(timeline)
     return {
-        base: path for base, path in sorted(base_instants(written).items()) if base != own and not makes_slices(base)
+        base: path
+        for base, path in sorted(base_instants(timeline.format, written).items())
+        if base != own and not makes_slices(base)
     }
 
 

@@ -4,35 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from spark_jobs.core.files.log_extents import LogExtents
-from spark_jobs.core.files.names import BaseFileName, LogFileName
-from spark_jobs.core.storage import RelativePath, join
-
-
-class BaseFile(NamedTuple):
-    """A base file of a slice; ``size`` in bytes, ``partition`` relative to the base path."""
-
-    partition: str
-    name: BaseFileName
-    size: int
-
-    @property
-    def relative_path(self) -> RelativePath:
-        return join(self.partition, str(self.name))
-
-
-class LogFile(NamedTuple):
-    """A log file of a slice; ``size`` in bytes as the storage lists it."""
-
-    partition: str
-    name: LogFileName
-    size: int
-
-    @property
-    def relative_path(self) -> RelativePath:
-        return join(self.partition, str(self.name))
+from spark_jobs.core.format.file_groups import BaseFile as BaseFile
+from spark_jobs.core.format.file_groups import LogFile as LogFile
+from spark_jobs.core.storage import RelativePath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,18 +8,15 @@ from functools import cached_property
 from operator import itemgetter
 
 from spark_jobs.core.errors import CorruptTableError, UnknownInstantError
-from spark_jobs.core.files.names import BaseFileName, LogFileName
+from spark_jobs.core.format.file_groups import GroupFiles, Groups, RawBase, RawLog
+from spark_jobs.core.format.file_groups import GroupKey as GroupKey
 from spark_jobs.core.format.order import follows, latest, newest_first
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.view.collector import collector_paused
-from spark_jobs.core.view.file_slice import BaseFile, FileGroup, FileSlice, LogFile
-from spark_jobs.core.view.grouping import GroupFiles, Groups, RawBase, RawLog, sort_into_groups
-from spark_jobs.core.view.grouping import GroupKey as GroupKey
+from spark_jobs.core.view.file_slice import BaseFile, FileGroup, FileSlice
 from spark_jobs.core.view.listing import by_partition
 from spark_jobs.core.view.visibility import Visibility
-
-_new = tuple.__new__
-"""Makes a named tuple without a detour by its arguments, half of the time for the hundred thousand of a large table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +27,23 @@ class PendingServices:
     clustering: Mapping[GroupKey, str]
     replaced: Mapping[GroupKey, str]
     """By completed replace commits."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SliceInstants:
+    """What a format asks that makes slices by more than names."""
+
+    visibility: Visibility
+    services: PendingServices
+
+    def completed_at(self, instant: str) -> str | None:
+        return self.visibility.completed_at(instant)
+
+    def makes_slice(self, key: GroupKey, instant: str) -> bool:
+        return self.visibility.fate(instant) is not False
+
+    def planned(self, key: GroupKey) -> str | None:
+        return self.services.compaction.get(key)
 
 
 class FileSystemView:
@@ -127,6 +141,7 @@ class ListedView(FileSystemView):
 
     def __init__(
         self,
+        format: TableFormat,
         listed: Groups,
         visibility: Visibility,
         services: PendingServices,
@@ -136,6 +151,7 @@ class ListedView(FileSystemView):
     ) -> None:
         self.visibility = visibility
         self.partitions = partitions
+        self._format = format
         self._listed = listed
         self._services = services
         self._proof = proof
@@ -153,7 +169,7 @@ class ListedView(FileSystemView):
         found = {}
         for (partition, file_id), files in self._listed.files.items():
             for instant, logs in files.logs.items():
-                found[(partition, file_id, instant)] = max(logs)[0]
+                found[(partition, file_id, instant)] = self._format.last_version(logs)
         for (group, instant), version in self._listed.change_data.items():
             key = (*group, instant)
             found[key] = max(version, found.get(key, 0))
@@ -175,7 +191,7 @@ class ListedView(FileSystemView):
                 continue
             newest = self._newest_seen(key, files)
             if newest is not None:
-                yield _file_slice(key, newest, files.bases.get(newest), files.logs.get(newest, ()))
+                yield self._file_slice(key, newest, files.bases.get(newest), files.logs.get(newest, ()))
 
     def _newest_seen(self, key: GroupKey, files: GroupFiles) -> str | None:
         """What is behind the newest slice that counts is not judged: it may be long archived."""
@@ -205,7 +221,17 @@ class ListedView(FileSystemView):
             # logs on a base instant that never completed hold nothing but blocks of it, unless a plan made it
             logs = files.logs.get(instant, ()) if is_seen or is_planned else ()
             if raw is not None or logs:
-                yield _file_slice(key, instant, raw, logs)
+                yield self._file_slice(key, instant, raw, logs)
+
+    def _file_slice(self, key: GroupKey, instant: str, raw: RawBase | None, logs: Sequence[RawLog]) -> FileSlice:
+        partition, file_id = key
+        return FileSlice(
+            partition=partition,
+            file_id=file_id,
+            base_instant=instant,
+            base_file=None if raw is None else self._format.base_of(partition, file_id, instant, raw),
+            log_files=self._format.logs_of(partition, file_id, instant, logs) if logs else (),
+        )
 
     def _sees(self, instant: str, key: GroupKey) -> bool:
         """Each instant is judged once."""
@@ -227,10 +253,9 @@ class ListedView(FileSystemView):
         partition, file_id = key
         raw = self._listed.files[key].bases.get(instant)
         if raw is not None:
-            name = str(_base_file(partition, file_id, instant, raw).name)
+            name = str(self._format.base_of(partition, file_id, instant, raw).name)
         else:
-            version, token, _ = min(self._listed.files[key].logs[instant])
-            name = str(LogFileName(file_id, instant, version, token or None))
+            name = str(self._format.logs_of(partition, file_id, instant, self._listed.files[key].logs[instant])[0].name)
         if self._proof is None or not self._proof(partition, name, instant):
             raise UnknownInstantError.of(instant, join(partition, name), path=join(partition, name))
         if self.visibility.history is not None:
@@ -238,28 +263,8 @@ class ListedView(FileSystemView):
         return True
 
 
-def _file_slice(key: GroupKey, instant: str, raw: RawBase | None, logs: Sequence[RawLog]) -> FileSlice:
-    partition, file_id = key
-    return FileSlice(
-        partition=partition,
-        file_id=file_id,
-        base_instant=instant,
-        base_file=None if raw is None else _base_file(partition, file_id, instant, raw),
-        log_files=tuple(
-            [
-                _new(LogFile, (partition, _new(LogFileName, (file_id, instant, version, token or None, False)), size))
-                for version, token, size in sorted(logs)
-            ]
-        ),
-    )
-
-
-def _base_file(partition: str, file_id: str, instant: str, raw: RawBase) -> BaseFile:
-    token, extension, size = raw
-    return _new(BaseFile, (partition, _new(BaseFileName, (file_id, token, instant, extension)), size))
-
-
 def build_view(
+    format: TableFormat,
     files: Iterable[tuple[str, FileStatus]],
     visibility: Visibility,
     services: PendingServices,
@@ -268,10 +273,11 @@ def build_view(
     is_proven: Callable[[str], bool] | None = None,
 ) -> FileSystemView:
     """:func:`group_files` of a listing of (partition, file)."""
-    return group_files(by_partition(files), visibility, services, written_by, proof, is_proven=is_proven)
+    return group_files(format, by_partition(files), visibility, services, written_by, proof, is_proven=is_proven)
 
 
 def group_files(
+    format: TableFormat,
     files: Iterable[tuple[str, Sequence[str], Sequence[int]]],
     visibility: Visibility,
     services: PendingServices,
@@ -295,12 +301,12 @@ def group_files(
     :raises CorruptTableError: several base files of one slice, and none that its commit names.
     """
     with collector_paused():
-        found = sort_into_groups(files)
-    view = ListedView(found, visibility, services, proof, is_proven, partitions)
+        found = format.sort_into_groups(files, _SliceInstants(visibility, services))
+    view = ListedView(format, found, visibility, services, proof, is_proven, partitions)
     for (key, instant), others in found.rivals.items():
         if view.is_committed(instant, key):
             several = [found.files[key].bases[instant], *others]
-            named = [_base_file(*key, instant, raw) for raw in several]
+            named = [format.base_of(*key, instant, raw) for raw in several]
             chosen = _the_committed_one(instant, named, written_by)
             found.files[key].bases[instant] = several[named.index(chosen)]
     return view

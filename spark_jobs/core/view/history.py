@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.format.instant import COMMITS, Action
 from spark_jobs.core.format.order import precedes
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.undone import UndoneWrites
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, written_paths
@@ -80,11 +80,11 @@ def built_upon(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
     for one in timeline.completed_commits():
         for stat in timeline.commit_metadata(one, clock).write_stats:
             if stat.is_log_append:
-                found.update(_instants([stat.base_file]))
+                found.update(_instants(timeline.format, [stat.base_file]))
             elif stat.prev_commit != NO_PREVIOUS_COMMIT:
                 found.add(stat.prev_commit)
     for one in timeline.completed(Action.SAVEPOINT):
-        found.update(_instants(timeline.savepoint(one, clock).names))
+        found.update(_instants(timeline.format, timeline.savepoint(one, clock).names))
     return frozenset(found)
 
 
@@ -99,6 +99,6 @@ def written_by(timeline: ActiveTimeline, clock: Clock, instant: str) -> frozense
     return None if archived is None else written_paths(archived.write_stats)
 
 
-def _instants(names: Iterable[str]) -> set[str]:
-    parsed = (parse_base_file_name(name) for name in names)
+def _instants(format: TableFormat, names: Iterable[str]) -> set[str]:
+    parsed = (format.parse_base_file(name) for name in names)
     return {name.instant for name in parsed if name is not None}

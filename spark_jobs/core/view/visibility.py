@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from spark_jobs.core.errors import UnknownInstantError
@@ -25,6 +26,8 @@ class Visibility:
     history: History | None = field(default=None, compare=False)
     pending: frozenset[str] = frozenset()
     holes_until: str = ""
+    times: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """When writes were completed, by when they began; of a table that keeps it."""
 
     @staticmethod
     def of(timeline: ActiveTimeline, until: str | None = None) -> Visibility:
@@ -42,6 +45,7 @@ class Visibility:
             history=History(timeline),
             pending=frozenset(one.timestamp for one in timeline.pending_writes()),
             holes_until=archived_until,
+            times={one.timestamp: one.completed_at for one in timeline.instants if one.completed_at is not None},
         )
 
     def is_old(self, instant: str) -> bool:
@@ -56,6 +60,13 @@ class Visibility:
             may_be_archived = precedes(instant, self.holes_until) and instant not in self.pending
             return may_be_archived and self.history is not None and self.history.is_archived(instant)
         return None if self.history is None else self.history.fate(instant)
+
+    def completed_at(self, instant: str) -> str | None:
+        """When a write was completed: by the timeline, where the table's version keeps that, else by when it began;
+        None where it was not completed, or nothing says.
+        """
+        known = self.times.get(instant)
+        return known if known is not None else instant if self.fate(instant) else None
 
     def is_completed(self, instant: str) -> bool:
         """

@@ -15,9 +15,10 @@ from typing import NamedTuple
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.files.log_extents import LogExtent, LogExtents, damaged
-from spark_jobs.core.files.names import PARTITION_METAFILE, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.names import PARTITION_METAFILE
 from spark_jobs.core.format.instant import COMMITS, Instant, State
 from spark_jobs.core.format.order import earliest, is_from, is_up_to, precedes
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.write_stat import WrittenFile
@@ -57,6 +58,10 @@ class CommittedFiles:
         self._archived: dict[str, tuple[WrittenFile, ...]] = {}
         self._archived_from: str | None = None
         self._archived_ids: frozenset[str] = frozenset()
+
+    @property
+    def format(self) -> TableFormat:
+        return self._timeline.format
 
     def since(self, begin: str, until: str | None = None) -> dict[str, tuple[WrittenFile, ...]]:
         """By the time of each completed write on the timeline from ``begin`` to ``until`` (both inclusive; None: all).
@@ -160,16 +165,15 @@ def with_extents(
             of_group = by_key.get(key)
             if of_group is None:
                 continue
-            if file.name[:1] != ".":
-                base = parse_base_file_name(file.name)
+            log = files.format.parse_log_file(file.name)
+            if log is None:
+                base = files.format.parse_base_file(file.name)
                 if base is not None and base.instant == instant and is_from(instant, of_group.base_instant):
                     bases[key] = (instant, file)
-                continue
-            log = parse_log_file_name(file.name)
-            if log is not None and not log.is_cdc and is_from(log.base_instant, of_group.base_instant):
+            elif not log.is_cdc and is_from(log.instant, of_group.base_instant):
                 of_instant.setdefault((key, file.likeness), []).append(file)
         for (key, _), alike in of_instant.items():
-            logs.setdefault(key, []).append(_extent(instant, alike, by_key[key]))
+            logs.setdefault(key, []).append(_extent(files.format, instant, alike, by_key[key]))
     found = []
     for key, one in by_key.items():
         if parts is not Parts.PLANNED and key in bases:
@@ -208,7 +212,7 @@ def refuse_lost_groups(
             key = (file.partition, file.file_id)
             if key in there or key in replaced or (partitions is not None and file.partition not in partitions):
                 continue
-            base, log = parse_base_file_name(file.name), parse_log_file_name(file.name)
+            base, log = files.format.parse_base_file(file.name), files.format.parse_log_file(file.name)
             if base is None and (parts is Parts.BASES or log is None or log.is_cdc):
                 continue
             path = join(file.partition, file.name)
@@ -234,6 +238,7 @@ def refuse_lost_commits(found: Iterable[LostCommit], until: str | None = None) -
 
 
 def refuse_lost_partition(
+    format: TableFormat,
     folder: str,
     names: Iterable[str],
     written_by: Callable[[str], Collection[str] | None],
@@ -247,11 +252,11 @@ def refuse_lost_partition(
     """
     by_instant: dict[str, list[tuple[str, str]]] = {}
     for name in names:
-        base, log = parse_base_file_name(name), parse_log_file_name(name)
+        base, log = format.parse_base_file(name), format.parse_log_file(name)
         if base is not None:
             by_instant.setdefault(base.instant, []).append((base.file_id, name))
         elif log is not None:
-            by_instant.setdefault(log.base_instant, []).append((log.file_id, name))
+            by_instant.setdefault(log.instant, []).append((log.file_id, name))
     for instant, files in by_instant.items():
         written = written_by(instant) or ()
         for file_id, name in files:
@@ -260,20 +265,20 @@ def refuse_lost_partition(
                 raise damaged(join(folder, PARTITION_METAFILE), instant, fault, "partition metafile")
 
 
-def _extent(instant: str, alike: Sequence[WrittenFile], of_group: FileSlice) -> LogExtent:
+def _extent(format: TableFormat, instant: str, alike: Sequence[WrittenFile], of_group: FileSlice) -> LogExtent:
     """Of the stats of one write and group that are equal but for their names."""
-    names = dict.fromkeys(name for one in alike for name in _names(one, of_group))
+    names = dict.fromkeys(name for one in alike for name in _names(format, one, of_group))
     return LogExtent(instant, tuple(names), min(one.start for one in alike), alike[0].end)
 
 
-def _names(file: WrittenFile, of_group: FileSlice) -> list[str]:
+def _names(format: TableFormat, file: WrittenFile, of_group: FileSlice) -> list[str]:
     """The logs of a slice that a stat may speak of: those of the first releases leave the write token out, and where
     they don't say a length either, they don't always name the log that took the blocks.
     """
-    log = parse_log_file_name(file.name)
+    log = format.parse_log_file(file.name)
     if log is None or log.write_token is not None:
         return [file.name]
-    alike = [one.name for one in of_group.log_files if one.name.base_instant == log.base_instant]
+    alike = [one.name for one in of_group.log_files if one.name.instant == log.instant]
     return [str(one) for one in alike if not file.end or one.version == log.version] or [file.name]
 
 

@@ -12,7 +12,7 @@ from functools import cache
 
 from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import earliest, is_between, is_from, latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus, join
@@ -71,7 +71,7 @@ def orphans_passed(table: HudiTable, going: Collection[Instant]) -> Orphans:
     stuck: dict[str, str] = {}
     for partition in listing.partitions() if partitions is None else partitions:
         statuses = [status for _, status in listing.files([partition])]
-        bases = (status for status in statuses if passed.has(_instant_of_base(status)))
+        bases = (status for status in statuses if passed.has(_instant_of_base(table, status)))
         files.update({status.path: status.size for status in bases})
         for status, instants in _uncancelled(table, partition, statuses, passed.has).items():
             path = join(partition, status.name)
@@ -111,8 +111,8 @@ class _Passed:
         return is_gone and not self.is_completed(time)
 
 
-def _instant_of_base(status: FileStatus) -> str | None:
-    name = parse_base_file_name(status.name)
+def _instant_of_base(table: HudiTable, status: FileStatus) -> str | None:
+    name = table.config.format.parse_base_file(status.name)
     return None if name is None else name.instant
 
 
@@ -124,10 +124,10 @@ def _uncancelled(
     """
     found: dict[tuple[str, str], list[tuple[LogFileName, FileStatus, frozenset[str], frozenset[str]]]] = {}
     for status in statuses:
-        name = parse_log_file_name(status.name)
+        name = table.config.format.parse_log_file(status.name)
         if name is not None and not name.is_cdc:
             instants, undone = _blocks(table, status)
-            found.setdefault((name.file_id, name.base_instant), []).append((name, status, instants, undone))
+            found.setdefault((name.file_id, name.instant), []).append((name, status, instants, undone))
     holding: dict[FileStatus, frozenset[str]] = {}
     for (_, base_instant), logs in found.items():
         for name, status, instants, _ in logs:

@@ -108,6 +108,7 @@ class Bootstrap:
         return WriteContext(
             storage=data_storage(self.table.storage, properties),
             base_path=self.table.base_path,
+            format=config.format,
             instant=time,
             file_format=file_format,
             payload=payload_for_write(payload_class, {}, None, merge_on_read=config.is_merge_on_read),

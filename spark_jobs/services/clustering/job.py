@@ -109,7 +109,7 @@ class ClusteringService:
     def read(self, table: HudiTable, instant: Instant) -> ClusteringPlan:
         raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
         sizes = {path: size for one in table.file_slices() for path, size in one.sizes}
-        plan = ClusteringPlan.from_avro(raw, sizes, self.properties)
+        plan = ClusteringPlan.from_avro(raw, sizes, table.config.format, self.properties)
         return replace(plan, sources=source_files(table, plan.slices))
 
     def work(

@@ -14,7 +14,7 @@ from spark_jobs.core.config.keys.clustering import (
     LAYOUT_STRATEGY,
     LayoutStrategy,
 )
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from spark_jobs.services.clustering.partitions import PartitionFilter
@@ -167,7 +167,10 @@ class ClusteringPlan:
 
     @staticmethod
     def from_avro(
-        raw: Mapping[str, Any], sizes: Mapping[str, int], properties: Mapping[str, str] = MappingProxyType({})
+        raw: Mapping[str, Any],
+        sizes: Mapping[str, int],
+        format: TableFormat,
+        properties: Mapping[str, str] = MappingProxyType({}),
     ) -> ClusteringPlan:
         """A plan on the timeline, ours or Hudi's.
 
@@ -179,7 +182,7 @@ class ClusteringPlan:
         columns = tuple(name.strip() for name in params.get(SORT_COLUMNS, "").split(",") if name.strip())
         groups = tuple(
             ClusteringGroup(
-                tuple(_slice_of(one, sizes) for one in group["slices"] or []), group["numOutputFileGroups"] or 1
+                tuple(_slice_of(one, sizes, format) for one in group["slices"] or []), group["numOutputFileGroups"] or 1
             )
             for group in plan["inputGroups"] or []
         )
@@ -262,15 +265,15 @@ def _slice_to_avro(one: FileSlice, base_path: str) -> dict[str, Any]:
     }
 
 
-def _slice_of(raw: Mapping[str, Any], sizes: Mapping[str, int]) -> FileSlice:
+def _slice_of(raw: Mapping[str, Any], sizes: Mapping[str, int], format: TableFormat) -> FileSlice:
     partition = raw["partitionPath"] or ""
-    base_name = parse_base_file_name((raw["dataFilePath"] or "").rsplit("/", 1)[-1])
-    names = [parse_log_file_name(path.rsplit("/", 1)[-1]) for path in raw["deltaFilePaths"] or []]
+    base_name = format.parse_base_file((raw["dataFilePath"] or "").rsplit("/", 1)[-1])
+    names = [format.parse_log_file(path.rsplit("/", 1)[-1]) for path in raw["deltaFilePaths"] or []]
     logs = [LogFile(partition, name, sizes.get(join(partition, str(name)), 0)) for name in names if name is not None]
     return FileSlice(
         partition=partition,
         file_id=raw["fileId"],
-        base_instant=base_name.instant if base_name else logs[0].name.base_instant if logs else "",
+        base_instant=base_name.instant if base_name else logs[0].name.instant if logs else "",
         base_file=BaseFile(partition, base_name, sizes.get(join(partition, str(base_name)), 0)) if base_name else None,
         log_files=tuple(sorted(logs, key=lambda log: log.name.order)),
     )

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
-from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.storage import RelativePath, join, resolve
@@ -99,8 +98,8 @@ class CompactionService(ServiceOfLogs):
         found = []
         for partition in sorted({partition for partition, _ in groups}):
             for status in table.storage.list(resolve(table.base_path, RelativePath(partition))):
-                log = parse_log_file_name(status.name)
-                if log and log.base_instant == instant.timestamp and (partition, log.file_id) in groups:
+                log = table.config.format.parse_log_file(status.name)
+                if log and log.instant == instant.timestamp and (partition, log.file_id) in groups:
                     found.append(join(partition, status.name))
         if not found:
             return self._awaited(table, instant)

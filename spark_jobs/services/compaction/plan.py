@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from spark_jobs.services.compaction.strategies import CompactionLimits as CompactionLimits
 from spark_jobs.services.compaction.strategies import choose, wanted_partitions
@@ -104,12 +104,12 @@ class CompactionPlan:
         return {"file_slices": len(self.slices)}
 
     @staticmethod
-    def from_avro(raw: Mapping[str, Any], sizes: Mapping[str, int]) -> CompactionPlan:
+    def from_avro(raw: Mapping[str, Any], sizes: Mapping[str, int], format: TableFormat) -> CompactionPlan:
         """A plan on the timeline, ours or Hudi's.
 
         :param sizes: bytes by path relative to the base path; a file that is gone counts 0.
         """
-        return CompactionPlan(tuple(_slice_of(operation, sizes) for operation in raw["operations"] or []))
+        return CompactionPlan(tuple(_slice_of(operation, sizes, format) for operation in raw["operations"] or []))
 
 
 def plan_compaction(
@@ -144,11 +144,11 @@ def _metrics(one: FileSlice, limits: CompactionLimits) -> dict[str, float]:
     }
 
 
-def _slice_of(operation: Mapping[str, Any], sizes: Mapping[str, int]) -> FileSlice:
+def _slice_of(operation: Mapping[str, Any], sizes: Mapping[str, int], format: TableFormat) -> FileSlice:
     partition, file_id = operation["partitionPath"] or "", operation["fileId"]
     prefix = f"{partition}/" if partition else ""
-    base_name = parse_base_file_name((operation["dataFilePath"] or "").rsplit("/", 1)[-1])
-    log_names = [parse_log_file_name(path.rsplit("/", 1)[-1]) for path in operation["deltaFilePaths"] or []]
+    base_name = format.parse_base_file((operation["dataFilePath"] or "").rsplit("/", 1)[-1])
+    log_names = [format.parse_log_file(path.rsplit("/", 1)[-1]) for path in operation["deltaFilePaths"] or []]
     logs = [LogFile(partition, name, sizes.get(f"{prefix}{name}", 0)) for name in log_names if name is not None]
     return FileSlice(
         partition=partition,

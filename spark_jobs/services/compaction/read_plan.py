@@ -21,7 +21,7 @@ def read_plan(table: HudiTable, instant: Instant) -> CompactionPlan:
         for partition in partitions
         for status in table.storage.list(resolve(table.base_path, RelativePath(partition)))
     }
-    return CompactionPlan.from_avro(raw, sizes)
+    return CompactionPlan.from_avro(raw, sizes, table.config.format)
 
 
 def with_sources(table: HudiTable, plan: CompactionPlan) -> CompactionPlan:

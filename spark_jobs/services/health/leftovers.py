@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.core.errors import CorruptTableError, OutsideTableError
-from spark_jobs.core.files.names import MARKER_FOLDER, parse_base_file_name
+from spark_jobs.core.files.names import MARKER_FOLDER
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
@@ -59,7 +59,7 @@ def _orphaned(table: HudiTable, view: FileSystemView, faults: list[str]) -> list
     return [
         (join(partition, status.name), status)
         for partition, status in (table.listing.files(table.partitions()) if lists_storage(table) else ())
-        if _is_orphan(status.name, known, view)
+        if _is_orphan(table, status.name, known, view)
     ]
 
 
@@ -67,7 +67,7 @@ def _pending_times(table: HudiTable) -> frozenset[str]:
     return frozenset(one.timestamp for one in table.timeline.instants if not one.is_completed)
 
 
-def _is_orphan(name: str, known: set[str], view: FileSystemView) -> bool:
+def _is_orphan(table: HudiTable, name: str, known: set[str], view: FileSystemView) -> bool:
     """A base file of an instant that the timeline does not have, unless it may be an archived one's."""
-    base = parse_base_file_name(name)
+    base = table.config.format.parse_base_file(name)
     return base is not None and base.instant not in known and view.visibility.fate(base.instant) is False

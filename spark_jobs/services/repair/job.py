@@ -92,7 +92,7 @@ def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair]
                 leftovers[path] = 0 if status.is_directory else status.size
     logs: tuple[FileSlice, ...] = ()
     if Repair.LOGS in repairs and (damaged := paths_of(findings, Repair.LOGS)):
-        logs = damaged_slices(table.view().latest_slices(), damaged)
+        logs = damaged_slices(table.config.format, table.view().latest_slices(), damaged)
     surplus: tuple[SurplusRows, ...] = ()
     if Repair.DOUBLED_KEYS in repairs and paths_of(findings, Repair.DOUBLED_KEYS):
         surplus = surplus_rows(table, progress)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError, WriteConflictError
 from spark_jobs.core.files.log_reader import LogSurvey, PlacedBlock, read_blocks
-from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.core.format.order import BEFORE_ALL, follows, latest
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
@@ -72,7 +72,7 @@ class _Salvage(CompactionService):
         return there, Compactor(context, reader)
 
 
-def damaged_slices(slices: Iterable[FileSlice], paths: Collection[str]) -> tuple[FileSlice, ...]:
+def damaged_slices(format: TableFormat, slices: Iterable[FileSlice], paths: Collection[str]) -> tuple[FileSlice, ...]:
     """The latest slices that have one of these logs, or had it before it was lost.
 
     :param slices: the latest of a table, as they are listed.
@@ -80,10 +80,10 @@ def damaged_slices(slices: Iterable[FileSlice], paths: Collection[str]) -> tuple
     newest: dict[tuple[str, str], str] = {}
     for path in paths:
         partition, _, name = path.rpartition("/")
-        log = parse_log_file_name(name)
+        log = format.parse_log_file(name)
         if log is not None:
             key = (partition, log.file_id)
-            newest[key] = latest((log.base_instant, newest.get(key, BEFORE_ALL)))
+            newest[key] = latest((log.instant, newest.get(key, BEFORE_ALL)))
     return tuple(
         one for one in slices if not follows(one.base_instant, newest.get((one.partition, one.file_id), BEFORE_ALL))
     )

@@ -182,7 +182,7 @@ def _done_before(table: HudiTable, begun: Instant, asked: str) -> JobResult:
 
 def _files(table: HudiTable) -> FilesOfTable:
     listing = StorageListing(table.storage, table.base_path)
-    return FilesOfTable.of(listing.files(listing.partitions()))
+    return FilesOfTable.of(table.config.format, listing.files(listing.partitions()))
 
 
 def _restore(

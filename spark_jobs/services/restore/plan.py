@@ -88,7 +88,7 @@ def _undoing(
 ) -> Undoing:
     requests = requests_to_undo(target.timestamp, touched_by(table, target), files, goal, block_instants)
     made = files.by_instant.get(target.timestamp, ())
-    sizes: dict[str, int] = {join(place, status.name): status.size for place, status in made}
+    sizes: dict[str, int] = {join(place, status.name): status.size for place, _, status in made}
     return Undoing(target=target, keep_plan=False, requests=requests, sizes=sizes)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN
+from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.view.file_slice import FileSlice, LogFile
 

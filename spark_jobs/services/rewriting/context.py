@@ -41,6 +41,7 @@ def rewrite_context(
     return WriteContext(
         storage=data_storage(table.storage, properties),
         base_path=table.base_path,
+        format=table.config.format,
         instant=instant,
         file_format=base_file_format(properties, arrow_schema_of(avro), avro, indexed=virtual_keys is None),
         payload=payload_of_table(table.config, properties, avro),

@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
-from spark_jobs.core.files.names import LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import is_up_to, latest, precedes
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
@@ -24,21 +25,23 @@ from spark_jobs.services.rollback.plan import RollbackRequest
 
 @dataclass(frozen=True, slots=True)
 class FilesOfTable:
-    """Data files as storage lists them: (partition, file) by the instant in their name, and the logs of each group."""
+    """Data files as storage lists them: (partition, file id, file) by the instant in their name, and the logs of each
+    group.
+    """
 
-    by_instant: Mapping[str, tuple[tuple[str, FileStatus], ...]]
+    by_instant: Mapping[str, tuple[tuple[str, str, FileStatus], ...]]
     logs: Mapping[FileGroupKey, tuple[tuple[LogFileName, FileStatus], ...]]
 
     @staticmethod
-    def of(files: Iterable[tuple[str, FileStatus]]) -> FilesOfTable:
-        by_instant: dict[str, list[tuple[str, FileStatus]]] = {}
+    def of(format: TableFormat, files: Iterable[tuple[str, FileStatus]]) -> FilesOfTable:
+        by_instant: dict[str, list[tuple[str, str, FileStatus]]] = {}
         logs: dict[FileGroupKey, list[tuple[LogFileName, FileStatus]]] = {}
         for partition, status in files:
-            base, log = parse_base_file_name(status.name), parse_log_file_name(status.name)
+            base, log = format.parse_base_file(status.name), format.parse_log_file(status.name)
             if base is not None:
-                by_instant.setdefault(base.instant, []).append((partition, status))
+                by_instant.setdefault(base.instant, []).append((partition, base.file_id, status))
             elif log is not None:
-                by_instant.setdefault(log.base_instant, []).append((partition, status))
+                by_instant.setdefault(log.instant, []).append((partition, log.file_id, status))
                 if not log.is_cdc:
                     logs.setdefault((partition, log.file_id), []).append((log, status))
         return FilesOfTable(
@@ -73,13 +76,13 @@ def requests_to_undo(
     :param block_instants: instants of the data and delete blocks of a log file (reads it).
     """
     deletions: dict[tuple[str, str], list[str]] = {}
-    for partition, status in files.by_instant.get(instant, ()):
-        deletions.setdefault((partition, _file_id(status.name)), []).append(status.name)
+    for partition, file_id, status in files.by_instant.get(instant, ()):
+        deletions.setdefault((partition, file_id), []).append(status.name)
     cancels: dict[tuple[str, str, str], dict[str, int]] = {}
     for key in sorted(files.logs if touched is None else touched):
         for log, status in files.logs.get(key, ()):
-            if is_up_to(log.base_instant, goal) and log.base_instant != instant and instant in block_instants(status):
-                cancels.setdefault((*key, log.base_instant), {})[status.name] = status.size
+            if is_up_to(log.instant, goal) and log.instant != instant and instant in block_instants(status):
+                cancels.setdefault((*key, log.instant), {})[status.name] = status.size
     return (
         *(
             RollbackRequest(partition=partition, file_id=file_id, base_instant=instant, delete=tuple(sorted(names)))
@@ -92,11 +95,6 @@ def requests_to_undo(
     )
 
 
-def _file_id(name: str) -> str:
-    base, log = parse_base_file_name(name), parse_log_file_name(name)
-    return base.file_id if base is not None else log.file_id if log is not None else ""
-
-
 def requests_for_completed(
     table: HudiTable, target: Instant, block_instants: Callable[[FileStatus], Collection[str]]
 ) -> tuple[RollbackRequest, ...]:
@@ -104,7 +102,7 @@ def requests_for_completed(
     touched = touched_by(table, target)
     metadata = table.timeline.commit_metadata(target, table.clock)
     partitions = sorted({stat.partition_path for stat in metadata.write_stats})
-    files = FilesOfTable.of(StorageListing(table.storage, table.base_path).files(partitions))
+    files = FilesOfTable.of(table.config.format, StorageListing(table.storage, table.base_path).files(partitions))
     return requests_to_undo(target.timestamp, touched, files, target.timestamp, block_instants)
 
 

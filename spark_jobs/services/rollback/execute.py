@@ -13,7 +13,8 @@ from types import MappingProxyType
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
-from spark_jobs.core.files.names import UNKNOWN_WRITE_TOKEN, LogFileName, MarkerType, parse_log_file_name
+from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
@@ -177,10 +178,16 @@ def requests_for_pending(
     is_stray = stray_logs(settings, target)
     markers = read_markers(settings.storage, settings.base_path, target.timestamp) if by_markers else None
     if markers is not None:
-        return plan_by_markers(markers, is_stray)
+        return plan_by_markers(settings.config.format, markers, is_stray)
     listing = StorageListing(settings.storage, settings.base_path)  # the metadata table does not know pending files
     files = list(listing.files(listing.partitions()))
-    return plan_by_listing(target, files, lambda partition, status: block_instants(settings, status), is_stray)
+    return plan_by_listing(
+        settings.config.format,
+        target,
+        files,
+        lambda partition, status: block_instants(settings, status),
+        is_stray,
+    )
 
 
 def _execute(
@@ -242,7 +249,7 @@ def _delete_late(settings: TransactionSettings, plan: RollbackPlan, outcomes: Ma
     marked = [marker.data_path for marker in read_markers(storage, base_path, time) or ()]
     for path in dict.fromkeys((*planned, *marked)):
         whole = resolve(base_path, path)
-        if whole not in stays and status_of_own(storage, base_path, path, time) is not None:
+        if whole not in stays and status_of_own(storage, base_path, settings.config.format, path, time) is not None:
             storage.delete(whole)
 
 
@@ -276,11 +283,15 @@ def _write_command_block(
 ) -> tuple[str, int]:
     """Add a log file to the slice whose only block takes the target's blocks back; its path and length."""
     folder = resolve(settings.base_path, RelativePath(one.partition))
-    logs = [parse_log_file_name(status.name) for status in settings.storage.list(folder)]
-    versions = [
-        log.version for log in logs if log and (log.file_id, log.base_instant) == (one.file_id, one.base_instant)
-    ]
-    name = LogFileName(one.file_id, one.base_instant, max(versions, default=0) + 1, UNKNOWN_WRITE_TOKEN)
+    logs = [settings.config.format.parse_log_file(status.name) for status in settings.storage.list(folder)]
+    versions = [log.version for log in logs if log and (log.file_id, log.instant) == (one.file_id, one.base_instant)]
+    name = settings.config.format.log_file(
+        one.file_id,
+        base_instant=one.base_instant,
+        instant=rollback.timestamp,
+        version=max(versions, default=0) + 1,
+        write_token=UNKNOWN_WRITE_TOKEN,
+    )
     # a marker of an earlier run of this rollback, which came no further, serves this one too
     with suppress(AlreadyExistsError):
         create_marker(

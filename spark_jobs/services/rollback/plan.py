@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spark_jobs.core.files.names import LogFileName, Marker, MarkerType, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.names import Marker, MarkerType
+from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.instant import Action, Instant
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import FileStatus
 
 
@@ -65,7 +67,9 @@ class RollbackPlan:
 
 
 def plan_by_markers(
-    markers: Iterable[Marker], is_stray: Callable[[str, LogFileName], bool] = lambda partition, log: False
+    format: TableFormat,
+    markers: Iterable[Marker],
+    is_stray: Callable[[str, LogFileName], bool] = lambda partition, log: False,
 ) -> tuple[RollbackRequest, ...]:
     """Every file that was made, or may have been: created and merged files go, appended logs are cancelled.
 
@@ -75,19 +79,20 @@ def plan_by_markers(
     """
     requests = []
     for marker in markers:
-        log = parse_log_file_name(marker.file_name)
-        base = parse_base_file_name(marker.file_name)
+        log = format.parse_log_file(marker.file_name)
+        base = format.parse_base_file(marker.file_name)
         if marker.kind is MarkerType.APPEND and log is not None:
             requests.append(_of_log(marker.partition, log, is_stray))
         elif base is not None:
             requests.append(_delete(marker.partition, base.file_id, base.instant, marker.file_name))
         else:  # a log or change-data file made by a create marker
-            file_id, instant = (log.file_id, log.base_instant) if log else ("", "")
+            file_id, instant = (log.file_id, log.instant) if log else ("", "")
             requests.append(_delete(marker.partition, file_id, instant, marker.file_name))
     return tuple(requests)
 
 
 def plan_by_listing(
+    format: TableFormat,
     instant: Instant,
     files: Iterable[tuple[str, FileStatus]],
     block_instants: Callable[[str, FileStatus], Sequence[str]],
@@ -100,11 +105,11 @@ def plan_by_listing(
     """
     requests = []
     for partition, status in files:
-        base = parse_base_file_name(status.name)
+        base = format.parse_base_file(status.name)
         if base is not None and base.instant == instant.timestamp:
             requests.append(_delete(partition, base.file_id, base.instant, status.name))
-        log = parse_log_file_name(status.name)
-        if log is None or instant.action is Action.COMPACTION or instant.precedes(log.base_instant):
+        log = format.parse_log_file(status.name)
+        if log is None or instant.action is Action.COMPACTION or instant.precedes(log.instant):
             continue
         if instant.timestamp in block_instants(partition, status):
             requests.append(_of_log(partition, log, is_stray))
@@ -117,11 +122,9 @@ def _delete(partition: str, file_id: str, base_instant: str, name: str) -> Rollb
 
 def _of_log(partition: str, log: LogFileName, is_stray: Callable[[str, LogFileName], bool]) -> RollbackRequest:
     if is_stray(partition, log):
-        return _delete(partition, log.file_id, log.base_instant, str(log))
+        return _delete(partition, log.file_id, log.instant, str(log))
     return _cancel(partition, log)
 
 
 def _cancel(partition: str, log: LogFileName) -> RollbackRequest:
-    return RollbackRequest(
-        partition=partition, file_id=log.file_id, base_instant=log.base_instant, cancel={str(log): 1}
-    )
+    return RollbackRequest(partition=partition, file_id=log.file_id, base_instant=log.instant, cancel={str(log): 1})

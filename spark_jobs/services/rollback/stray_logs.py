@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from spark_jobs.core.files.names import LogFileName
+from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.storage import FileStatus, join, resolve
 from spark_jobs.core.transaction.late_files import instants_of_blocks
@@ -27,7 +27,7 @@ def stray_logs(settings: TransactionSettings, target: Instant) -> Callable[[str,
     makes_slices, known = slice_makers(timeline), {one.timestamp for one in timeline.instants}
 
     def is_stray(partition: str, log: LogFileName) -> bool:
-        base = log.base_instant
+        base = log.instant
         if base != target.timestamp and (base in known or makes_slices(base)):
             return False
         status = settings.storage.stat(resolve(settings.base_path, join(partition, str(log))))

@@ -12,8 +12,8 @@ from typing import Any
 
 from spark_jobs.core.config.features import refuse_unreadable
 from spark_jobs.core.errors import CorruptTableError, HudiError, InstantGoneError, OutsideTableError
-from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.storage import FileStatus, join, resolve
@@ -62,6 +62,10 @@ class Evidence:
     reads_archive: bool
     unreadable: list[Finding] = field(default_factory=list)
 
+    @property
+    def format(self) -> TableFormat:
+        return self.table.config.format
+
     @cached_property
     def timeline(self) -> ActiveTimeline:
         return self.table.timeline
@@ -103,7 +107,11 @@ class Evidence:
     @cached_property
     def written(self) -> Mapping[str, Written]:
         """By relative path, of writes on the active timeline."""
-        return {path: one for instant, metadata in self.commits.items() for path, one in _stats(instant, metadata)}
+        return {
+            path: one
+            for instant, metadata in self.commits.items()
+            for path, one in _stats(self.format, instant, metadata)
+        }
 
     @cached_property
     def archived_written(self) -> Mapping[str, Written]:
@@ -130,7 +138,7 @@ class Evidence:
                 what = f"{instant} is unreadable ({failure.what})"
                 self.unreadable.append(error(8, self.relative(self.archived.folder), what, _FROM_BACKUP))
                 continue
-            written.update(_stats(instant, metadata))
+            written.update(_stats(self.format, instant, metadata))
             for partition, ids in (metadata.replaced_file_ids or {}).items():
                 replaced.update({(partition, file_id): instant.timestamp for file_id in ids})
         return written, replaced
@@ -226,7 +234,7 @@ class Evidence:
 
     def _view(self, folders: Iterable[Folder], until: str | None) -> FileSystemView:
         files = ((one.path, status) for one in folders for status in one.files if self._belongs(one, status))
-        return build_view(files, self.visibility(until), self.services, self.written_by)
+        return build_view(self.format, files, self.visibility(until), self.services, self.written_by)
 
     def written_by(self, instant: str) -> frozenset[str] | None:
         """Relative paths of the files that a completed write made, active or archived; None where nothing says it."""
@@ -281,7 +289,7 @@ class Evidence:
         return scan.reader()
 
     def _belongs(self, folder: Folder, status: FileStatus) -> bool:
-        name = parse_base_file_name(status.name)
+        name = self.format.parse_base_file(status.name)
         if name is None or name.instant not in self.operations or name.instant in self.silent:
             return True
         return join(folder.path, status.name) in self.written
@@ -321,7 +329,7 @@ class _AllCompleted(History):
         return True
 
 
-def _stats(instant: Instant, metadata: CommitMetadata) -> Iterable[tuple[str, Written]]:
+def _stats(format: TableFormat, instant: Instant, metadata: CommitMetadata) -> Iterable[tuple[str, Written]]:
     for stat in metadata.write_stats:
         if stat.path:
             yield (
@@ -332,7 +340,7 @@ def _stats(instant: Instant, metadata: CommitMetadata) -> Iterable[tuple[str, Wr
                     file_id=stat.file_id,
                     size=stat.file_size_in_bytes,
                     rows=stat.num_writes,
-                    is_log=stat.is_log_append or stat.file_name.startswith("."),
+                    is_log=stat.is_log_append or format.parse_log_file(stat.file_name) is not None,
                     previous=stat.prev_commit,
                     base_file=stat.base_file,
                 ),

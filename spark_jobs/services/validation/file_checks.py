@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import earliest, follows
 from spark_jobs.core.read.retained import earliest_readable
@@ -39,7 +38,7 @@ def check_written_files(evidence: Evidence) -> Iterator[Finding]:
                 path,
                 f"it has {status.size} bytes, and instant {one.instant} wrote {one.size}",
                 "restore it from a copy of the table, or roll the instant back",
-                repair_of_content(path),
+                repair_of_content(evidence.format, path),
             )
 
 
@@ -47,7 +46,7 @@ def _named_bases(evidence: Evidence) -> dict[str, Written]:
     """Base files that write stats of log appends stand on: also of writes that were archived."""
     found: dict[str, Written] = {}
     for one in evidence.written.values():
-        base = parse_base_file_name(one.base_file)
+        base = evidence.format.parse_base_file(one.base_file)
         if base is not None:
             found[join(one.partition, one.base_file)] = Written(
                 instant=base.instant,
@@ -68,7 +67,7 @@ def _owners(evidence: Evidence) -> Iterator[Finding]:
     for instant, metadata in evidence.commits.items():
         for stat in metadata.write_stats:
             path = (stat.path or "").lstrip("/")
-            base = parse_base_file_name(path.rsplit("/", 1)[-1])
+            base = evidence.format.parse_base_file(path.rsplit("/", 1)[-1])
             if base is None:
                 continue
             owner = first.setdefault(path, instant.timestamp)
@@ -85,11 +84,11 @@ def _owners(evidence: Evidence) -> Iterator[Finding]:
 def _missing(evidence: Evidence, named: Mapping[str, Written], missing: Mapping[str, Written]) -> Iterator[Finding]:
     slices: dict[GroupKey, set[str]] = {}
     for path, one in named.items():
-        slices.setdefault((one.partition, one.file_id), set()).add(base_instant_of(path) or one.instant)
+        slices.setdefault((one.partition, one.file_id), set()).add(base_instant_of(evidence, path) or one.instant)
     bound = _retained_from(evidence)
     replaced = evidence.replaced
     for path, one in sorted(missing.items()):
-        key, instant = (one.partition, one.file_id), base_instant_of(path) or one.instant
+        key, instant = (one.partition, one.file_id), base_instant_of(evidence, path) or one.instant
         newer = [other for other in slices[key] if follows(other, instant)]
         gone_at = replaced.get(key)
         if path in evidence.being_cleaned or _is_taken_back(evidence, one):
@@ -100,7 +99,7 @@ def _missing(evidence: Evidence, named: Mapping[str, Written], missing: Mapping[
                 path,
                 f"instant {one.instant} wrote it, it is live, and it is not on storage",
                 _LOST,
-                repair_of_content(path),
+                repair_of_content(evidence.format, path),
             )
         elif follows(earliest([*newer, *([gone_at] if gone_at else [])]), bound):
             yield error(
@@ -125,7 +124,7 @@ def _retained_from(evidence: Evidence) -> str:
     """The first instant as of which everything must be readable; empty where nothing was cleaned."""
 
     def view() -> Any:
-        return evidence.view or build_view([], evidence.visibility(), evidence.services)
+        return evidence.view or build_view(evidence.format, [], evidence.visibility(), evidence.services)
 
     try:
         return earliest_readable(evidence.later, view, evidence.table.clock)
@@ -133,10 +132,10 @@ def _retained_from(evidence: Evidence) -> str:
         return ""  # the unreadable clean is a finding of the timeline
 
 
-def base_instant_of(path: str) -> str | None:
+def base_instant_of(evidence: Evidence, path: str) -> str | None:
     name = path.rsplit("/", 1)[-1]
-    base, log = parse_base_file_name(name), parse_log_file_name(name)
-    return base.instant if base is not None else log.base_instant if log is not None else None
+    base, log = evidence.format.parse_base_file(name), evidence.format.parse_log_file(name)
+    return base.instant if base is not None else log.instant if log is not None else None
 
 
 def check_protected_files(evidence: Evidence) -> Iterator[Finding]:

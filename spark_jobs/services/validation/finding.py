@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.options.choices import Repair as Repair
 
 
@@ -66,9 +66,9 @@ class Finding:
         return f"{self.severity.value} (invariant {self.invariant}) {self.path}: {self.what}; {self.todo}"
 
 
-def repair_of_content(path: str) -> Repair | None:
+def repair_of_content(format: TableFormat, path: str) -> Repair | None:
     """What mends a data file that is lost or damaged: of a log what is left can be compacted, a base file is gone."""
-    return Repair.LOGS if parse_log_file_name(path.rpartition("/")[2]) is not None else None
+    return Repair.LOGS if format.parse_log_file(path.rpartition("/")[2]) is not None else None
 
 
 def error(invariant: int, path: str, what: str, todo: str, repair: Repair | None = None) -> Finding:

@@ -20,6 +20,7 @@ from spark_jobs.core.files.base_file import (
     open_base_file,
 )
 from spark_jobs.core.files.log_block import MAGIC
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
@@ -53,7 +54,7 @@ def check_footers(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
         for path in sorted(path for group in evidence.view.all_groups() for one in group.slices for path in one.paths)
     ]
     is_parquet = BASE_FILE_FORMAT.of(table.config.properties) is BaseFileFormat.PARQUET
-    look = _FooterLook(table.storage, table.base_path, is_parquet)
+    look = _FooterLook(table.storage, table.base_path, is_parquet, table.config.format)
     with looks.progress.phase("footers", len(files)) as phase:
         ones = [1] * len(files)  # it is the calls that take time, not the few bytes
         for found in looks.each(files, look, ones, phase.advance, at_once=FILES_AT_ONCE, together=_FILES_TOGETHER):
@@ -72,11 +73,12 @@ class _FooterLook:
     storage: Storage
     base_path: str
     is_parquet: bool
+    format: TableFormat
 
     def __call__(self, one: _File) -> Sequence[Finding]:
         whole = resolve(self.base_path, RelativePath(one.path))
         try:
-            if one.path.rsplit("/", 1)[-1].startswith("."):
+            if self.format.parse_log_file(one.path.rpartition("/")[2]) is not None:
                 return self._check_log(one.path, whole)
             if not self.is_parquet:
                 return []

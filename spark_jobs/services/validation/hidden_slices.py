@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.instant import COMMITS, State
 from spark_jobs.core.format.order import BEFORE_ALL, follows, is_from, latest, precedes
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
@@ -31,13 +30,13 @@ def check_hidden_slices(evidence: Evidence) -> Iterator[Finding]:
     strays: dict[GroupKey, list[tuple[str, str]]] = {}
     for path, status in evidence.on_storage.items():
         partition = path.rpartition("/")[0]
-        base, log = parse_base_file_name(status.name), parse_log_file_name(status.name)
+        base, log = evidence.format.parse_base_file(status.name), evidence.format.parse_log_file(status.name)
         if base is not None and base.instant in evidence.done:
             _raise(newest, (partition, base.file_id), base.instant)
-        elif log is not None and log.base_instant in evidence.done:
-            _raise(newest, (partition, log.file_id), log.base_instant)
-        elif log is not None and log.base_instant not in evidence.pending and path not in evidence.written:
-            strays.setdefault((partition, log.file_id), []).append((log.base_instant, path))
+        elif log is not None and log.instant in evidence.done:
+            _raise(newest, (partition, log.file_id), log.instant)
+        elif log is not None and log.instant not in evidence.pending and path not in evidence.written:
+            strays.setdefault((partition, log.file_id), []).append((log.instant, path))
     for key, found in strays.items():
         for instant, path in found:
             if precedes(newest.get(key, instant), instant) and key not in evidence.replaced:

@@ -12,8 +12,9 @@ from spark_jobs.core.config.table_config import BACKUP
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import MARKER_FOLDER, LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.files.names import MARKER_FOLDER
 from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.order import earliest, follows, is_between, oldest_first
 from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.storage import RelativePath, join, resolve
@@ -48,7 +49,7 @@ def orphan_files(evidence: Evidence) -> Iterator[Finding]:
 def _outside_partitions(evidence: Evidence) -> Iterator[Finding]:
     """Data files in folders that no reader lists."""
     for folder in evidence.folders:
-        names = [one.name for one in folder.files if _is_data(one.name)]
+        names = [one.name for one in folder.files if _is_data(evidence, one.name)]
         if not names or folder in evidence.partitions:
             continue
         if folder.inside is not None:
@@ -65,14 +66,14 @@ def _outside_partitions(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def _is_data(name: str) -> bool:
-    return parse_base_file_name(name) is not None or parse_log_file_name(name) is not None
+def _is_data(evidence: Evidence, name: str) -> bool:
+    return evidence.format.parse_base_file(name) is not None or evidence.format.parse_log_file(name) is not None
 
 
 def _base_files(evidence: Evidence) -> Iterator[Finding]:
     slices = {(one.partition, one.file_id, one.instant) for one in evidence.written.values()}
     for path, status in evidence.on_storage.items():
-        name = parse_base_file_name(status.name)
+        name = evidence.format.parse_base_file(status.name)
         if name is None or name.instant in evidence.pending:
             continue
         if name.instant in evidence.operations:
@@ -92,7 +93,7 @@ def _beside_archived(evidence: Evidence) -> Iterator[Finding]:
     """Of several base files of one slice, whose write was archived, those that it does not name."""
     slices: dict[tuple[str, str, str], list[str]] = {}
     for path, status in evidence.on_storage.items():
-        name = parse_base_file_name(status.name)
+        name = evidence.format.parse_base_file(status.name)
         if name is not None and name.instant not in evidence.operations and name.instant in evidence.archived_done:
             slices.setdefault((path.rpartition("/")[0], name.file_id, name.instant), []).append(path)
     for (_, _, instant), paths in slices.items():
@@ -139,9 +140,9 @@ class _NamedLogs:
         slices: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
         for path, one in evidence.written.items():
             folder, _, last = path.rpartition("/")
-            name = parse_log_file_name(last)
+            name = evidence.format.parse_log_file(last)
             if name is not None:
-                key = (folder, name.file_id, name.base_instant)
+                key = (folder, name.file_id, name.instant)
                 slices.setdefault(key, []).append((name.version, one.instant))
         if evidence.table.base_path.endswith(f"/{METADATA_FOLDER}"):
             return _NamedLogs(slices, frozenset())  # Hudi begins its file groups with logs that no commit names
@@ -154,7 +155,7 @@ class _NamedLogs:
         """
         for instant in oldest_first(instants & self.instants):
             what = f"it has blocks of instant {instant}, which is completed and does not name it"
-            others = self.slices.get((partition, name.file_id, name.base_instant), [])
+            others = self.slices.get((partition, name.file_id, name.instant), [])
             is_twin = any(other == instant for _, other in others)
             if is_twin and not any(follows(other, instant) and version < name.version for version, other in others):
                 yield warning(7, path, f"{what}, but another log of the same slice", _DELETE, Repair.LEFTOVERS)
@@ -168,7 +169,7 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
     named = _NamedLogs.of(evidence)
     unexplained: dict[tuple[str, LogFileName], str] = {}
     for path, status in evidence.on_storage.items():
-        name = parse_log_file_name(status.name)
+        name = evidence.format.parse_log_file(status.name)
         if name is not None and not name.is_cdc and path not in evidence.written:
             unexplained[(path.rpartition("/")[0], name)] = path
     with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
@@ -197,8 +198,8 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
             yield error(7, path, f"{what}: Hudi's readers take them for the table's", todo, repair)
         elif unseen and unseen == instants:
             yield warning(7, path, f"{what}: no reader sees them", _DELETE, Repair.LEFTOVERS)
-        if not instants and not versions and name.base_instant not in known - evidence.undone:
-            yield _orphaned(evidence, path, name.base_instant)
+        if not instants and not versions and name.instant not in known - evidence.undone:
+            yield _orphaned(evidence, path, name.instant)
         strange = instants - known - versions.keys()
         if strange and strange == instants:
             what = (
@@ -229,7 +230,7 @@ def _strangers(evidence: Evidence) -> Iterator[Finding]:
     """Files in partitions that are none of a table's."""
     for path, status in evidence.on_storage.items():
         name = status.name
-        if _is_data(name) or name in METAFILES or name.endswith(_CHECKSUM_SUFFIX):
+        if _is_data(evidence, name) or name in METAFILES or name.endswith(_CHECKSUM_SUFFIX):
             continue
         if evidence.table.storage.is_unpublished(name):
             continue

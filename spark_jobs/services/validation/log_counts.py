@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from spark_jobs.core.files.log_block import BlockType
-from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
@@ -53,10 +52,14 @@ def log_counts(evidence: Evidence) -> dict[str, dict[str, LogCount]]:
     write names for each time it appended to it.
     """
     found: dict[str, dict[str, LogCount]] = {}
-    if not evidence.table.config.format.writable:
+    if not evidence.format.writable:
         return found
     for instant, metadata in evidence.commits.items():
-        logs = [stat for stat in metadata.write_stats if stat.path and parse_log_file_name(stat.file_name) is not None]
+        logs = [
+            stat
+            for stat in metadata.write_stats
+            if stat.path and evidence.format.parse_log_file(stat.file_name) is not None
+        ]
         of_path = Counter(stat.path for stat in logs)
         of_group = Counter((stat.partition_path, stat.file_id) for stat in logs)
         refused = {(stat.partition_path, stat.file_id) for stat in logs if stat.total_write_errors}

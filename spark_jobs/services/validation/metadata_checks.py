@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from spark_jobs.core.config.keys.table import METADATA_PARTITIONS_INFLIGHT
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.markers import marker_folder
-from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.format.instant import COMMITS, Action, State
 from spark_jobs.core.format.order import follows
 from spark_jobs.core.metadata_table.commit import commits_at
@@ -143,7 +142,7 @@ def _listed(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Fin
                 repair = None if is_live else Repair.METADATA_TABLE
                 yield error(9, path, "the metadata table lists it, and it is not on storage", REBUILD, repair)
             continue
-        is_base = parse_base_file_name(status.name) is not None
+        is_base = evidence.format.parse_base_file(status.name) is not None
         if entry.size > status.size or (is_base and entry.size != status.size):
             what = f"the metadata table lists it with {entry.size} bytes, and storage has {status.size}"
             yield error(9, path, what, REBUILD, None if _is_short(evidence, path) else Repair.METADATA_TABLE)
@@ -151,7 +150,10 @@ def _listed(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Fin
 
 def _is_superseded(evidence: Evidence, path: str) -> bool:
     """Whether a later base file of its file group is there."""
-    instant, written = base_instant_of(path), evidence.written.get(path) or evidence.archived_written.get(path)
+    instant, written = (
+        base_instant_of(evidence, path),
+        evidence.written.get(path) or evidence.archived_written.get(path),
+    )
     if instant is None or written is None or evidence.view is None:
         return False
     return any(
@@ -183,7 +185,7 @@ def _unlisted(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[F
 def _is_committed(evidence: Evidence, path: str) -> bool:
     if path in evidence.written or path in evidence.archived_written:
         return True
-    name = parse_base_file_name(path.rsplit("/", 1)[-1])
+    name = evidence.format.parse_base_file(path.rsplit("/", 1)[-1])
     return name is not None and name.instant in evidence.archived_done
 
 

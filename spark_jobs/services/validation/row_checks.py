@@ -18,8 +18,9 @@ from spark_jobs.core.files.key_range import java_min_max, java_order
 from spark_jobs.core.files.log_block import BlockType, LogBlock
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import BaseFileName, parse_base_file_name
+from spark_jobs.core.format.file_names import BaseFileName
 from spark_jobs.core.format.order import follows
+from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
@@ -61,12 +62,13 @@ class _RowLook:
     base_path: str
     is_parquet: bool
     has_meta_fields: bool
+    format: TableFormat
     done: frozenset[str]
     undone: frozenset[str]
 
     def __call__(self, one: _File) -> list[Finding]:
         whole = resolve(self.base_path, RelativePath(one.path))
-        name = parse_base_file_name(one.path.rsplit("/", 1)[-1])
+        name = self.format.parse_base_file(one.path.rsplit("/", 1)[-1])
         try:
             if name is None:
                 return list(_check_log(self, one, whole))
@@ -94,6 +96,7 @@ def check_rows(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
         base_path=table.base_path,
         is_parquet=BASE_FILE_FORMAT.of(table.config.properties) is BaseFileFormat.PARQUET,
         has_meta_fields=table.config.populate_meta_fields,
+        format=table.config.format,
         done=evidence.done,
         undone=evidence.undone,
     )
@@ -136,7 +139,7 @@ def _faults(
     other = _other(batch, PARTITION_PATH, partition) if PARTITION_PATH in names else None
     if other is not None:
         yield "partition", error(2, path, f"a row has {PARTITION_PATH} {other!r}", _REWRITE)
-    for other in _file_names(batch, name) if FILE_NAME in names else ():
+    for other in _file_names(table.format, batch, name) if FILE_NAME in names else ():
         yield "file", error(2, path, f"a row has {FILE_NAME} {other!r}", _REWRITE)
     if COMMIT_TIME in names:
         yield from _commit_times(table, path, name.instant, batch.column(COMMIT_TIME))
@@ -151,12 +154,12 @@ def _other(batch: pa.RecordBatch | pa.Table, column: str, wanted: str) -> str | 
     return str(batch.column(column).filter(differs)[0].as_py())
 
 
-def _file_names(batch: pa.RecordBatch, name: BaseFileName) -> Iterator[str]:
+def _file_names(format: TableFormat, batch: pa.RecordBatch, name: BaseFileName) -> Iterator[str]:
     """File names of rows that the file can't have: Hudi before 0.10 left the rows that it copied the name of the older
     file of the same group.
     """
     for found in batch.column(FILE_NAME).unique().to_pylist():
-        other = parse_base_file_name(found or "")
+        other = format.parse_base_file(found or "")
         if other is None or other.file_id != name.file_id or follows(other.instant, name.instant):
             yield str(found)
 

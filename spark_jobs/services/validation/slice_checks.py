@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.core.format.order import precedes
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error
@@ -17,13 +16,13 @@ def check_slices(evidence: Evidence) -> Iterator[Finding]:
     for path, one in evidence.written.items():
         if not one.is_log or path not in evidence.on_storage or one.instant in evidence.undone:
             continue
-        log = parse_log_file_name(path.rpartition("/")[2])
-        if log is None or log.base_instant in known or (start and precedes(log.base_instant, start)):
+        log = evidence.format.parse_log_file(path.rpartition("/")[2])
+        if log is None or log.instant in known or (start and precedes(log.instant, start)):
             continue
         yield error(
             5,
             path,
-            f"instant {one.instant} wrote it on the slice of {log.base_instant}, which is no completed write and no "
+            f"instant {one.instant} wrote it on the slice of {log.instant}, which is no completed write and no "
             "pending compaction: no reader opens it",
             f"write the input of {one.instant} again",
         )

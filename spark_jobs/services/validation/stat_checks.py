@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
@@ -23,10 +22,10 @@ def check_stats(evidence: Evidence) -> Iterator[Finding]:
             if not path:
                 continue
             if path in evidence.on_storage:  # cleaned files need no place, and some old writers gave whole paths
-                yield from _place(where, stat, path)
-            if parse_log_file_name(stat.file_name) is not None and evidence.table.config.format.writable:
+                yield from _place(evidence, where, stat, path)
+            if evidence.format.parse_log_file(stat.file_name) is not None and evidence.format.writable:
                 yield from check_parts(where, stat, path)
-            base = parse_base_file_name(stat.file_name)
+            base = evidence.format.parse_base_file(stat.file_name)
             if base is None:
                 continue  # Hudi may name a log once for each time it appended to it
             if path in seen:
@@ -35,9 +34,9 @@ def check_stats(evidence: Evidence) -> Iterator[Finding]:
             yield from _counts(where, stat, path)
 
 
-def _place(where: str, stat: WriteStat, path: str) -> Iterator[Finding]:
+def _place(evidence: Evidence, where: str, stat: WriteStat, path: str) -> Iterator[Finding]:
     """Conflicts, plans and rollbacks go by the file id and partition of a stat, readers by the path."""
-    name = parse_base_file_name(stat.file_name) or parse_log_file_name(stat.file_name)
+    name = evidence.format.parse_base_file(stat.file_name) or evidence.format.parse_log_file(stat.file_name)
     if name is None:
         return
     if stat.file_id != name.file_id:

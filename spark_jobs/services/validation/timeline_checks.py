@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from spark_jobs.core.config.keys.table import LAYOUT_VERSION
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError
-from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.format.instant import COMMITS, WRITES, Action, Instant, State
 from spark_jobs.core.format.instant_time import parse_instant_time
 from spark_jobs.core.format.order import is_from, oldest_first, precedes
@@ -171,7 +170,7 @@ def _referenced(evidence: Evidence) -> dict[str, str]:
     for path, one in evidence.written.items():
         if one.previous.isdigit():
             found.setdefault(one.previous, f"the write stats of {one.instant} ({path})")
-        base = parse_base_file_name(one.base_file)
+        base = evidence.format.parse_base_file(one.base_file)
         if base is not None:
             found.setdefault(base.instant, f"the write stats of {one.instant} ({path})")
     for savepoint in evidence.timeline.completed(Action.SAVEPOINT):

@@ -126,7 +126,7 @@ def test_updates_while_a_compaction_is_pending_go_to_the_slice_that_it_makes(
     )
     assert jobs.rows() == expected
     logs = [log.name for one in jobs.table().file_slices() for log in one.log_files]
-    assert planned.instant in {log.base_instant for log in logs}
+    assert planned.instant in {log.instant for log in logs}
     before = jobs.rows_with_meta()
     done = jobs.compact("execute")
     assert (done.state, done.instant) == (JobState.COMPLETED, planned.instant)

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
-from spark_jobs.core.files.names import BaseFileName, LogFileName
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.file_names import BaseFileName, LogFileName
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import OVERWRITE, Payload
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
@@ -110,6 +110,7 @@ def context_of(table: HudiTable, instant: str, payload: Payload = OVERWRITE, **c
     values: dict[str, Any] = {
         "storage": table.storage,
         "base_path": table.base_path,
+        "format": table.config.format,
         "instant": instant,
         "file_format": BaseFileFormat(
             schema=SCHEMA,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.config.keys.clustering import LayoutStrategy
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
 from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
 from spark_jobs.services.clustering.plan import SORT_COLUMNS, ClusteringLimits, ClusteringPlan, plan_clustering
@@ -67,7 +68,7 @@ def test_the_plan_survives_the_timeline() -> None:
     plan = plan_clustering(SLICES, frozenset(), limits(), ("x", "y"), layout=LayoutStrategy.HILBERT)
     raw = decode_payload(encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro("/lake/t")), "x")
     sizes = {path: size for one in SLICES for path, size in one.sizes}
-    assert ClusteringPlan.from_avro(raw, sizes) == plan
+    assert ClusteringPlan.from_avro(raw, sizes, VERSION_6) == plan
     first = raw["clusteringPlan"]["inputGroups"][0]["slices"][0]
     assert first["dataFilePath"] == "/lake/t/a/b_0-1-1_1.parquet"
     assert raw["clusteringPlan"]["strategy"]["strategyParams"] == {
@@ -76,18 +77,18 @@ def test_the_plan_survives_the_timeline() -> None:
         "hoodie.layout.optimize.strategy": "HILBERT",
     }
     others = {TARGET: "7", LAYOUT: "ZORDER"}
-    assert ClusteringPlan.from_avro(raw, sizes, others) == plan  # the plan decides, not who executes it
+    assert ClusteringPlan.from_avro(raw, sizes, VERSION_6, others) == plan  # the plan decides, not who executes it
 
 
 def test_what_a_plan_does_not_say_is_up_to_who_executes_it() -> None:
     raw = plan_clustering(SLICES, frozenset(), limits(), ("x", "y")).to_avro("/t")
     for name in (TARGET, LAYOUT):  # as in Hudi's plans
         del raw["clusteringPlan"]["strategy"]["strategyParams"][name]
-    read = ClusteringPlan.from_avro(raw, {}, {TARGET: "7", LAYOUT: "ZORDER"})
+    read = ClusteringPlan.from_avro(raw, {}, VERSION_6, {TARGET: "7", LAYOUT: "ZORDER"})
     assert (read.target_file, read.layout) == (7, LayoutStrategy.ZORDER)
 
 
 def test_an_unsorted_plan_has_no_sort_columns() -> None:
     raw = plan_clustering(SLICES, frozenset(), limits(), ()).to_avro("/t")
     assert SORT_COLUMNS not in raw["clusteringPlan"]["strategy"]["strategyParams"]
-    assert ClusteringPlan.from_avro(raw, {}).sort_columns == ()
+    assert ClusteringPlan.from_avro(raw, {}, VERSION_6).sort_columns == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
 from spark_jobs.core.view.file_slice import FileSlice
@@ -56,7 +57,7 @@ def test_the_plan_survives_the_timeline() -> None:
     plan = plan_compaction(SLICES, frozenset(), limits())
     raw = decode_payload(encode_payload(COMPACTION_PLAN, plan.to_avro(limits())), "x")
     sizes = {path: size for one in SLICES for path, size in one.sizes}
-    assert CompactionPlan.from_avro(raw, sizes) == plan
+    assert CompactionPlan.from_avro(raw, sizes, VERSION_6) == plan
     metrics = raw["operations"][0]["metrics"]
     assert metrics == {
         "TOTAL_LOG_FILES": 2.0,
@@ -73,4 +74,4 @@ def test_a_plan_without_partitions_or_with_whole_paths() -> None:
     raw = CompactionPlan((one,)).to_avro(limits())
     raw["operations"][0]["deltaFilePaths"] = ["/t/.a_1.log.1_0-1-1"]
     sizes = dict(one.sizes)
-    assert CompactionPlan.from_avro(raw, sizes) == CompactionPlan((one,))
+    assert CompactionPlan.from_avro(raw, sizes, VERSION_6) == CompactionPlan((one,))

@@ -11,6 +11,7 @@ from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.files.markers import create_marker, marker_folder
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.transaction.transaction import begin
@@ -99,7 +100,7 @@ def test_two_files_of_a_slice_of_which_nothing_tells_are_refused(twice: tuple[Fo
     table = path.table(lists_storage=True)
     visibility = Visibility.of(table.timeline)
     with pytest.raises(CorruptTableError, match=rf"2 base files of one file slice, and instant {time} does not say"):
-        build_view(table.listing.files(["a"]), visibility, table.pending)
+        build_view(VERSION_6, table.listing.files(["a"]), visibility, table.pending)
 
 
 def test_what_an_archived_commit_wrote_is_not_late(root: Folder) -> None:

@@ -14,8 +14,8 @@ from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.hfile.reader import HFileReader
-from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
 from spark_jobs.core.metadata_table.changes import encode_changes
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats

@@ -14,6 +14,7 @@ import pytest
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
 from spark_jobs.core.files.names import Marker, MarkerType
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
@@ -200,7 +201,7 @@ def test_a_rollback_that_dies_at_any_call_is_finished_by_the_next_writer(tmp_pat
 def planned_by_another(failed: FailedWrite, time: str) -> tuple[Path, bytes]:
     """The plan file of a rollback of the failed write, and what it would hold."""
     inflight = Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT)
-    requests = plan_by_markers(read_markers(failed.table.storage, failed.table.base_path, T2) or [])
+    requests = plan_by_markers(VERSION_6, read_markers(failed.table.storage, failed.table.base_path, T2) or [])
     data = encode_payload(ROLLBACK_PLAN, RollbackPlan(inflight, requests).to_avro(failed.table.base_path))
     return Path(failed.table.timeline.folder, f"{time}.rollback.requested"), data
 
@@ -272,7 +273,7 @@ def test_plan_by_markers() -> None:
     merged = Marker("p", "h-0_0-1-1_5.parquet", MarkerType.MERGE)
     appended = Marker("q", ".i-0_3.log.2_0-1-1", MarkerType.APPEND)
     created_log = Marker("q", ".j-0_5.log.1_0-1-1", MarkerType.CREATE)
-    assert plan_by_markers([created, merged, appended, created_log]) == (
+    assert plan_by_markers(VERSION_6, [created, merged, appended, created_log]) == (
         RollbackRequest(partition="p", file_id="g-0", base_instant="5", delete=("g-0_0-1-1_5.parquet",)),
         RollbackRequest(partition="p", file_id="h-0", base_instant="5", delete=("h-0_0-1-1_5.parquet",)),
         RollbackRequest(partition="q", file_id="i-0", base_instant="3", cancel={".i-0_3.log.2_0-1-1": 1}),
@@ -285,14 +286,16 @@ def test_logs_of_no_slice_are_deleted_whole() -> None:
         Marker("q", ".i-0_3.log.2_0-1-1", MarkerType.APPEND),
         Marker("q", ".j-0_4.log.1_0-1-1", MarkerType.APPEND),
     ]
-    found = plan_by_markers(appended, lambda partition, log: log.base_instant == "4")
+    found = plan_by_markers(VERSION_6, appended, lambda partition, log: log.instant == "4")
     assert found == (
         RollbackRequest(partition="q", file_id="i-0", base_instant="3", cancel={".i-0_3.log.2_0-1-1": 1}),
         RollbackRequest(partition="q", file_id="j-0", base_instant="4", delete=(".j-0_4.log.1_0-1-1",)),
     )
     files = listed(".i-0_3.log.2_0-1-1", ".j-0_4.log.1_0-1-1")
     dead = Instant("5", Action.DELTA_COMMIT, State.INFLIGHT)
-    by_listing = plan_by_listing(dead, files, lambda *given: ["5"], lambda partition, log: log.base_instant == "4")
+    by_listing = plan_by_listing(
+        VERSION_6, dead, files, lambda *given: ["5"], lambda partition, log: log.instant == "4"
+    )
     assert [(one.delete, [*one.cancel]) for one in by_listing] == [
         ((), [".i-0_3.log.2_0-1-1"]),
         ((".j-0_4.log.1_0-1-1",), []),
@@ -345,7 +348,7 @@ def test_plan_by_listing(action: Action, expected: list[str]) -> None:
         assert status.name != ".h-0_6.log.1_0-1-1", "a log of a later slice need not be read"
         return ["4", "5"] if status.name == ".h-0_3.log.1_0-1-1" else ["4"]
 
-    found = plan_by_listing(Instant("5", action, State.INFLIGHT), files, instants)
+    found = plan_by_listing(VERSION_6, Instant("5", action, State.INFLIGHT), files, instants)
     assert [name for one in found for name in (*one.delete, *one.cancel)] == expected
 
 

@@ -6,7 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.v6.file_names import (
+    BaseFileName,
+    LogFileName,
+    parse_base_file_name,
+    parse_log_file_name,
+)
 from spark_jobs.core.format.v6.instant_names import file_name_of, highest_states, parse_instant
+from spark_jobs.core.format.v6.slices import base_of, last_version, logs_of, sort_into_groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +36,19 @@ class Version6:
 
     def highest_states(self, names: Iterable[tuple[str, int]]) -> list[tuple[Instant, int]]:
         return highest_states(names)
+
+    # asked of each file of a listing: the functions themselves cost no further frame
+    base_file = staticmethod(BaseFileName)
+    parse_base_file = staticmethod(parse_base_file_name)
+    parse_log_file = staticmethod(parse_log_file_name)
+    sort_into_groups = staticmethod(sort_into_groups)
+    base_of = staticmethod(base_of)
+    logs_of = staticmethod(logs_of)
+    last_version = staticmethod(last_version)
+
+    def log_file(self, file_id: str, *, base_instant: str, instant: str, version: int, write_token: str) -> LogFileName:
+        """By its slice, whatever write makes it."""
+        return LogFileName(file_id, base_instant, version, write_token)
 
 
 def _old(version: int, written_by: str) -> Version6:

@@ -33,10 +33,11 @@ from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_contents import ROW_BLOCKS, read_rows
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.markers import marker_folder, read_markers
-from spark_jobs.core.files.names import BaseFileName, parse_base_file_name, parse_log_file_name, parse_marker
+from spark_jobs.core.files.names import parse_marker
 from spark_jobs.core.files.partition_metafile import list_partitions
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.instant_time import parse_instant_time
+from spark_jobs.core.format.v6.file_names import BaseFileName, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.core.files.names import BaseFileName, LogFileName, parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.v6.file_names import BaseFileName, LogFileName, parse_base_file_name, parse_log_file_name
 
 pytestmark = pytest.mark.unit
 

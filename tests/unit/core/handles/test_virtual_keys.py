@@ -9,7 +9,7 @@ import pytest
 
 from spark_jobs.core.files.base_file import footer_index, open_base_file
 from spark_jobs.core.files.log_reader import LogData, LogDeletes
-from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import WriteContext, stamp
 from spark_jobs.core.handles.create import CreateHandle

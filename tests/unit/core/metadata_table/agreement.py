@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.v6.file_names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.metadata_table.layout import identifier_of
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.core.metadata_table.scan import read_file_records

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import (
     BLOOM_FILTERS,
     StoredBloomFilter,

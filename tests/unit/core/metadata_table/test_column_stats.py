@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.names import parse_base_file_name
+from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped, merge_stats, tombstone
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats

@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError, TableNotFoundError, UnsupportedTableError
-from spark_jobs.core.files.names import parse_base_file_name
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle

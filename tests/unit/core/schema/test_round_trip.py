@@ -25,6 +25,7 @@ from spark_jobs.core.files.log_format import LogFormat
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import data_blocks, schema_text
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.payload import OVERWRITE
@@ -227,6 +228,7 @@ def write_once(path: str, rows: pa.Table, avro: dict[str, Any], partitions: list
     context = WriteContext(
         storage=made.storage,
         base_path=made.base_path,
+        format=VERSION_6,
         instant=transaction.time,
         file_format=BaseFileFormat(
             schema=rows.schema,

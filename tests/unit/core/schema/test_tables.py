@@ -18,6 +18,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.files.write_format import base_file_format
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.instant_time import next_instant_time
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import WriteContext, stamp
 from spark_jobs.core.handles.create import CreateHandle
@@ -83,6 +84,7 @@ def write(table: HudiTable, rows: pa.Table, rules: SchemaRules | None = None) ->
     context = WriteContext(
         storage=table.storage,
         base_path=table.base_path,
+        format=VERSION_6,
         instant=time,
         file_format=base_file_format({}, arrow_schema_of(schema.avro), schema.avro),
         payload=OVERWRITE,

@@ -6,6 +6,7 @@ import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_writer import archive
@@ -37,7 +38,7 @@ def log_on(base: str, file_id: str = "g-0") -> str:
 
 def test_the_base_instants_of_what_was_written() -> None:
     written = [log_on(SECOND, "h-0"), log_on(SECOND), f"a/g-0_0-0-1_{THIRD}.parquet", f".i-0_{FIRST}.log.2_0-0-1.cdc"]
-    assert base_instants(written) == {SECOND: log_on(SECOND), FIRST: f".i-0_{FIRST}.log.2_0-0-1.cdc"}
+    assert base_instants(VERSION_6, written) == {SECOND: log_on(SECOND), FIRST: f".i-0_{FIRST}.log.2_0-0-1.cdc"}
 
 
 @pytest.mark.parametrize("base", [FIRST, THIRD, PLAN, OWN])

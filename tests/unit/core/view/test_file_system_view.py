@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view, merged_slice
@@ -31,14 +32,14 @@ def view(
         listed.append(
             ("p", FileStatus(path=f"/t/p/{name}", size=number + 1, modified_ms=0, is_directory=False, etag=""))
         )
-    return build_view(listed, Visibility(frozenset(completed.split()), start, until), services)
+    return build_view(VERSION_6, listed, Visibility(frozenset(completed.split()), start, until), services)
 
 
 def shown(slices: tuple[FileSlice, ...]) -> list[str]:
     """Each slice as ``group base+logs``."""
     return [
         f"{one.file_id} {one.base_file.name.instant if one.base_file else '-'}"
-        + "".join(f"+{log.name.base_instant}.{log.name.version}" for log in one.log_files)
+        + "".join(f"+{log.name.instant}.{log.name.version}" for log in one.log_files)
         for one in slices
     ]
 
@@ -111,7 +112,7 @@ def test_change_data_and_other_files_are_passed_over() -> None:
     listed = [
         ("p", FileStatus(path=f"/t/p/{name}", size=1, modified_ms=0, is_directory=False, etag="")) for name in names
     ]
-    found = build_view(listed, Visibility(frozenset({"1"}), "1"), NOTHING)
+    found = build_view(VERSION_6, listed, Visibility(frozenset({"1"}), "1"), NOTHING)
     assert found.groups == ()
     assert found.log_versions == {("p", "g", "1"): 4}  # yet its version is taken
 

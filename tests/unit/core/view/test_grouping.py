@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.core.files.names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.v6.file_names import parse_base_file_name, parse_log_file_name
+from spark_jobs.core.format.v6.slices import sort_into_groups
 from spark_jobs.core.view.collector import collector_paused
-from spark_jobs.core.view.grouping import sort_into_groups
 
 pytestmark = pytest.mark.unit
 
@@ -44,10 +44,10 @@ def test_groups_are_those_of_single_names(names: list[str], cut: int) -> None:
         if base is not None:
             bases.setdefault((base.file_id, base.instant), []).append((base.write_token, base.extension, size))
         elif log is not None and log.is_cdc:
-            key = (log.file_id, log.base_instant)
+            key = (log.file_id, log.instant)
             change_data[key] = max(log.version, change_data.get(key, 0))
         elif log is not None:
-            logs.setdefault((log.file_id, log.base_instant), []).append((log.version, log.write_token or "", size))
+            logs.setdefault((log.file_id, log.instant), []).append((log.version, log.write_token or "", size))
     seen_bases: dict[tuple[str, str], list[tuple[str, str, int]]] = {}
     seen_logs: dict[tuple[str, str], list[tuple[int, str, int]]] = {}
     for (partition, file_id), files in found.files.items():

@@ -11,6 +11,7 @@ import pytest
 
 from spark_jobs.core.errors import UnknownInstantError
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import FileStatus, LocalStorage
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.archive_writer import archive
@@ -64,7 +65,7 @@ def view(line: Line, *files: tuple[str, int], size: int = 5, until: int | None =
         ("p", FileStatus(path=f"/t/p/{name}", size=size, modified_ms=0, is_directory=False, etag="")) for name in names
     ]
     visibility = Visibility.of(line.load(), None if until is None else time(until))
-    return build_view(listed, visibility, NOTHING, **more)
+    return build_view(VERSION_6, listed, visibility, NOTHING, **more)
 
 
 def seen(found: FileSystemView) -> list[tuple[str, int]]:

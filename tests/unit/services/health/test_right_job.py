@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.files.names import parse_log_file_name
 from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.v6.file_names import parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.job import run_job

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.core.files.names import parse_log_file_name
+from spark_jobs.core.format.v6.file_names import parse_log_file_name
 from spark_jobs.services.validation.run import validate
 from tests.unit.services.validation.damage import HASTY, data_files, findings, instant_file, the_finding
 
@@ -134,7 +134,7 @@ def test_the_copy_of_an_older_log(unpack: Unpack) -> None:
     for path in data_files(base, ".log."):
         name = parse_log_file_name(path.rpartition("/")[2])
         assert name is not None
-        versions.setdefault((name.file_id, name.base_instant), {})[name.version] = path
+        versions.setdefault((name.file_id, name.instant), {})[name.version] = path
     several = next(one for one in versions.values() if len(one) > 1)
     oldest = several[min(several)]
     stray = with_version(oldest, 9)

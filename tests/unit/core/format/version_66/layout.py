@@ -1,14 +1,24 @@
-"""A table version that nobody has: its timeline lies elsewhere, and other words stand in the names of its files."""
+"""A table version that nobody has: its timeline lies elsewhere, other words stand in the names of its files, and its
+logs are of slices by when their writes were completed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from spark_jobs.core.format.instant import Action, Instant, State, order_of
+from spark_jobs.core.format.instant_time import TimelineZone, format_instant
+from tests.unit.core.format.version_66.file_names import BaseFileName66, LogFileName66, parse_base_file, parse_log_file
+from tests.unit.core.format.version_66.slices import base_of, last_version, logs_of, sort_into_groups
 
 _WORDS = {State.REQUESTED: "asked", State.INFLIGHT: "begun", State.COMPLETED: "done"}
 _STATES = {word: state for state, word in _WORDS.items()}
+
+
+def _text_of(milliseconds: int) -> str:
+    return format_instant(datetime.fromtimestamp(milliseconds / 1000, UTC), TimelineZone.LOCAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,22 @@ class Version66:
         highest: dict[tuple[str, str], tuple[Instant, int]] = {}
         for name, number in names:
             one = self.parse_instant(name)
+            if one is not None and one.is_completed:
+                one = replace(one, completed_at=max(one.timestamp, _text_of(number)))
             if one is not None and (order_of(one) not in highest or highest[order_of(one)][0].rank < one.rank):
                 highest[order_of(one)] = (one, number)
         return [highest[key] for key in sorted(highest)]
+
+    base_file = staticmethod(BaseFileName66)
+    parse_base_file = staticmethod(parse_base_file)
+    parse_log_file = staticmethod(parse_log_file)
+    sort_into_groups = staticmethod(sort_into_groups)
+    base_of = staticmethod(base_of)
+    logs_of = staticmethod(logs_of)
+    last_version = staticmethod(last_version)
+
+    def log_file(
+        self, file_id: str, *, base_instant: str, instant: str, version: int, write_token: str
+    ) -> LogFileName66:
+        """By its own write, whatever slice it goes to."""
+        return LogFileName66(file_id, instant, version, write_token)

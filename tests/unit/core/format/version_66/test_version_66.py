@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,12 @@ from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.known import FORMATS
+from spark_jobs.core.format.v6.file_names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import begin
+from spark_jobs.core.view.file_system_view import PendingServices, group_files, merged_slice
+from spark_jobs.core.view.visibility import Visibility
 from tests.faults import local_table
 from tests.unit.core.format.version_66.layout import Version66
 
@@ -70,7 +74,8 @@ def test_writes_services_and_queries_of_a_table_of_another_version(tmp_path: Pat
     assert table.scan(begin=begin, end=table.timeline.last_time, query="incremental").to_arrow().num_rows == 20
 
     names = list(names_below(path))
-    assert [one for one in names if parse_instant(one.rpartition("/")[2]) is not None] == []
+    for parse in (parse_instant, parse_base_file_name, parse_log_file_name):
+        assert [one for one in names if parse(one.rpartition("/")[2]) is not None] == []
     for folder in (".hoodie/history", ".hoodie/metadata/.hoodie/history"):
         assert any(one.startswith(f"{folder}/") for one in names)
 
@@ -80,3 +85,20 @@ def test_a_version_that_nobody_added_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delitem(FORMATS, 66)
     with pytest.raises(UnsupportedTableError, match="table version 66"):
         HudiTable.open(str(tmp_path / "t"))
+
+
+def test_a_log_is_of_the_slice_that_there_was_when_its_write_was_completed() -> None:
+    """One that began before a compaction was planned, and was completed after it, lies on the slice that it made."""
+    names = ("data@10@f@t.parquet", "data@30@f@t.parquet", "changes@20@f@1@t", "changes@25@f@1@t", "changes@40@f@2@t")
+    times = {"10": "11", "20": "21", "25": "35", "30": "36"}
+    now = Visibility(completed=frozenset(times), start="10", times=times)
+    nothing = PendingServices(compaction={}, clustering={}, replaced={})
+    (group,) = group_files(Version66(), [("p", names, [1] * len(names))], now, nothing).groups
+    found = {one.base_instant: [str(log.name) for log in one.log_files] for one in group.slices}
+    assert found == {"30": ["changes@25@f@1@t", "changes@40@f@2@t"], "10": ["changes@20@f@1@t"]}
+    planned = replace(nothing, compaction={("p", "f"): "30"})
+    begun = replace(now, completed=now.completed - {"30"})
+    (group,) = group_files(Version66(), [("p", names, [1] * len(names))], begun, planned).groups
+    assert merged_slice(group).log_files == tuple(log for one in reversed(group.slices) for log in one.log_files), (
+        "what a reader merges is all of them, whether it is compacted or not"
+    )
