@@ -9,7 +9,7 @@ from airflow.providers.common.compat.sdk import Context
 
 from airflow_provider_pyhudi.operators.base import HudiJobOperator
 from airflow_provider_pyhudi.operators.named_run import named_by_task
-from spark_jobs.options import IngestOptions, JobOptions
+from spark_jobs.options import EngineKind, IngestOptions, JobOptions
 from spark_jobs.options.source_packages import packages_for, with_packages
 
 
@@ -19,6 +19,7 @@ class HudiIngestOperator(HudiJobOperator):
 
     The arguments are those of :class:`~spark_jobs.options.IngestOptions`, then those of :class:`HudiJobOperator`.
 
+    :param engine: ``auto``, ``local`` (without a session of Spark) or ``spark``.
     :param explain: tell which index fits the table and the source, and write nothing.
     :param idempotency_key: the write's name. Without it, ``<dag_id>/<task_id>/<run_id>/<map_index>``, the same on every
         try until the task has succeeded. A name of one's own is written under once for good. Give an empty text to have
@@ -82,6 +83,7 @@ class HudiIngestOperator(HudiJobOperator):
         precombine_field: str | None = None,
         payload_function: str | None = None,
         explain: bool | str = False,
+        engine: str = EngineKind.AUTO.value,
         idempotency_key: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -109,6 +111,7 @@ class HudiIngestOperator(HudiJobOperator):
         self.precombine_field = precombine_field
         self.payload_function = payload_function
         self.explain = explain
+        self.engine = engine
         self.idempotency_key = idempotency_key
 
     def job_values(self, context: Context) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,11 @@ class LocalEngine:
     def __init__(self, clock: Clock, slots: int = 1) -> None:
         self._clock = clock
         self.slots = slots
+
+    @classmethod
+    def of_machine(cls, clock: Clock) -> LocalEngine:
+        """With a slot for each processor that this process may use."""
+        return cls(clock, slots=len(os.sched_getaffinity(0)))
 
     def settle(self, bytes_in: int, calls: int = 0) -> str:
         return "local"

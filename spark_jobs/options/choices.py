@@ -41,7 +41,7 @@ class ServiceMode(StrEnum):
 
 
 class EngineKind(StrEnum):
-    """Who does the work of a table service."""
+    """Who does the work of a job."""
 
     AUTO = "auto"
     LOCAL = "local"

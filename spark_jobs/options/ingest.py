@@ -15,7 +15,7 @@ from spark_jobs.options.checkpoint_fields import (
     MinSyncInterval,
     SourceLimit,
 )
-from spark_jobs.options.choices import Operation, SourceReader
+from spark_jobs.options.choices import EngineKind, Operation, SourceReader
 from spark_jobs.options.flags import Kind, Pairs, flag
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 from spark_jobs.options.table_type import NewTableType
@@ -52,6 +52,14 @@ class IngestOptions(JobOptions):
             help="auto: the tasks read Parquet files themselves where they see what Spark would; spark: never.",
         ),
     ] = SourceReader.AUTO
+    engine: Annotated[
+        EngineKind,
+        flag(
+            "--engine",
+            choices=EngineKind,
+            help="In this process, on Spark, or by the size of the source and of the files that it touches.",
+        ),
+    ] = EngineKind.AUTO
     source_limit: SourceLimit = None
     checkpoint: Checkpoint = None
     ignore_checkpoint: IgnoreCheckpoint = None

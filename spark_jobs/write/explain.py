@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import ConfigError, CorruptTableError
@@ -22,6 +20,7 @@ from spark_jobs.core.index.buckets import bucket_ids, bucket_of
 from spark_jobs.core.index.footers import Footer, read_footers
 from spark_jobs.core.index.ranges import candidates, overlapping
 from spark_jobs.core.index.stored_keys import footer_filter, possible
+from spark_jobs.core.metadata_table.layout import java_hashes
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import RelativePath, resolve
@@ -30,10 +29,11 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.index.record import record_index_of
 
 SAMPLE = 10_000
 """Keys of a batch that are looked at."""
+_SPREAD = np.uint32(2_654_435_761)
+"""By which hashes of keys that differ in their last letters come far from each other."""
 MOST_FILTERS = 256
 """Bloom filters that are asked; of more files it is taken that they let a key through."""
 
@@ -47,13 +47,16 @@ class Batch:
     partitions: pa.Array[Any]
 
     @staticmethod
-    def of(keyed: DataFrame) -> Batch:
-        counts = {row[0]: row[1] for row in keyed.groupBy(PARTITION_PATH).count().collect()}
-        chosen = keyed.select(RECORD_KEY, PARTITION_PATH).orderBy(F.xxhash64(RECORD_KEY)).limit(SAMPLE).toArrow()
+    def of_keys(keys: pa.Table) -> Batch:
+        """
+        :param keys: record key and partition path of all records, as ``KeyedSource.keys`` gives them.
+        """
+        texts, paths = keys.column(RECORD_KEY).combine_chunks(), keys.column(PARTITION_PATH).combine_chunks()
+        chosen = pa.array(np.argsort(java_hashes(texts.cast(pa.large_binary())) * _SPREAD, kind="stable")[:SAMPLE])
         return Batch(
-            counts=counts,
-            keys=chosen.column(0).combine_chunks(),
-            partitions=chosen.column(1).combine_chunks(),
+            counts={one["values"]: one["counts"] for one in paths.value_counts().to_pylist()},
+            keys=texts.take(chosen),
+            partitions=paths.take(chosen).cast(pa.string()),
         )
 
     @property
@@ -69,13 +72,15 @@ class Batch:
         }
 
 
-def explain(config: WriteConfig, table: HudiTable | None, keyed: DataFrame, progress: Progress) -> JobResult:
+def explain(
+    config: WriteConfig, table: HudiTable | None, batch_of: Callable[[], Batch], progress: Progress
+) -> JobResult:
     """The advice as the plan of a dry run, and as text for the reader of the log.
 
     :param table: None for one that the write would make.
     """
     with progress.phase("explain"):
-        batch = Batch.of(keyed)
+        batch = batch_of()
         slices = {} if table is None else dict(enumerate(table.file_slices()))
         survey = Survey.of(config, table, slices, batch)
         look_ups = survey.look_ups()
@@ -128,7 +133,9 @@ class Survey:
             slices=slices,
             footers=footers,
             batch=batch,
-            record_index=None if table is None else record_index_of(table),
+            record_index=None
+            if table is None
+            else RecordIndex.open(table.storage, table.base_path, table.config, table.timeline, table.clock),
         )
 
     def facts(self) -> Facts:

@@ -34,6 +34,7 @@ from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.error_rows import CheckedRows
 from spark_jobs.write.error_table import ErrorOrigin
 from spark_jobs.write.explain import explain
+from spark_jobs.write.file_source import with_files_by_keys
 from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.new_table import create_table
 from spark_jobs.write.outcome import done_before, nothing_to_delete
@@ -47,6 +48,7 @@ from spark_jobs.write.prepare import PreparedRows, prepare
 from spark_jobs.write.preview import preview
 from spark_jobs.write.publish import Written
 from spark_jobs.write.ready_rows import ReadyRows, ready_rows, told_in_full
+from spark_jobs.write.schema import source_schema
 from spark_jobs.write.schema_fit import SchemaFit
 from spark_jobs.write.source import (
     files_for_tasks,
@@ -54,7 +56,6 @@ from spark_jobs.write.source import (
     lenient_settings,
     read_source,
     source_size,
-    with_files_by_keys,
 )
 from spark_jobs.write.source_errors import unreadable_file
 from spark_jobs.write.sources.checkpointed import is_checkpointed, run_checkpointed
@@ -129,7 +130,9 @@ def _write_ready(
 ) -> JobResult:
     options, source = config.options, ready.rows
     synced = sync_asked_for(config.properties)
-    fit = SchemaFit.of(source, config, table) if options.dry_run and source is not None else None
+    fit = None
+    if options.dry_run and source is not None:
+        fit = SchemaFit.of(source_schema(source), lambda: prepare(source, config, table), config, table)
     if fit is not None:
         fit.tell(progress.note)
         if fit.why:
@@ -145,10 +148,11 @@ def _write_ready(
         if not has_groups and config.checkpoint is None:  # which moves all the same
             return nothing_to_delete(config, partitions)
     if options.explain:
-        return explain(config, table, rows.keyed, progress)
+        return explain(config, table, rows.sample, progress)
     if options.dry_run:
-        planned = preview(spark, config, table, rows, progress, partitions)
-        return replace(planned, plan={**(planned.plan or {}), **(fit.plan(rows) if fit else {}), **ready.facts})
+        planned = preview(config, table, rows, SparkEngine(spark), progress, partitions)
+        fits = fit.plan(rows.stored) if fit else {}
+        return replace(planned, plan={**(planned.plan or {}), **fits, **ready.facts})
     is_new = table is None
     if table is None:
         table, config, is_new = create_table(config)

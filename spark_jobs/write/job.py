@@ -1,4 +1,4 @@
-"""Ingest as ``ingest.py`` runs it: rows from a source into a table. Spark starts when there is something to write."""
+"""Ingest as ``ingest.py`` runs it: rows from a source into a table. Spark starts when there is much to write."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.failure import Failure
 from spark_jobs.engine.progress import Progress
+from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.source_packages import packages_for
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run_ingest(options: IngestOptions, context: JobContext) -> JobResult:
-    """Run one ingest in a Spark session of its own.
+    """Run one ingest, in this process or in a Spark session of its own.
 
     What is wrong with the table, and that the write is done already, is said before one starts.
     """
@@ -45,12 +46,20 @@ def _ingest(
     done = done_before(config, table, progress)
     if table is not None and done is not None:
         return sync_after_write(table, config.properties, done, progress) if synced else done
+    from spark_jobs.write.engine_choice import local_ingest
+
+    chosen = local_ingest(config, table)
+    if not isinstance(chosen, str):
+        return chosen.run(progress)
+    if options.engine is EngineKind.AUTO:
+        progress.note(f"on Spark: {chosen}")
     from spark_jobs.engine.session import job_session
     from spark_jobs.write.ingest import ingest
 
     packages = packages_for(options.source_format)
     with job_session("ingest", debug=options.debug, packages=packages) as spark:
-        return ingest(spark, options, progress, lake=config.lake)
+        result = ingest(spark, options, progress, lake=config.lake)
+    return replace(result, extra={**result.extra, "engine": EngineKind.SPARK.value})
 
 
 def misfit(result: JobResult) -> Failure | None:

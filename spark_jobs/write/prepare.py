@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,9 +16,12 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.explain import SAMPLE, Batch
 from spark_jobs.write.keys import partition_path, record_key, require_columns, within_limit
 from spark_jobs.write.schema import source_schema
 from spark_jobs.write.stored_schema import StoredSchema, needs_keys_alone, settle_schema
+from spark_jobs.write.tagged_frame import place_by_joins
+from spark_jobs.write.workload import OpenWrite, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,23 @@ class PreparedRows:
             within_limit(record_key(source, spec, virtual=virtual), spec.limit).alias(RECORD_KEY),
             partition_path(source, spec).alias(PARTITION_PATH),
             *(F.col(f"`{name}`") for name in names if name in source.columns),
+        )
+
+    def counts(self) -> Mapping[str, int]:
+        """Rows by partition path."""
+        return {row[0]: row[1] for row in self.keyed.groupBy(PARTITION_PATH).count().collect()}
+
+    def placed(self, write: OpenWrite) -> AbstractContextManager[Workload]:
+        """The rows with their places, found by joins."""
+        return place_by_joins(write, self.keyed)
+
+    def sample(self) -> Batch:
+        """What the choice of an index goes by."""
+        chosen = self.keyed.select(RECORD_KEY, PARTITION_PATH).orderBy(F.xxhash64(RECORD_KEY)).limit(SAMPLE).toArrow()
+        return Batch(
+            counts=self.counts(),
+            keys=chosen.column(0).combine_chunks(),
+            partitions=chosen.column(1).combine_chunks(),
         )
 
     @property

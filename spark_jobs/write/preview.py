@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from pyspark.sql import SparkSession
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from spark_jobs.core.config.keys import bulkinsert as bulkinsert_keys
-from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
-from spark_jobs.engine.spark import SparkEngine
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.context import write_context
 from spark_jobs.write.overwrite import ReplacedGroups, replaced_groups
 from spark_jobs.write.pack import InsertShare, SizeSettings, pack_inserts
-from spark_jobs.write.prepare import PreparedRows
 from spark_jobs.write.profile import WorkloadProfile
 from spark_jobs.write.routing import pack
 from spark_jobs.write.routing import sizes as sizes_of
-from spark_jobs.write.spark_workload import workload_of
+from spark_jobs.write.stored_schema import StoredSchema
 from spark_jobs.write.workload import OpenWrite, Workload
 
 
+class PlannedRows(Protocol):
+    """The rows of a write that is not done."""
+
+    @property
+    def stored(self) -> StoredSchema: ...
+
+    def counts(self) -> Mapping[str, int]:
+        """Rows by partition path."""
+        ...
+
+    def placed(self, write: OpenWrite) -> AbstractContextManager[Workload]:
+        """The rows with their places, as the write would find them."""
+        ...
+
+
 def preview(
-    spark: SparkSession,
     config: WriteConfig,
     table: HudiTable | None,
-    rows: PreparedRows,
+    rows: PlannedRows,
+    engine: Engine,
     progress: Progress,
     partitions: Sequence[str] = (),
 ) -> JobResult:
@@ -48,7 +60,7 @@ def preview(
     if table is not None and config.operation is Operation.DELETE_PARTITION:
         plan["replaces"] = _shown_groups(replaced_groups(table, config.operation, partitions))
     else:
-        counts = {row[0]: row[1] for row in rows.keyed.groupBy(PARTITION_PATH).count().collect()}
+        counts = rows.counts()
         plan["records_by_partition"] = dict(sorted(counts.items()))
     if config.operation is Operation.BULK_INSERT:
         plan["sort_mode"] = bulkinsert_keys.SORT_MODE.of(config.properties).value
@@ -61,8 +73,8 @@ def preview(
         )
     elif config.operation is not Operation.DELETE_PARTITION:
         context = write_context(config, table, rows.stored, "")
-        write = OpenWrite(engine=SparkEngine(spark), config=config, table=table, context=context, progress=progress)
-        with workload_of(write, rows) as work:
+        write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress)
+        with rows.placed(write) as work:
             plan |= _plan_of(write, work)
     return JobResult(
         action=config.action.value,

@@ -11,12 +11,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from spark_jobs.core.config.keys import streamer as streamer_keys
-from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import sanitize_name
 from spark_jobs.core.schema.meta_fields import without_meta_fields
+from spark_jobs.write.stored_schema import refuse_own_name
 
-_OWN_COLUMNS = "_pyhudi_"
-"""How the columns begin that the steps of a write add to the rows."""
 _OF_SOURCES = ("_pyhudi_corrupt", "_pyhudi_problem")
 """Those that reading a source adds itself, for rows that don't fit."""
 
@@ -57,11 +55,7 @@ def source_schema(source: DataFrame) -> pa.Schema:
     :raises ConfigError: a column has a name that writing needs for one of its own.
     """
     for name in source.columns:
-        if name.lower().startswith(_OWN_COLUMNS) and not name.startswith(_OF_SOURCES):
-            raise ConfigError(
-                f"the source has a column {name}, and writing has one of that name for its own use",
-                todo="rename it in the source",
-                column=name,
-            )
+        if not name.startswith(_OF_SOURCES):
+            refuse_own_name(name)
     found = to_arrow_schema(source.schema, timezone="UTC", error_on_duplicated_field_names_in_struct=True)
     return without_meta_fields(pa.schema([field.with_nullable(True) for field in found]))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import avro_schema_of
@@ -17,8 +17,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.prepare import PreparedRows, prepare
-from spark_jobs.write.schema import source_schema
+from spark_jobs.write.stored_schema import StoredSchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,42 +28,46 @@ class SchemaFit:
     why: str = ""
 
     @staticmethod
-    def of(source: DataFrame, config: WriteConfig, table: HudiTable | None) -> SchemaFit | None:
+    def of(
+        columns: pa.Schema, settle: Callable[[], object], config: WriteConfig, table: HudiTable | None
+    ) -> SchemaFit | None:
         """None for operations that store no columns.
 
+        :param columns: those of the source.
+        :param settle: refuses the source as its write would.
         :raises ConfigError: a column by which records go is missing, or can't be one.
         """
         if config.operation in (Operation.DELETE, Operation.DELETE_PARTITION):
             return None
         known = table.known_avro_schema() if table else None
         evolution = table.evolution_at() if table else None
-        columns = column_fits(
+        fits = column_fits(
             known,
-            avro_schema_of(source_schema(source), config.name),
+            avro_schema_of(columns, config.name),
             SchemaRules.of(config.properties),
             evolution.wanted if evolution else None,
         )
         try:
-            prepare(source, config, table)
+            settle()
         except ConfigError as error:
-            if not any(one.fit.is_refused for one in columns):
+            if not any(one.fit.is_refused for one in fits):
                 raise
-            return SchemaFit(columns=columns, why=str(error))
-        return SchemaFit(columns=columns)
+            return SchemaFit(columns=fits, why=str(error))
+        return SchemaFit(columns=fits)
 
     def tell(self, note: Callable[[str], None]) -> None:
         note("the source does not fit the table" if self.why else "the source fits the table")
         for one in self.columns:
             note(f"  {one.text}")
 
-    def plan(self, rows: PreparedRows | None) -> dict[str, Any]:
+    def plan(self, stored: StoredSchema | None) -> dict[str, Any]:
         """The part of a dry run's plan; ``table_after`` has the table's columns and types after the write."""
         shown = [
             {"name": one.name, "fit": one.fit.value, "source": one.source, "table": one.table} for one in self.columns
         ]
         found: dict[str, Any] = {"fits": not self.why, "schema": shown}
-        if rows is not None:
-            columns = internal_of(rows.stored.avro_schema).record.columns
+        if stored is not None:
+            columns = internal_of(stored.avro_schema).record.columns
             found["table_after"] = {one.name: type_name(one.type) for one in columns}
         return found
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -12,7 +10,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
-from spark_jobs.core.config.keys.streamer import FILES_ROOT, PARQUET_MERGE_SCHEMA, SANITIZE_NAMES
+from spark_jobs.core.config.keys.streamer import FILES_ROOT
 from spark_jobs.core.errors import ConfigError, HudiError, StorageError
 from spark_jobs.core.lake import Lake
 from spark_jobs.options.choices import SourceReader
@@ -22,37 +20,17 @@ from spark_jobs.write.direct.choose import parquet_source, same_keys_without_spa
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem, row_as_json
+from spark_jobs.write.file_source import FILE_FORMATS, TEXT_FORMATS, needs_spark
 from spark_jobs.write.json_text import with_unread_rest
 from spark_jobs.write.schema import source_schema
 from spark_jobs.write.source_errors import reading_error
 from spark_jobs.write.source_schema import declared_schema
-from spark_jobs.write.transformers import steps_of
 
-TEXT_FORMATS = frozenset(("csv", "json", "xml"))
-"""Formats of which Spark may meet rows that it can't read."""
-FILE_FORMATS = TEXT_FORMATS | {"parquet", "orc", "avro", "text"}
 CORRUPT = "_pyhudi_corrupt_record"
 
 _REBASE = "spark.sql.parquet.datetimeRebaseModeInRead"
 _LENIENT_OPTIONS = ("ignoreCorruptFiles", "ignoreMissingFiles")
 _LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
-
-
-def with_files_by_keys(options: IngestOptions) -> IngestOptions:
-    """The options of an ingest from files, with what only Hudi Streamer's keys say of them.
-
-    :param options: effective ones.
-    :raises ConfigError: a key's value is not valid.
-    """
-    source_format = options.source_format or "parquet"
-    if source_format not in FILE_FORMATS:
-        return options
-    properties, added = options.hoodie_properties(), dict(options.source_options)
-    has_choice = any(name.lower() == "mergeschema" for name in added)
-    if source_format == "parquet" and not has_choice and PARQUET_MERGE_SCHEMA.of(properties):
-        added["mergeSchema"] = "true"
-    root = FILES_ROOT.of(properties)
-    return replace(options, source=options.source or ((root,) if root else ()), source_options=added)
 
 
 def read_source(spark: SparkSession, options: IngestOptions, lake: Lake) -> DataFrame | CheckedRows:
@@ -146,23 +124,14 @@ def files_for_tasks(source: DataFrame, options: IngestOptions, lake: Lake) -> Pa
         return None
     if options.source_reader is SourceReader.SPARK:
         return "spark, as --source-reader asks"
-    if options.source_options:
-        return "spark, because of --source-option"
-    if declared_schema(options, lake) is not None:
-        return "spark, because of --source-schema"
-    if steps_of(options):
-        return f"spark, because of {steps_of(options)[0].kind.value}"
-    if options.error_table:
-        return "spark, because of --error-table"
-    if _overlap(options.source):
-        return "spark, because a file may be in several of --source"
+    option = needs_spark(options)
+    if option is not None:
+        return f"spark, because of {option}"
     if str(source.sparkSession.conf.get(_REBASE)).upper() == "LEGACY":
         return f"spark, because of {_REBASE}"
     lenient = lenient_settings(source.sparkSession, options)
     if lenient:
         return f"spark, because of {lenient[0]}"
-    if SANITIZE_NAMES.of(dict(options.hoodie_properties())):
-        return f"spark, because of {SANITIZE_NAMES.name}"
     found = parquet_source(source_schema(source), source.inputFiles(), lake)
     return f"spark: {found}" if isinstance(found, str) else found
 
@@ -172,16 +141,6 @@ def lenient_settings(spark: SparkSession, options: IngestOptions) -> list[str]:
     found = [name for name in _LENIENT if str(spark.conf.get(name, "false")).lower() == "true"]
     given = {name.lower(): str(value).lower() for name, value in dict(options.source_options).items()}
     return found + [name for name in _LENIENT_OPTIONS if given.get(name.lower()) == "true"]
-
-
-def _overlap(paths: Sequence[str]) -> bool:
-    """Whether Spark might read a file twice, which its list of files does not tell."""
-    if len(paths) < 2:
-        return False
-    folders = sorted(f"{path.rstrip('/')}/" for path in paths)
-    return any(set("*?[{") & set(path) for path in paths) or any(
-        later.startswith(earlier) for earlier, later in pairwise(folders)
-    )
 
 
 def keyed_source(files: ParquetSource | str | None, config: WriteConfig) -> KeyedSource | str | None:

@@ -20,6 +20,9 @@ from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.key_settings import refuse_other_key_types
 from spark_jobs.write.writer_schema import schema_with_ids, writer_schema
 
+_OWN_COLUMNS = "_pyhudi_"
+"""How the columns begin that the steps of a write add to the rows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSchema:
@@ -48,6 +51,18 @@ class StoredSchema:
         """What the commit says of the schema, and the version that it adds to the schema history, if any."""
         internal = schema_with_ids(self.schema, self.config.properties, instant)
         return schema_metadata(self.avro_schema, internal), internal
+
+
+def refuse_own_name(name: str) -> None:
+    """
+    :raises ConfigError: a column of the source has a name that writing needs for one of its own.
+    """
+    if name.lower().startswith(_OWN_COLUMNS):
+        raise ConfigError(
+            f"the source has a column {name}, and writing has one of that name for its own use",
+            todo="rename it in the source",
+            column=name,
+        )
 
 
 def needs_keys_alone(config: WriteConfig) -> bool:

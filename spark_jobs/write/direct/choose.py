@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -12,6 +13,10 @@ import pyarrow.parquet as pq
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.lake import Lake
+from spark_jobs.core.schema.meta_fields import without_meta_fields
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage.protocol import FileStatus
+from spark_jobs.write.direct.listing import columns_in_spark
 from spark_jobs.write.direct.source import ParquetSource, SourceFile
 
 MAX_FILES = 1_000
@@ -21,26 +26,48 @@ _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyIN
 _SPARK_VERSION = b"org.apache.spark.version"
 
 
-def parquet_source(schema: pa.Schema, urls: Sequence[str], lake: Lake) -> ParquetSource | str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Footer:
+    """What one file says of itself; ``stored`` are its columns as pyarrow has them."""
+
+    url: str
+    storage: Storage
+    path: str
+    status: FileStatus
+    stored: pa.Schema
+    metadata: pq.FileMetaData
+
+
+def parquet_source(schema: pa.Schema | None, urls: Sequence[str], lake: Lake) -> ParquetSource | str:
     """The source, or why Spark has to read it.
 
-    :param schema: of the source as Spark has it, in Arrow's types.
+    :param schema: of the source as Spark has it, in Arrow's types; None: that of the files, which all have it then.
     :param urls: of all its files.
     """
     if not 0 < len(urls) <= MAX_FILES:
         return f"it has {len(urls)} files"
     with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
-        files = list(pool.map(lambda url: _source_file(url, schema, lake), urls))
-    for file in files:
+        found = list(pool.map(lambda url: _footer_of(url, lake), urls))
+    footers = [one for one in found if not isinstance(one, str)]
+    unread = next((one for one in found if isinstance(one, str)), None)
+    if unread is not None:
+        return unread
+    columns = _columns_of(footers) if schema is None else schema
+    if isinstance(columns, str):
+        return columns
+    files = []
+    for footer in footers:
+        file = _source_file(footer, columns)
         if isinstance(file, str):
             return file
-    folder = next((part for url in urls for part in url.split("/")[:-1] if _names_column(part, schema)), None)
+        files.append(file)
+    folder = next((part for url in urls for part in url.split("/")[:-1] if _names_column(part, columns)), None)
     if folder is not None:
         return f"the folder {folder} has the name of a column, whose value Spark takes from there"
-    return ParquetSource(files=tuple(file for file in files if not isinstance(file, str)), schema=schema)
+    return ParquetSource(files=tuple(files), schema=columns)
 
 
-def _source_file(url: str, schema: pa.Schema, lake: Lake) -> SourceFile | str:
+def _footer_of(url: str, lake: Lake) -> _Footer | str:
     try:
         place = lake.place(url)
         storage, path = place.storage, place.path
@@ -54,18 +81,31 @@ def _source_file(url: str, schema: pa.Schema, lake: Lake) -> SourceFile | str:
         return f"{url} is not readable without Spark ({str(error).splitlines()[0]})"
     if _has_old_calendar(metadata.metadata or {}):
         return f"{url} may have dates of the Julian calendar"
+    return _Footer(url=url, storage=storage, path=path, status=status, stored=stored, metadata=metadata)
+
+
+def _columns_of(footers: Sequence[_Footer]) -> pa.Schema | str:
+    """Of the file that Spark would ask, where the others have no others."""
+    first, *others = sorted(footers, key=lambda one: one.url)
+    columns = columns_in_spark(without_meta_fields(first.stored), first.metadata.metadata or {}, first.url)
+    more = next((one.url for one in others if set(one.stored.names) - set(first.stored.names)), None)
+    return columns if more is None else f"{more} has columns that {first.url} has not"
+
+
+def _source_file(footer: _Footer, schema: pa.Schema) -> SourceFile | str:
+    url, stored = footer.url, footer.stored
     for field in schema:
         index = stored.get_field_index(field.name)
         if index < 0:
             return f"{url} has no column {field.name}"
         if not reads_alike(stored.field(index).type, field.type):
             return f"column {field.name} of {url} is {stored.field(index).type}"
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    groups = [footer.metadata.row_group(number) for number in range(footer.metadata.num_row_groups)]
     return SourceFile(
-        storage=storage,
-        path=path,
-        size=status.size,
-        etag=status.etag,
+        storage=footer.storage,
+        path=footer.path,
+        size=footer.status.size,
+        etag=footer.status.etag,
         groups=tuple(group.num_rows for group in groups),
         content_size=sum(group.total_byte_size for group in groups),
     )

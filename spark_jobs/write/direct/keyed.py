@@ -35,7 +35,7 @@ class KeyedSource:
 
     def keys(self, share: RowRange) -> pa.Table:
         """Record key and partition path, dictionary-encoded, of every row of a range in the order of the rows."""
-        columns = list(dict.fromkeys((*self.spec.record_key_fields, *self.spec.partition_fields)))
+        columns = self._columns(*self.spec.record_key_fields, *self.spec.partition_fields)
         batches = [
             pa.RecordBatch.from_arrays(
                 [record_keys(batch, self.spec), partition_paths(batch, self.spec).dictionary_encode()],
@@ -45,6 +45,18 @@ class KeyedSource:
         ]
         schema = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.dictionary(pa.int32(), pa.string()))])
         return pa.Table.from_batches(batches, schema=schema).unify_dictionaries()
+
+    def partition_paths(self, share: RowRange) -> pa.ChunkedArray:
+        """Partition path of every row of a range, dictionary-encoded."""
+        columns = self._columns(*(self.spec.partition_fields or self.spec.record_key_fields))
+        batches = self.source.read(share, columns)
+        paths = [partition_paths(batch, self.spec).dictionary_encode() for batch in batches]
+        return pa.chunked_array(paths, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
+
+    def _columns(self, *fields: str) -> list[str]:
+        """Those of the source that have these fields, of which ``a.b`` may be one of a struct's."""
+        known = self.source.schema.names
+        return list(dict.fromkeys(name if name in known else name.split(".")[0] for name in fields))
 
     def with_keys(self, rows: Rows) -> Rows:
         """Rows of the source behind their keys and partition paths."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from spark_jobs.core.config.keys.bloom import BLOOM_PARALLELISM
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.options.choices import Operation
+from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.place import Placing
 from spark_jobs.write.direct.source import RowRange
@@ -73,17 +75,29 @@ def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
     """The rows of a source with their places; None where Spark has to find these: for too many rows, or because a
     global index may move records between partitions.
     """
-    config = write.config
-    if config.combine and config.index_type.is_global and not config.looks_up:
-        return None  # of a key's records in several partitions one stays
-    if _takes_any_place(write) and source.source.rows > FEW_ROWS:
-        return _unseen(write, source) if source.source.rows <= MOST_UNSEEN else None
-    return _looked_up(write, source) if source.source.rows <= MOST_LOOKED_UP else None
+    if why_by_joins(write.config, source.source.rows) is not None:
+        return None
+    if _takes_any_place(write.config) and source.source.rows > FEW_ROWS:
+        return _unseen(write, source)
+    return _looked_up(write, source)
 
 
-def _takes_any_place(write: OpenWrite) -> bool:
+def why_by_joins(config: WriteConfig, rows: int) -> str | None:
+    """Why arrays can't place so many rows; None where they can, but for keys that a record index has elsewhere."""
+    kind = config.index_type
+    if config.operation in (Operation.BULK_INSERT, Operation.DELETE_PARTITION) and kind is not IndexType.BUCKET:
+        return None
+    if kind.is_global and config.looks_up and kind is not IndexType.RECORD_INDEX:
+        return f"an index of type {kind.value} may move records between partitions"
+    if kind.is_global and config.combine and not config.looks_up:
+        return "of the records of a key in several partitions one stays"
+    most = MOST_UNSEEN if _takes_any_place(config) else MOST_LOOKED_UP
+    return f"{rows} records are more than {most}" if rows > most else None
+
+
+def _takes_any_place(config: WriteConfig) -> bool:
     """Whether no record has a place of its own, by its key or because the table has it."""
-    return not write.config.looks_up and write.config.index_type is not IndexType.BUCKET
+    return not config.looks_up and config.index_type is not IndexType.BUCKET
 
 
 def _tasks(write: OpenWrite) -> int:
@@ -110,10 +124,7 @@ def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
 
 
 def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
-    kind = write.config.index_type
-    recorded_alone = kind.is_global and write.config.looks_up
-    if recorded_alone and kind is not IndexType.RECORD_INDEX:
-        return None
+    recorded_alone = write.config.index_type.is_global and write.config.looks_up
     incoming = by_partition(source.keys(RowRange(0, source.source.rows)))
     placing = Placing(
         engine=write.engine,

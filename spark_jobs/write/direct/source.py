@@ -22,6 +22,7 @@ ROWS_PER_BATCH = 64 * 1024
 BYTES_PER_BATCH = 32 << 20
 """Of values in memory; batches of wide rows have fewer rows."""
 _PROBED_ROWS = 256
+_PROBED_FILES = 8
 _WIDER = 1.5
 """Rows of a row group that are so many times as wide as those probed, as they are encoded, are probed again."""
 
@@ -121,6 +122,25 @@ class ParquetSource:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+    @property
+    def memory_size(self) -> int:
+        """Bytes of the values in memory, by the first rows of the largest files: a file has a text once that stands in
+        all of its rows.
+        """
+        probed = sorted(self.files, key=lambda file: -file.content_size)[:_PROBED_FILES]
+        return max(self.content_size, int(self.rows * max(map(self._row_size, probed), default=0.0)))
+
+    def _row_size(self, file: SourceFile) -> float:
+        if not file.rows:
+            return 0.0
+        group = next(number for number, rows in enumerate(file.groups) if rows)
+        with file.opened() as parquet:
+            batches = parquet.iter_batches(
+                _PROBED_ROWS, row_groups=[group], columns=self.schema.names, use_threads=False
+            )
+            first = conform(next(batches), self.schema)
+        return float(first.nbytes / first.num_rows)
 
     @property
     def counts(self) -> tuple[int, int]:

@@ -180,7 +180,7 @@ def test_sort_columns_order_a_bulk_insert(tmp_path: Path) -> None:
     rows = data([2, 4, 6], "x").set_column(3, "ts", pa.array([3, 1, 2]))
     table.bulk_insert(rows, hoodie_conf={"hoodie.bulkinsert.user.defined.partitioner.sort.columns": "ts"})
     assert table.refreshed().scan(columns=["id"]).to_arrow()["id"].to_pylist() == [4, 6, 2]
-    with pytest.raises(ConfigError, match="which the data does not have"):
+    with pytest.raises(ConfigError, match="which the source does not have"):
         table.bulk_insert(rows, hoodie_conf={"hoodie.bulkinsert.user.defined.partitioner.sort.columns": "nope"})
 
 

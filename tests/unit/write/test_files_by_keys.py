@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.options.ingest import IngestOptions
-from spark_jobs.write.source import with_files_by_keys
+from spark_jobs.write.file_source import with_files_by_keys
 
 pytestmark = pytest.mark.unit
 _ROOT = {"hoodie.streamer.source.dfs.root": "/in"}

@@ -24,6 +24,13 @@ DURABLE = Key(
     default=True,
     doc="On local disks: data files are forced to the disk before their commit, so that a loss of power loses none.",
 )
+LOCAL_BYTES = Key(
+    name="pyhudi.ingest.local.max.bytes",
+    parse=integer(),
+    default=1 << 30,
+    doc="What `ingest.py --engine auto` reads at most in its own process, without Spark: bytes of the source's values "
+    "in memory, and of the table's files in the partitions that it writes to.",
+)
 COMBINE_BEFORE_UPSERT = Key(
     name="hoodie.combine.before.upsert",
     parse=boolean,

@@ -236,3 +236,26 @@ def test_floating_point_keys_are_left_to_spark() -> None:
     spec = KeySpec.of(("id",), ("p",), hive_style=False, url_encode=False)
     assert not same_keys_without_spark(spec, schema, virtual=False)
     assert same_keys_without_spark(spec, schema, virtual=True)
+
+
+def test_a_text_that_stands_in_all_rows_counts_for_each_of_them(tmp_path: Path) -> None:
+    rows = pa.table({"id": ["x" * 1000] * 5000, "n": range(5000)}, schema=SCHEMA)
+    pq.write_table(rows, tmp_path / "a.parquet")
+    source = parquet_source(None, [str(tmp_path / "a.parquet")], Lake())
+    assert isinstance(source, ParquetSource)
+    assert source.content_size < 100_000
+    assert source.memory_size >= 5_000_000
+
+
+def test_without_a_schema_files_have_to_agree(tmp_path: Path) -> None:
+    for name, columns in (("a", ["x", "y"]), ("b", ["y", "x"]), ("c", ["x"]), ("d", ["x", "y", "z"])):
+        pq.write_table(pa.table({column: [1] for column in columns}), tmp_path / name)
+
+    def of(names: str) -> ParquetSource | str:
+        return parquet_source(None, [str(tmp_path / name) for name in names], Lake())
+
+    both = of("ba")
+    assert isinstance(both, ParquetSource)
+    assert both.schema.names == ["x", "y"]
+    assert "has no column y" in str(of("ac"))
+    assert "has columns that" in str(of("ad"))

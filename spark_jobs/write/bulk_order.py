@@ -1,4 +1,4 @@
-"""What a write asks of the columns of Arrow data, and the order in which a bulk insert writes its rows."""
+"""The order in which a bulk insert writes the rows of a source, by arrays."""
 
 from __future__ import annotations
 
@@ -14,47 +14,12 @@ from spark_jobs.core.merge.changes import dense_ranks
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.arrow_source import ArrowSource
-from spark_jobs.write.direct.choose import same_keys_without_spark
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.source import RowRange
-from spark_jobs.write.stored_schema import needs_keys_alone
+from spark_jobs.write.direct.source import RowRange, RowSource
 
 _RANK, _ROW = "_pyhudi_rank", "_pyhudi_row"
 _BY_PARTITION = (SortMode.PARTITION_PATH_REPARTITION, SortMode.PARTITION_PATH_REPARTITION_AND_SORT)
 _BY_KEY = (SortMode.GLOBAL_SORT, SortMode.PARTITION_SORT)
-
-
-def refuse_unusable_columns(schema: pa.Schema, config: WriteConfig) -> None:
-    """
-    :raises ConfigError: the data lacks a column by which records go, or one is of a type that can't be that.
-    """
-    spec = config.key_spec
-    wanted = [(name, "record key field") for name in spec.record_key_fields]
-    wanted += [(name, "partition path field") for name in spec.partition_fields]
-    ordering = "" if needs_keys_alone(config) else config.precombine_field
-    if ordering:
-        wanted.append((ordering, "precombine field"))
-    for name, what in wanted:
-        if _type_of(schema, name) is None:
-            raise ConfigError(
-                f"the data has no column {name}, which is a {what}",
-                todo="its columns are " + ", ".join(schema.names),
-                column=name,
-            )
-    kind = _type_of(schema, ordering) if ordering else None
-    if kind is not None and pa.types.is_nested(kind):
-        raise ConfigError(
-            f"the precombine field {ordering} is of type {kind}, which has no order",
-            todo="take a column of numbers, times or text",
-            column=ordering,
-        )
-    if not same_keys_without_spark(spec, schema, virtual=not config.populate_meta_fields):
-        raise ConfigError(
-            f"a key or partition column of table {config.name} holds floating-point numbers, or times in the zone of "
-            "the machine, of which other writers may make other texts",
-            todo="write by ingest.py",
-            table=config.name,
-        )
 
 
 def in_bulk_order(keyed: KeyedSource, config: WriteConfig) -> KeyedSource:
@@ -65,19 +30,19 @@ def in_bulk_order(keyed: KeyedSource, config: WriteConfig) -> KeyedSource:
     :raises BadRecordError: rows are combined, and one has no value in the precombine field.
     """
     source = keyed.source
-    assert isinstance(source, ArrowSource)
     columns = bulkinsert_keys.SORT_COLUMNS.of(config.properties)
     unknown = next((name for name in columns if name not in source.schema.names), None)
     if unknown is not None:
         raise ConfigError(
-            f"{bulkinsert_keys.SORT_COLUMNS.name} names {unknown}, which the data does not have",
+            f"{bulkinsert_keys.SORT_COLUMNS.name} names {unknown}, which the source does not have",
             todo="its columns are " + ", ".join(source.schema.names),
             column=unknown,
         )
     order = _sorted_by(columns, bulkinsert_keys.SORT_MODE.of(config.properties), config)
     if not order and not config.combine:
         return keyed
-    data = source.data
+    held = source if isinstance(source, ArrowSource) else _held(source)
+    data = held.data
     keys = keyed.keys(RowRange(0, source.rows)).combine_chunks()
     keys = keys.append_column(_ROW, pa.array(np.arange(source.rows)))
     if config.combine:
@@ -87,7 +52,13 @@ def in_bulk_order(keyed: KeyedSource, config: WriteConfig) -> KeyedSource:
         for name in columns:
             sorting = sorting.append_column(name, data.column(name).take(keys.column(_ROW)))
         keys = sorting.sort_by([(name, "ascending") for name in (*order, _ROW)])
-    return replace(keyed, source=replace(source, data=data.take(keys.column(_ROW))))
+    return replace(keyed, source=replace(held, data=data.take(keys.column(_ROW))))
+
+
+def _held(source: RowSource) -> ArrowSource:
+    """All rows in memory."""
+    batches = source.read(RowRange(0, source.rows))
+    return ArrowSource(data=pa.Table.from_batches(batches, schema=source.schema), schema=source.schema)
 
 
 def _sorted_by(columns: tuple[str, ...], mode: SortMode, config: WriteConfig) -> list[str]:
@@ -121,14 +92,3 @@ def _one_of_each_key(keys: pa.Table, data: pa.Table, config: WriteConfig) -> pa.
 
 def _texts(keys: pa.Table) -> pa.ChunkedArray:
     return keys.column(PARTITION_PATH).cast(pa.string())
-
-
-def _type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """The type of a column, or by ``a.b`` of a struct's field; None where there is none."""
-    kind: pa.DataType = pa.struct(list(schema))
-    for part in (name,) if name in schema.names else name.split("."):
-        index = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
-        if index < 0:
-            return None
-        kind = kind.field(index).type
-    return kind

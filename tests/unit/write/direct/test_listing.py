@@ -1,0 +1,95 @@
+"""Files of a source, and their columns, as Spark would find them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.errors import StorageError
+from spark_jobs.core.lake import LAKE
+from spark_jobs.write.direct.listing import columns_in_spark, source_files
+
+pytestmark = pytest.mark.unit
+
+
+def touched(folder: Path, *names: str) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def found(folder: Path, *paths: str) -> list[str] | str:
+    files = source_files([f"{folder}/{path}".rstrip("/") for path in paths], LAKE)
+    return files if isinstance(files, str) else sorted(file[len(str(folder)) + 1 :] for file in files)
+
+
+def test_files_of_folders_and_patterns(tmp_path: Path) -> None:
+    touched(tmp_path, "a/1.parquet", "a/2", "a/_SUCCESS", "a/.crc", "a/3._COPYING_", "b1/1", "b2/1", "other/1")
+    assert found(tmp_path, "a") == ["a/1.parquet", "a/2"]
+    assert found(tmp_path, "a/1.parquet") == ["a/1.parquet"]
+    assert found(tmp_path, "a", "other") == ["a/1.parquet", "a/2", "other/1"]
+    assert found(tmp_path, "b*") == ["b1/1", "b2/1"]
+    assert found(tmp_path, "b?/1") == ["b1/1", "b2/1"]
+    with pytest.raises(StorageError, match=r"c\* is missing"):
+        found(tmp_path, "c*")
+
+
+@pytest.mark.parametrize(
+    ("names", "path", "why"),
+    [
+        (["a/x=1/f"], "a", "has folders in it"),
+        (["a/sub/f"], "a", "has folders in it"),
+        (["a/f", "a/_metadata"], "a", "says what the columns are"),
+        (["a/f"], "{a,b}", "pattern of Hadoop's"),
+        (["a/f", "a/_hidden"], "a/*", "is hidden"),
+        (["a/_SUCCESS"], "a", "has no files"),
+    ],
+)
+def test_what_spark_lists_in_its_own_way_is_left_to_it(tmp_path: Path, names: list[str], path: str, why: str) -> None:
+    touched(tmp_path, *names)
+    assert why in str(found(tmp_path, path))
+
+
+def test_columns_have_the_types_that_spark_gives_them() -> None:
+    stored = pa.schema(
+        [
+            pa.field("i", pa.int32(), nullable=False),
+            pa.field("s", pa.large_string(), metadata={"k": "v"}),
+            ("d", pa.dictionary(pa.int8(), pa.string())),
+            ("t", pa.timestamp("ms", "Europe/Berlin")),
+            ("n", pa.timestamp("us")),
+            ("m", pa.decimal128(9, 2)),
+        ]
+    )
+    assert columns_in_spark(stored, {}, "f") == pa.schema(
+        [
+            ("i", pa.int32()),
+            ("s", pa.string()),
+            ("d", pa.string()),
+            ("t", pa.timestamp("us", "UTC")),
+            ("n", pa.timestamp("us")),
+            ("m", pa.decimal128(9, 2)),
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.uint32(), pa.list_(pa.int32()), pa.duration("us"), pa.null()])
+def test_types_that_spark_has_otherwise_are_left_to_it(kind: pa.DataType) -> None:
+    assert columns_in_spark(pa.schema([("c", kind)]), {}, "f") == f"column c of f is {kind}"
+
+
+def test_what_spark_wrote_of_a_column_decides() -> None:
+    stored = pa.schema([("a", pa.int32()), ("b", pa.decimal128(5, 1))])
+
+    def said(kind: object) -> dict[bytes, bytes]:
+        fields = [{"name": "a", "type": kind}, {"name": "b", "type": "decimal(5,1)"}]
+        return {b"org.apache.spark.sql.parquet.row.metadata": json.dumps({"fields": fields}).encode()}
+
+    assert columns_in_spark(stored, said("integer"), "f") == stored
+    for other in "interval year to month", {"type": "udt"}, "decimal(9,0)":
+        assert "type of Spark's own" in str(columns_in_spark(stored, said(other), "f"))
+    assert "two columns" in str(columns_in_spark(pa.schema([("a", pa.int32()), ("A", pa.int32())]), {}, "f"))
