@@ -47,7 +47,7 @@ def ingested(base_path: Path, operation: str, source: str, driver_memory: str, *
             str(ROOT / "spark_jobs" / "ingest.py"),
             *("--base-path", str(base_path), "--table-name", "t", "--op", operation, "--source", source),
             *("--source-format", "parquet", "--record-key-fields", "id", "--partition-path-fields", "p"),
-            *("--precombine-field", "ts", *others),
+            *("--precombine-field", "ts", "--engine", "spark", *others),
         ]
     )
 

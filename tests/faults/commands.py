@@ -14,7 +14,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def spark_submit(job: str, *arguments: str, cores: int = 1) -> list[str]:
-    """The line of spark-submit for a job on a local master."""
+    """The line of spark-submit for a job on a local master; an ingest runs in a session of it."""
+    if job == "ingest":
+        arguments = (*arguments, "--engine", "spark")
     return [
         str(Path(sys.executable).with_name("spark-submit")),
         *("--master", f"local[{cores}]", "--driver-java-options", QUICK),
@@ -27,6 +29,13 @@ def spark_submit(job: str, *arguments: str, cores: int = 1) -> list[str]:
 def without_spark_submit(job: str, *arguments: str) -> list[str]:
     """The same job by Python alone: it reaches the point where it would start Spark."""
     return [sys.executable, str(ROOT / "spark_jobs" / f"{job}.py"), *arguments]
+
+
+def ingest_by(engine: str, *arguments: str) -> list[str]:
+    """An ingest on Spark, or in its own process."""
+    if engine == "spark":
+        return spark_submit("ingest", *arguments)
+    return without_spark_submit("ingest", *arguments, "--engine", engine)
 
 
 def ingest_arguments(table: Path, source: Path, *more: str) -> list[str]:

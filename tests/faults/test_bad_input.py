@@ -20,7 +20,7 @@ import pytest
 from spark_jobs.core.config.table_config import PROPERTIES
 from spark_jobs.core.table import HudiTable
 from tests.faults import local_table as local
-from tests.faults.commands import environment, ingest_arguments, spark_submit, without_spark_submit
+from tests.faults.commands import environment, ingest_arguments, ingest_by, without_spark_submit
 from tests.java import needs_java
 from tests.spark.tables import digests
 
@@ -28,6 +28,13 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 
 JAVA_SAYS = ("WARNING: Using incubator modules: jdk.incubator.vector",)
 """What the Java launcher itself prints for a module that Spark's scripts ask for."""
+
+ENGINES = ("spark", "local")
+
+
+def needs(engine: str) -> None:
+    if engine == "spark":
+        needs_java()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,29 +177,32 @@ def test_services_say_the_same(name: str, job: str, table: Path) -> None:
     assert digests(table) == before
 
 
-def test_a_missing_source(table: Path, tmp_path: Path) -> None:
-    needs_java()
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_missing_source(engine: str, table: Path, tmp_path: Path) -> None:
+    needs(engine)
     before = digests(table)
-    outcome = run(spark_submit("ingest", *ingest_arguments(table, tmp_path / "nowhere")))
+    outcome = run(ingest_by(engine, *ingest_arguments(table, tmp_path / "nowhere")))
     outcome.refused(5, f"source {tmp_path / 'nowhere'} does not exist", "check --source")
     assert digests(table) == before
 
 
-def test_a_source_without_a_key_column(table: Path, tmp_path: Path) -> None:
-    needs_java()
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_source_without_a_key_column(engine: str, table: Path, tmp_path: Path) -> None:
+    needs(engine)
     before = digests(table)
     source = saved(local.batch(0, 4, "new", 3).drop_columns(["id"]), tmp_path / "source.parquet")
-    outcome = run(spark_submit("ingest", *ingest_arguments(table, source)))
+    outcome = run(ingest_by(engine, *ingest_arguments(table, source)))
     outcome.refused(2, "the source has no column id, which is a record key field", "its columns are p, v, ts")
     assert digests(table) == before
 
 
-def test_null_keys(table: Path, tmp_path: Path) -> None:
-    needs_java()
+@pytest.mark.parametrize("engine", ENGINES)
+def test_null_keys(engine: str, table: Path, tmp_path: Path) -> None:
+    needs(engine)
     before = digests(table)
     rows = local.batch(0, 4, "new", 3)
     source = saved(rows.set_column(0, "id", pa.array([1, None, 3, 4], pa.int64())), tmp_path / "source.parquet")
-    outcome = run(spark_submit("ingest", *ingest_arguments(table, source)))
+    outcome = run(ingest_by(engine, *ingest_arguments(table, source)))
     outcome.refused(1, "a record has no value in its key (id): fill it in the source")
     assert digests(table) == before
 
@@ -216,21 +226,23 @@ def needs_mounts(tmp_path: Path) -> None:
         pytest.skip(f"no mount namespace for this user: {outcome.stderr.strip()}")
 
 
-def test_an_unwritable_path(table: Path, source: Path, tmp_path: Path) -> None:
-    needs_java()
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_unwritable_path(engine: str, table: Path, source: Path, tmp_path: Path) -> None:
+    needs(engine)
     needs_mounts(tmp_path)
     folder, kept = tmp_path / "mount", tmp_path / "kept"
     folder.mkdir()
     prepare = f'cp -r "{table}" t; mount -o remount,ro "{folder}"'
     copy_back = f'"$@"; code=$?; cp -r "{folder}/t" "{kept}"; exit $code'
-    command = ["sh", "-c", copy_back, "sh", *spark_submit("ingest", *ingest_arguments(folder / "t", source))]
+    command = ["sh", "-c", copy_back, "sh", *ingest_by(engine, *ingest_arguments(folder / "t", source))]
     outcome = run(in_a_mount("size=64m", prepare, folder, command))
     outcome.refused(5, f"{folder}/t/.hoodie/lock can't be written (Read-only file system)", "writable file system")
     assert digests(kept) == digests(table)
 
 
-def test_a_full_disk(table: Path, tmp_path: Path) -> None:
-    needs_java()
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_full_disk(engine: str, table: Path, tmp_path: Path) -> None:
+    needs(engine)
     needs_mounts(tmp_path)
     folder, kept = tmp_path / "mount", tmp_path / "kept"
     folder.mkdir()
@@ -241,7 +253,7 @@ def test_a_full_disk(table: Path, tmp_path: Path) -> None:
     prepare = f'cp -r "{table}" t'
     copy_back = f'"$@"; code=$?; cp -r "{folder}/t" "{kept}"; exit $code'
     arguments = ingest_arguments(folder / "t", source, "--op", "bulk_insert")
-    command = ["sh", "-c", copy_back, "sh", *spark_submit("ingest", *arguments)]
+    command = ["sh", "-c", copy_back, "sh", *ingest_by(engine, *arguments)]
     outcome = run(in_a_mount("size=4m", prepare, folder, command))
     outcome.refused(5, f"{folder}/t/a/", "can't be written (No space left on device)", "free some space")
     before, after = digests(table), digests(kept)
@@ -269,10 +281,11 @@ def test_a_first_write_that_is_refused_before_spark_makes_no_table(
     assert not (tmp_path / "new").exists()
 
 
-def test_a_first_write_whose_rows_are_refused_leaves_no_table(tmp_path: Path) -> None:
-    needs_java()
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_first_write_whose_rows_are_refused_leaves_no_table(engine: str, tmp_path: Path) -> None:
+    needs(engine)
     rows = local.batch(0, 4, "new", 3)
     source = saved(rows.set_column(1, "p", pa.array(["a", "b", "/us", "b"])), tmp_path / "source.parquet")
-    outcome = run(spark_submit("ingest", *ingest_arguments(tmp_path / "new", source)))
+    outcome = run(ingest_by(engine, *ingest_arguments(tmp_path / "new", source)))
     outcome.refused(1, "a value of partition column p has an empty path part", "urlencode")
     assert not (tmp_path / "new").exists()

@@ -124,7 +124,7 @@ def test_jobs_on_spark_need_pyspark_alone(install: Install, tmp_path: Path) -> N
     python.script(_SOURCE.format(path=source))
     python(
         *("-m", "spark_jobs.ingest", "--base-path", path, "--op", "upsert"),
-        *("--source", source, "--source-format", "parquet"),
+        *("--source", source, "--source-format", "parquet", "--engine", "spark"),
         PATH=os.environ["PATH"],
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from spark_jobs.engine.spark import SparkEngine
-from spark_jobs.options.choices import Operation, TableType
+from spark_jobs.options.choices import EngineKind, Operation, TableType
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult
@@ -95,12 +96,12 @@ class Ours:
 
 
 def submit_command(options: IngestOptions) -> list[str]:
-    """The spark-submit line that a user would write for a write."""
+    """The spark-submit line that a user would write for a write on Spark."""
     return [
         str(Path(sys.executable).with_name("spark-submit")),
         *("--master", "local[2]", "--driver-java-options", QUICK, "--conf", "spark.ui.enabled=false"),
         str(ROOT / "spark_jobs" / "ingest.py"),
-        *all_words(options),
+        *all_words(replace(options, engine=EngineKind.SPARK)),
     ]
 
 

@@ -44,7 +44,7 @@ def source_files(paths: Sequence[str], lake: Lake) -> list[str] | str:
         if isinstance(roots, str):
             return roots
         if not roots:
-            raise StorageError(f"source {path} is missing", todo="check --source", path=path)
+            raise StorageError(f"source {path} does not exist", todo="check --source", source=path)
         for root in roots:
             files = _files_of(place.storage, root)
             if isinstance(files, str):

@@ -72,7 +72,8 @@ def test_the_file_of_an_attempt_that_lost_is_taken_away(tmp_path: Path) -> None:
     module = tmp_path / "waits_once.py"
     module.write_text(MODULE)
     with standalone_cluster(tmp_path / "cluster", apart=True) as cluster:
-        arguments = ingest_arguments(table, source, "--payload-function", "waits_once:slow_at_first")
+        function = ("--payload-function", "waits_once:slow_at_first")
+        arguments = ingest_arguments(table, source, *function, "--engine", "spark")
         command = cluster.submit("ingest", *arguments, conf={**SPECULATION, "spark.submit.pyFiles": str(module)})
         done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300, check=False)
         lost, won = attempts(cluster.events)

@@ -54,7 +54,7 @@ def ingest(table: Path, table_type: str, op: str, source: Path) -> list[str]:
     return [
         *("--base-path", str(table), "--table-name", "t", "--table-type", table_type, "--op", op),
         *("--source-format", "parquet", "--source", str(source), "--record-key-fields", "id"),
-        *("--partition-path-fields", "p", "--precombine-field", "ts", *CONF),
+        *("--partition-path-fields", "p", "--precombine-field", "ts", *CONF, "--engine", "spark"),
     ]
 
 

@@ -195,7 +195,7 @@ def test_auto_counts_the_source_and_what_it_touches(tmp_path: Path) -> None:
 
 def test_a_missing_source_is_no_reason_to_start_spark(tmp_path: Path) -> None:
     for kind in EngineKind.AUTO, EngineKind.LOCAL:
-        with pytest.raises(StorageError, match="source /no/such is missing"):
+        with pytest.raises(StorageError, match="source /no/such does not exist"):
             run_ingest(options(tmp_path / "t", source=("/no/such",), engine=kind), job_context())
 
 

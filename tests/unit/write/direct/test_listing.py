@@ -34,7 +34,7 @@ def test_files_of_folders_and_patterns(tmp_path: Path) -> None:
     assert found(tmp_path, "a", "other") == ["a/1.parquet", "a/2", "other/1"]
     assert found(tmp_path, "b*") == ["b1/1", "b2/1"]
     assert found(tmp_path, "b?/1") == ["b1/1", "b2/1"]
-    with pytest.raises(StorageError, match=r"c\* is missing"):
+    with pytest.raises(StorageError, match=r"c\* does not exist"):
         found(tmp_path, "c*")
 
 
