@@ -31,9 +31,8 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN, COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice
@@ -99,8 +98,8 @@ def _latest_due(table: MetadataTable, properties: Mapping[str, str]) -> str | No
 
 def _compact(table: MetadataTable, properties: Mapping[str, str]) -> None:
     for pending in table.timeline.pending({Action.COMPACTION}):
-        raw = table.timeline.payload(pending.at(State.REQUESTED), table.clock)
-        planned = CompactionPlan.from_avro(raw, {}, table.config.format)
+        on_timeline = RequestedCompaction.read(table.timeline, pending, table.clock)
+        planned = CompactionPlan.of(on_timeline, {}, table.config.format)
         _execute(table, pending, replace(planned, slices=tuple(table.checked(planned.slices))))
         table = table.reloaded()
     latest = _latest_due(table, properties)
@@ -108,7 +107,7 @@ def _compact(table: MetadataTable, properties: Mapping[str, str]) -> None:
         return
     slices = [one for partition in _listed(table) for one in table.slices(partition) if _has_changes(one)]
     plan = plan_compaction(slices, frozenset(), _ALL_LOGS)
-    data = encode_payload(COMPACTION_PLAN, plan.to_avro(_ALL_LOGS))
+    data = plan.requested(_ALL_LOGS).encode()
     requested = request(table.timeline, f"{latest}{COMPACTION_SUFFIX}", Action.COMPACTION, data)
     _execute(table.reloaded(), requested, plan)
 
@@ -182,7 +181,7 @@ def _clean(lake: Lake, table: MetadataTable, properties: Mapping[str, str]) -> N
     plan = plan_clean(own, limits)
     deltas = own.timeline.completed(Action.DELTA_COMMIT)
     if plan.files and deltas:
-        data = encode_payload(CLEANER_PLAN, plan.to_avro(own.base_path))
+        data = plan.requested().encode(own.base_path)
         time = f"{deltas[-1].timestamp}{CLEAN_SUFFIX}"
         carry_out_clean(settings, own, request(own.timeline, time, Action.CLEAN, data), Progress("metadata"))
 

@@ -15,8 +15,6 @@ from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.keygen.path_names import REFUSED_PARTS, RESERVED, RESERVED_PATH
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import SERVICE_OPERATIONS
 from spark_jobs.core.transaction.conflict import completed_since
 from spark_jobs.options.choices import Operation
@@ -24,14 +22,6 @@ from spark_jobs.write.config import WriteConfig
 
 ReplacedGroups = Mapping[str, tuple[str, ...]]
 """File ids by partition path; none for a partition that has no file groups yet."""
-
-
-def requested_replacement() -> bytes:
-    """The requested file of these operations: with every field null it is no plan of a clustering."""
-    return encode_payload(REQUESTED_REPLACE_METADATA, dict.fromkeys(_REQUESTED_FIELDS))
-
-
-_REQUESTED_FIELDS = [field["name"] for field in REQUESTED_REPLACE_METADATA["fields"]]
 
 
 def overwritten_partitions(config: WriteConfig, table: HudiTable, written: Iterable[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
@@ -18,7 +19,6 @@ from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.write.config import REPLACES, WriteConfig
 from spark_jobs.write.once import is_free, settle
 from spark_jobs.write.outcome import already_done
-from spark_jobs.write.overwrite import requested_replacement
 from spark_jobs.write.publish import Written, publish
 from spark_jobs.write.stored_schema import StoredSchema
 
@@ -78,7 +78,7 @@ def _begun(config: WriteConfig, settings: TransactionSettings, progress: Progres
                 settings,
                 config.action,
                 idempotency_key=key,
-                plan=requested_replacement() if config.operation in REPLACES else b"",
+                plan=requested_overwrite() if config.operation in REPLACES else b"",
                 allowed=lambda line: key is None or is_free(settings, line, key),
             )
         if transaction is not None:

@@ -23,6 +23,7 @@ from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_slice import FileSlice
@@ -39,7 +40,7 @@ from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, 
 from spark_jobs.services.run_generation import ATTEMPT_KEY
 from spark_jobs.write.inserted_keys import InsertedKeys
 from spark_jobs.write.once import is_free, settle
-from spark_jobs.write.overwrite import replaced_groups, requested_replacement
+from spark_jobs.write.overwrite import replaced_groups
 from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route
 from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
 from tests.support.folder import Where, as_folder, lake_of
@@ -116,7 +117,7 @@ def _write(
     action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
     plan = b""
     if partitions:
-        action, plan = Action.REPLACE_COMMIT, requested_replacement()
+        action, plan = Action.REPLACE_COMMIT, requested_overwrite()
     transaction = begin(
         settings, action, idempotency_key=key, plan=plan, allowed=lambda line: is_free(settings, line, key)
     )

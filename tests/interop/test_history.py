@@ -127,7 +127,7 @@ def test_both_go_on_after_each_others_savepoints_restores_and_rollbacks(
     put_back(kept, path)
     run_savepoint(SavepointOptions(base_path=str(path), user="us"), job_context())
     (ours,) = savepoints_of(HudiTable.open(str(path)))
-    assert (ours.instant, ours.names) == (of_hudi.instant, of_hudi.names)
+    assert (ours.instant, ours.keeps.names) == (of_hudi.instant, of_hudi.keeps.names)
 
     third = local.batch(4, 10, "three", 3)
     write_by_hudi(hudi, path, third)

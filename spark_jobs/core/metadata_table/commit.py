@@ -26,9 +26,9 @@ from spark_jobs.core.metadata_table.schema import RECORD_TEXT, STORED_TEXT
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.timeline.active import request, transition
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
+from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice, LogFile
 
@@ -135,21 +135,17 @@ def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
     :raises AlreadyExistsError: the rollback's instant is taken.
     """
     logs = _logs_with_blocks_of(table, target)
-    plan = {
-        "instantToRollback": {"commitTime": target.timestamp, "action": target.action.value},
-        "RollbackRequests": [
-            {
-                "partitionPath": log.partition,
-                "fileId": log.name.file_id,
-                "latestBaseInstant": log.name.instant,
-                "filesToBeDeleted": [],
-                "logBlocksToBeDeleted": {resolve(table.folder, log.relative_path): log.size},
-            }
-            for log in logs
-        ],
-        "version": 1,
-    }
-    requested = request(table.timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan))
+    requests = (
+        RollbackRequest(
+            partition=log.partition,
+            file_id=log.name.file_id,
+            base_instant=log.name.instant,
+            cancel={str(log.name): log.size},
+        )
+        for log in logs
+    )
+    plan = RequestedRollback(target=NamedInstant.naming(target), requests=tuple(requests))
+    requested = request(table.timeline, time, Action.ROLLBACK, plan.encode(table.folder, whole_logs=True))
     _take_back(table, transition(table.timeline, requested, State.INFLIGHT, b""), target, logs)
 
 
@@ -162,35 +158,17 @@ def finish_undo(table: MetadataTable, rollback: Instant, target: Instant) -> Non
 
 def _take_back(table: MetadataTable, rollback: Instant, target: Instant, logs: Iterable[LogFile]) -> None:
     timeline = table.timeline
-    partitions: dict[str, dict[str, object]] = {}
+    outcomes: dict[str, PartitionOutcome] = {}
     for log in logs:
         command, size = _cancel(table, log, rollback.timestamp, target.timestamp)
-        outcome = partitions.setdefault(
-            log.partition,
-            {
-                "partitionPath": log.partition,
-                "successDeleteFiles": [],
-                "failedDeleteFiles": [],
-                "rollbackLogFiles": {},
-                "logFilesFromFailedCommit": {},
-            },
-        )
-        outcome["rollbackLogFiles"] = {**_sizes(outcome["rollbackLogFiles"]), command: size}
-        failed = {**_sizes(outcome["logFilesFromFailedCommit"]), resolve(table.folder, log.relative_path): log.size}
-        outcome["logFilesFromFailedCommit"] = failed
+        outcome = outcomes.setdefault(log.partition, PartitionOutcome())
+        outcome.command_logs[command] = size
+        outcome.cancelled_logs[resolve(table.folder, log.relative_path)] = log.size
     # the completed file first: from then on nobody counts its blocks, and a crash leaves a pending instant
     for state in (State.COMPLETED, State.INFLIGHT, State.REQUESTED):
         table.storage.delete(timeline.path(target.at(state)))
-    metadata = {
-        "startRollbackTime": rollback.timestamp,
-        "timeTakenInMillis": 0,
-        "totalFilesDeleted": 0,
-        "commitsRollback": [target.timestamp],
-        "partitionMetadata": partitions,
-        "version": 1,
-        "instantsRollback": [{"commitTime": target.timestamp, "action": target.action.value}],
-    }
-    transition(timeline, rollback, State.COMPLETED, encode_payload(ROLLBACK_METADATA, metadata))
+    done = RollbackRecord(by=rollback.timestamp, target=target, outcomes=outcomes)
+    transition(timeline, rollback, State.COMPLETED, done.encode())
 
 
 def commits_at(table: MetadataTable, time: str) -> list[Instant]:
@@ -255,7 +233,3 @@ def _cancel(table: MetadataTable, log: LogFile, rollback: str, target: str) -> t
     path = resolve(table.folder, join(log.partition, str(name)))
     table.storage.create(path, data)
     return path, len(data)
-
-
-def _sizes(value: object) -> dict[str, int]:
-    return value if isinstance(value, dict) else {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
+from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.format.order import is_from
 from spark_jobs.core.metadata_table.commit import commits_at, finish_undo, undo_commit
 from spark_jobs.core.metadata_table.table import MetadataTable
+from spark_jobs.core.timeline.plans.undoing import RequestedRollback
 
 
 def recover(table: MetadataTable, own: str) -> MetadataTable:
@@ -16,9 +18,12 @@ def recover(table: MetadataTable, own: str) -> MetadataTable:
     attempt of the action got as far as here. Pending compactions stay: logs go on top of them.
     """
     for pending in table.timeline.pending({Action.ROLLBACK}):
-        plan = table.timeline.payload(pending.at(State.REQUESTED), table.clock)["instantToRollback"]
-        found = commits_at(table, plan["commitTime"])
-        target = found[0] if found else Instant(plan["commitTime"], Action(plan["action"]), State.INFLIGHT)
+        planned = RequestedRollback.read(table.timeline, pending, table.clock).target
+        if planned is None:
+            name = table.timeline.name_of(pending.at(State.REQUESTED))
+            raise CorruptTableError(f"{name} of the metadata table does not say what it takes back", todo=RESTORE_FILE)
+        found = commits_at(table, planned.time)
+        target = found[0] if found else planned.at(State.INFLIGHT)
         finish_undo(table, pending, target)
         table = table.reloaded()
     for left in table.timeline.instants:

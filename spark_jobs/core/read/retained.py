@@ -15,6 +15,7 @@ from spark_jobs.core.format.order import BEFORE_ALL, earliest, follows, latest, 
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.timeline.results import CleanResult
 from spark_jobs.core.view.file_system_view import FileSystemView
 
@@ -109,4 +110,4 @@ def _result(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> CleanResu
     if clean.is_completed:
         with suppress(StorageError):
             return timeline.clean_result(clean, clock)
-    return CleanResult.of_plan(timeline.payload(clean.at(State.REQUESTED), clock))
+    return RequestedClean.read(timeline, clean, clock).result()

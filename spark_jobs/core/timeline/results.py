@@ -1,16 +1,24 @@
 """What completed cleans, rollbacks, restores and savepoints say of themselves, as values (Hudi: HoodieCleanMetadata,
 HoodieRollbackMetadata, HoodieRestoreMetadata, HoodieSavepointMetadata).
 
-They are made of the records of the timeline's files, in their shape, here and nowhere else.
+They are made of the records of the timeline's files, and these of them, in the shape of Hudi's, here and nowhere else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import (
+    CLEAN_METADATA,
+    RESTORE_METADATA,
+    ROLLBACK_METADATA,
+    SAVEPOINT_METADATA,
+)
 
 Record = Mapping[str, Any]
 
@@ -46,19 +54,125 @@ class CleanResult:
             took_ms=int(raw["timeTakenInMillis"] or 0),
         )
 
-    @staticmethod
-    def of_plan(raw: Record) -> CleanResult:
-        """What a clean does by its plan, whose result nobody can read.
+    def encode(self, started: str, policy: str) -> bytes:
+        """The content of a completed file.
 
-        :param raw: of a requested clean.
+        :param started: the time of the clean.
         """
-        retain = raw["earliestInstantToRetain"]
-        return CleanResult(
-            retained_from=retain["timestamp"] if retain else "",
-            last_completed=raw["lastCompletedCommitTimestamp"] or "",
-            deleted={partition: tuple(names) for partition, names in files_of_clean(raw).items()},
-            note=raw.get("extraMetadata") or {},
-        )
+        emptied = set(self.emptied)
+        record = {
+            "startCleanTime": started,
+            "timeTakenInMillis": self.took_ms,
+            "totalFilesDeleted": self.files,
+            "earliestCommitToRetain": self.retained_from,
+            "lastCompletedCommitTimestamp": self.last_completed,
+            "partitionMetadata": {
+                partition: {
+                    "partitionPath": partition,
+                    "policy": policy,
+                    "deletePathPatterns": list(names),
+                    "successDeleteFiles": list(names),
+                    "failedDeleteFiles": [],
+                    "isPartitionDeleted": partition in emptied,
+                }
+                for partition, names in self.deleted.items()
+            },
+            "version": 2,
+            "bootstrapPartitionMetadata": {},
+            "extraMetadata": dict(self.note),
+        }
+        return encode_payload(CLEAN_METADATA, record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedInstant:
+    """An instant as a plan or a result names it (Hudi: HoodieInstantInfo)."""
+
+    time: str
+    action: str
+
+    @staticmethod
+    def of(raw: Record) -> NamedInstant:
+        return NamedInstant(time=raw["commitTime"], action=raw["action"])
+
+    @staticmethod
+    def naming(instant: Instant) -> NamedInstant:
+        return NamedInstant(time=instant.timestamp, action=instant.action.value)
+
+    def at(self, state: State) -> Instant:
+        return Instant(self.time, Action(self.action), state)
+
+    def to_avro(self) -> dict[str, str]:
+        return {"commitTime": self.time, "action": self.action}
+
+
+@dataclass(slots=True)
+class PartitionOutcome:
+    """What a rollback did in one partition, filled while it works: whole paths that it deleted, and bytes by path of
+    the logs that it wrote and of those whose blocks it took back.
+    """
+
+    deleted: list[str] = field(default_factory=list)
+    command_logs: dict[str, int] = field(default_factory=dict)
+    cancelled_logs: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackRecord:
+    """What the completed file of a rollback says, or that of a restore of each instant: ``by`` is the time of the one
+    or the other, and ``outcomes`` are by partition.
+    """
+
+    by: str
+    target: Instant
+    outcomes: Mapping[str, PartitionOutcome] = field(default_factory=dict)
+    took_ms: int = 0
+
+    def to_avro(self) -> dict[str, Any]:
+        return {
+            "startRollbackTime": self.by,
+            "timeTakenInMillis": self.took_ms,
+            "totalFilesDeleted": sum(len(one.deleted) for one in self.outcomes.values()),
+            "commitsRollback": [self.target.timestamp],
+            "partitionMetadata": {
+                partition: {
+                    "partitionPath": partition,
+                    "successDeleteFiles": one.deleted,
+                    "failedDeleteFiles": [],
+                    "rollbackLogFiles": one.command_logs,
+                    "logFilesFromFailedCommit": one.cancelled_logs,
+                }
+                for partition, one in self.outcomes.items()
+            },
+            "version": 1,
+            "instantsRollback": [NamedInstant.naming(self.target).to_avro()],
+        }
+
+    def encode(self, note: Mapping[str, str] = MappingProxyType({})) -> bytes:
+        """The content of the completed file of a rollback.
+
+        :param note: for its header.
+        """
+        return encode_payload(ROLLBACK_METADATA, self.to_avro(), note)
+
+
+def encode_restore(by: str, planned: Iterable[Instant], rollbacks: Mapping[str, RollbackRecord], took_ms: int) -> bytes:
+    """The content of the completed file of a restore.
+
+    :param by: its time.
+    :param planned: all instants of its plan, in that order.
+    :param rollbacks: by the time of each.
+    """
+    undone = [NamedInstant.naming(one) for one in planned]
+    record = {
+        "startRestoreTime": by,
+        "timeTakenInMillis": took_ms,
+        "instantsToRollback": [one.time for one in undone],
+        "hoodieRestoreMetadata": {time: [one.to_avro()] for time, one in rollbacks.items()},
+        "version": 1,
+        "restoreInstantInfo": [one.to_avro() for one in undone],
+    }
+    return encode_payload(RESTORE_METADATA, record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +187,13 @@ class PartitionRollback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackResult:
-    """``undone`` are the times of the instants that it took back."""
+    """``undone`` are the times of the instants that it took back, ``named`` those of which it says the action too."""
 
     undone: tuple[str, ...]
     partitions: Mapping[str, PartitionRollback]
     files: int
     took_ms: int
+    named: tuple[NamedInstant, ...] = ()
 
     @staticmethod
     def of(raw: Record) -> RollbackResult:
@@ -95,6 +210,7 @@ class RollbackResult:
             },
             files=int(raw.get("totalFilesDeleted") or 0),
             took_ms=int(raw.get("timeTakenInMillis") or 0),
+            named=tuple(map(NamedInstant.of, raw.get("instantsRollback") or ())),
         )
 
 
@@ -135,6 +251,20 @@ class SavepointResult:
     @property
     def names(self) -> frozenset[str]:
         return frozenset(name for names in self.files.values() for name in names)
+
+    def encode(self) -> bytes:
+        """The content of the completed file."""
+        record = {
+            "savepointedBy": self.user,
+            "savepointedAt": self.saved_ms,
+            "comments": self.comments,
+            "partitionMetadata": {
+                partition: {"partitionPath": partition, "savepointDataFile": list(names)}
+                for partition, names in self.files.items()
+            },
+            "version": 1,
+        }
+        return encode_payload(SAVEPOINT_METADATA, record)
 
     @staticmethod
     def of(raw: Record) -> SavepointResult:

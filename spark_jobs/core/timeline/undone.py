@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ from spark_jobs.core.errors import StorageError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import follows, is_between
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.plans.undoing import RequestedRestore, RequestedRollback
+from spark_jobs.core.timeline.results import NamedInstant, RestoreResult, RollbackResult
 
 _OF_PLANS = frozenset(one.value for one in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT))
 
@@ -50,15 +53,26 @@ class UndoneWrites:
         found: set[str] = set()
         for state in (State.REQUESTED, State.COMPLETED) if one.is_completed else (State.REQUESTED,):
             with suppress(StorageError):
-                raw = self.timeline.decode(one.at(state))
-                if state is State.COMPLETED:
-                    infos = raw.get("instantsRollback") or ()
-                    found.update(raw.get("commitsRollback") or raw.get("instantsToRollback") or ())
-                else:
-                    infos = raw.get("instantsToRollback") or [raw.get("instantToRollback")]
-                    found.update(info["commitTime"] for info in infos if info)
-                self._of_plans.update(info["commitTime"] for info in infos if info and info["action"] in _OF_PLANS)
+                times, named = _undone_in(self.timeline, one.at(state))
+                found.update(times)
+                self._of_plans.update(each.time for each in named if each.action in _OF_PLANS)
         return found
+
+
+def _undone_in(timeline: ActiveTimeline, one: Instant) -> tuple[Collection[str], Collection[NamedInstant]]:
+    """The times of what a rollback or restore undoes by one of its files, and those of which it says the action."""
+    raw = timeline.decode(one)
+    if one.is_completed:
+        if one.action is Action.RESTORE:
+            return RestoreResult.of(raw).undone, ()
+        result = RollbackResult.of(raw)
+        return result.undone, result.named
+    if one.action is Action.RESTORE:
+        named = RequestedRestore.of(raw).undone
+    else:
+        target = RequestedRollback.of(raw).target
+        named = () if target is None else (target,)
+    return [each.time for each in named], named
 
 
 def archived_after(timeline: ActiveTimeline, moment: str) -> list[str]:
@@ -79,7 +93,7 @@ def times_gone(timeline: ActiveTimeline) -> tuple[tuple[str, str], ...]:
     for one in timeline.completed(Action.RESTORE):
         requested = one.at(State.REQUESTED)
         with suppress(StorageError):
-            goal = timeline.decode(requested).get("savepointToRestoreTimestamp")
+            goal = RequestedRestore.of(timeline.decode(requested)).goal
             if goal:
                 found.append((goal, one.timestamp))
     return tuple(found)

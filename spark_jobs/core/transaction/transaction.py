@@ -29,6 +29,7 @@ from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import refuse_clock_ahead
 from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.plans.undoing import RequestedRollback
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
 from spark_jobs.core.transaction.contradictions import refuse_undone_commits
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
@@ -224,11 +225,10 @@ class Transaction:
         try:
             if rollback.is_completed:
                 return self.time in timeline.rollback_result(rollback, self.settings.clock).undone
-            plan = timeline.payload(rollback.at(State.REQUESTED), self.settings.clock)
+            target = RequestedRollback.read(timeline, rollback, self.settings.clock).target
         except CorruptTableError:
             return True
-        target = plan["instantToRollback"]
-        return target is None or target["commitTime"] == self.time
+        return target is None or target.time == self.time
 
     def _lost(self, why: str) -> WriteConflictError:
         return WriteConflictError(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.storage import RelativePath, join
+from spark_jobs.core.storage import RelativePath
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
+from spark_jobs.core.timeline.plans.rewriting import RequestedClustering, RequestedCompaction
 from spark_jobs.core.view.file_system_view import GroupKey, PendingServices
 
 
@@ -47,34 +46,21 @@ def being_cleaned(timeline: ActiveTimeline, clock: Clock) -> frozenset[str]:
 
 def deleted_by(timeline: ActiveTimeline, clean: Instant, clock: Clock) -> frozenset[RelativePath]:
     """Relative paths that a clean deletes by its plan; none where that was never written."""
-    requested = clean.at(State.REQUESTED)
-    if not timeline.has_content(requested):
+    if not timeline.has_content(clean.at(State.REQUESTED)):
         return frozenset()
-    planned = files_of_clean(timeline.payload(requested, clock))
-    return frozenset(join(partition, name) for partition, names in planned.items() for name in names)
+    return frozenset(RequestedClean.read(timeline, clean, clock).paths)
 
 
 def compaction_groups(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:
     """(partition, file id) of each operation of a compaction plan, in its order."""
-    plan = timeline.plan(instant, clock)
-    return [(one["partitionPath"] or "", one["fileId"] or "") for one in plan["operations"] or []]
+    return [one.key for one in RequestedCompaction.read(timeline, instant, clock).slices]
 
 
 def replaced_by_plan(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[GroupKey]:
     """(partition, file id) of each slice in a clustering plan; empty for a requested overwrite."""
-    return [(one["partitionPath"] or "", one["fileId"] or "") for one in _clustered_slices(timeline, instant, clock)]
+    return [one.key for one in RequestedClustering.read(timeline, instant, clock).slices]
 
 
 def read_by_plan(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> frozenset[str]:
     """Names of the base and log files that a clustering plan rewrites; empty for a requested overwrite."""
-    slices = _clustered_slices(timeline, instant, clock)
-    paths = [path for one in slices for path in (one.get("dataFilePath"), *(one.get("deltaFilePaths") or ()))]
-    return frozenset(path.rsplit("/", 1)[-1] for path in paths if path)
-
-
-def _clustered_slices(timeline: ActiveTimeline, instant: Instant, clock: Clock) -> list[dict[str, Any]]:
-    requested = instant.at(State.REQUESTED)
-    if not timeline.has_content(requested):
-        return []
-    plan = timeline.payload(requested, clock).get("clusteringPlan") or {}
-    return [one for group in plan.get("inputGroups") or [] for one in group["slices"] or []]
+    return frozenset(name for one in RequestedClustering.read(timeline, instant, clock).slices for name in one.names)

@@ -15,7 +15,7 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.results import CleanResult
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.services.archival.plan import Bound
 
 _COUNTED = frozenset({CompactionTrigger.NUM_COMMITS, CompactionTrigger.NUM_AND_TIME})
@@ -53,9 +53,9 @@ def last_retained(table: HudiTable) -> tuple[str, Instant | None]:
         return "", None
     for state in (State.REQUESTED, State.COMPLETED):
         with suppress(CorruptTableError, StorageError):  # Hudi may have died while it wrote one of the two
-            raw = table.timeline.payload(cleans[-1].at(state), table.clock)
-            result = CleanResult.of(raw) if state is State.COMPLETED else CleanResult.of_plan(raw)
-            return result.retained_from, cleans[-1]
+            if state is State.COMPLETED:
+                return table.timeline.clean_result(cleans[-1], table.clock).retained_from, cleans[-1]
+            return RequestedClean.read(table.timeline, cleans[-1], table.clock).retained_from, cleans[-1]
     return "", cleans[-1]
 
 

@@ -13,11 +13,12 @@ from functools import cache
 from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.format.file_names import LogFileName
-from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.order import earliest, is_between, is_from, latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.plans.undoing import RequestedRollback
 from spark_jobs.core.timeline.undone import times_gone
 from spark_jobs.core.transaction.late_files import cancelled_logs
 from spark_jobs.core.view.listing import StorageListing
@@ -183,7 +184,7 @@ def _rolled_back(table: HudiTable, begin: str) -> dict[str, frozenset[str]]:
 
 def _planned_partitions(table: HudiTable, rollback: Instant) -> set[str]:
     try:
-        raw = table.timeline.payload(rollback.at(State.REQUESTED), table.clock)
+        plan = RequestedRollback.read(table.timeline, rollback, table.clock)
     except (CorruptTableError, InstantGoneError):
         return set()  # an old release left none, or died while it wrote it
-    return {one["partitionPath"] or "" for one in raw["RollbackRequests"] or ()}
+    return {one.partition for one in plan.requests}

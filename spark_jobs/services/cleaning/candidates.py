@@ -9,6 +9,7 @@ from spark_jobs.core.config.keys import clean as clean_keys
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.instant_time import format_instant, parse_instant_time
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
 from spark_jobs.core.view.pending import read_by_plan
 from spark_jobs.services.cleaning.partitions import partitions_to_clean
 from spark_jobs.services.cleaning.plan import CleanPlan, CleanSettings, needed_as_of, plan_cleaning, retained_by
@@ -77,8 +78,8 @@ def _protected(table: HudiTable, savepoints: tuple[Instant, ...]) -> frozenset[s
     for savepoint in savepoints:
         names.update(table.timeline.savepoint(savepoint, table.clock).names)
     for pending in table.timeline.pending({Action.LOG_COMPACTION}):
-        for operation in table.timeline.plan(pending, table.clock)["operations"] or []:
-            names.update(path.rsplit("/", 1)[-1] for path in operation["deltaFilePaths"] or [])
+        for one in RequestedCompaction.read(table.timeline, pending, table.clock).slices:
+            names.update(one.log_files)
     for pending in table.timeline.pending({Action.REPLACE_COMMIT}):
         names.update(read_by_plan(table.timeline, pending, table.clock))
     return frozenset(names)

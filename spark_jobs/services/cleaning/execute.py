@@ -16,12 +16,10 @@ from typing import Any
 from spark_jobs.core.errors import AlreadyExistsError
 from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.format.instant import Instant, State
-from spark_jobs.core.storage import RelativePath, join, resolve
+from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import transition
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEAN_METADATA
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
@@ -75,14 +73,11 @@ def carry_out_clean(
     budget = budget or Budget.start(None, None, settings.clock)
     started = settings.clock.monotonic()
     data = table.timeline.read(clean.at(State.REQUESTED))
-    raw = table.timeline.payload(clean.at(State.REQUESTED), settings.clock)
+    requested = RequestedClean.read(table.timeline, clean, settings.clock)
     inflight = clean
     if clean.state is State.REQUESTED:
         inflight = transition(table.timeline, clean, State.INFLIGHT, data)
-    empty = set(raw["partitionsToBeDeleted"] or [])
-    partitions: dict[str, Any] = {}
-    names = files_of_clean(raw)
-    deletable = [join(partition, name) for partition in names for name in names[partition]]
+    deletable = list(requested.paths)
     planned = len(deletable)
     if there is not None:
         deletable = [path for path in deletable if path in there]
@@ -91,22 +86,15 @@ def carry_out_clean(
         run = replace(run, gone_before=planned - len(deletable))
         if run.left:
             return run
-        for partition, deleted in names.items():
-            is_gone = partition in empty and remove_partition(table, partition)
-            partitions[partition] = _partition_metadata(partition, raw["policy"], deleted, is_gone)
-    retain = raw["earliestInstantToRetain"]
-    metadata = {
-        "startCleanTime": clean.timestamp,
-        "timeTakenInMillis": math.ceil((settings.clock.monotonic() - started) * 1000),
-        "totalFilesDeleted": sum(len(one["successDeleteFiles"]) for one in partitions.values()),
-        "earliestCommitToRetain": retain["timestamp"] if retain else "",
-        "lastCompletedCommitTimestamp": raw["lastCompletedCommitTimestamp"],
-        "partitionMetadata": partitions,
-        "version": 2,
-        "bootstrapPartitionMetadata": {},
-        "extraMetadata": {**(raw.get("extraMetadata") or {}), **note},
-    }
-    completed = encode_payload(CLEAN_METADATA, metadata)
+        emptied = [one for one in requested.deletions if one in requested.emptied and remove_partition(table, one)]
+    result = replace(
+        requested.result(),
+        emptied=tuple(emptied),
+        note={**requested.note, **note},
+        files=planned,
+        took_ms=math.ceil((settings.clock.monotonic() - started) * 1000),
+    )
+    completed = result.encode(clean.timestamp, requested.policy)
     settings.tell_metadata_table(settings.load_timeline(), inflight, completed)
     transition(table.timeline, inflight, State.COMPLETED, completed)
     return run
@@ -140,17 +128,6 @@ def _delete(
         left=len(left),
         left_bytes=sum(sizes.get(path, 0) for path in left),
     )
-
-
-def _partition_metadata(partition: str, policy: str, names: list[str], is_empty: bool) -> dict[str, Any]:
-    return {
-        "partitionPath": partition,
-        "policy": policy,
-        "deletePathPatterns": names,
-        "successDeleteFiles": names,
-        "failedDeleteFiles": [],
-        "isPartitionDeleted": is_empty,
-    }
 
 
 def remove_partition(table: HudiTable, partition: str) -> bool:

@@ -11,8 +11,6 @@ from typing import Any, ClassVar
 from spark_jobs.core.config.keys import clean as clean_keys
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore, schedule
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.local import LocalEngine
@@ -146,8 +144,8 @@ class Cleaning(ServiceAtOnce[CleanPlan | PendingClean]):
         left = _too_large(plan.sizes.values(), self.budget)
         if left is not None:
             return Nothing(left).result(ACTION, table)
-        payload = encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path, self._note))
-        requested = schedule(locked, Action.CLEAN, table.timeline, payload)
+        data = plan.requested(self._note).encode(table.base_path)
+        requested = schedule(locked, Action.CLEAN, table.timeline, data)
         table = table.refreshed()
         run = carry_out_clean(
             locked, table, requested, progress, engine=self.engine, budget=self.budget, there=plan.sizes

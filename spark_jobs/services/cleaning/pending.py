@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan
 from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of, refuse_other_plan
 
@@ -53,9 +52,9 @@ def pending_clean(table: HudiTable) -> PendingClean | None:
 
 
 def read_pending(table: HudiTable, pending: Instant) -> PendingClean:
-    raw = table.timeline.payload(pending.at(State.REQUESTED), table.clock)
-    plan, there = _plan_of(table, raw)
-    return PendingClean(instant=pending, plan=plan, there=there, note=raw.get("extraMetadata") or {})
+    requested = RequestedClean.read(table.timeline, pending, table.clock)
+    plan, there = _plan_of(table, requested)
+    return PendingClean(instant=pending, plan=plan, there=there, note=requested.note)
 
 
 def done_before(table: HudiTable, asked: str) -> Instant | None:
@@ -63,17 +62,16 @@ def done_before(table: HudiTable, asked: str) -> Instant | None:
     digest = digest_of(asked)
     for done in reversed(table.timeline.completed(Action.CLEAN)):
         with suppress(CorruptTableError, StorageError):  # Hudi leaves one unreadable when it dies
-            raw = table.timeline.payload(done, table.clock)
-            if (raw.get("extraMetadata") or {}).get(PLAN_HASH_KEY) == digest:
+            if table.timeline.clean_result(done, table.clock).note.get(PLAN_HASH_KEY) == digest:
                 return done
     return None
 
 
-def _plan_of(table: HudiTable, raw: Mapping[str, Any]) -> tuple[CleanPlan, dict[str, int]]:
+def _plan_of(table: HudiTable, requested: RequestedClean) -> tuple[CleanPlan, dict[str, int]]:
     """The plan, and bytes by relative path of its files that are there; those that are gone count 0 in the plan."""
     found: dict[str, int] = {}
-    for partition in files_of_clean(raw):
+    for partition in requested.deletions:
         listed = table.storage.list(resolve(table.base_path, RelativePath(partition)))
         found.update({join(partition, status.name): status.size for status in listed})
-    plan = CleanPlan.from_avro(raw, lambda path: found.get(path, 0))
+    plan = CleanPlan.of(requested, lambda path: found.get(path, 0))
     return plan, {path: found[path] for path in plan.sizes if path in found}

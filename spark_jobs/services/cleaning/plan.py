@@ -10,8 +10,8 @@ from typing import Any
 from spark_jobs.core.config.keys.clean import CleaningPolicy
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import AFTER_ALL, earliest, follows, is_up_to, latest, precedes
-from spark_jobs.core.storage import join, resolve
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.storage import join
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.view.file_slice import FileGroup, FileSlice
 from spark_jobs.services.frame.plan_hash import PlanFacts
 
@@ -60,47 +60,43 @@ class CleanPlan:
         """Bytes of each file by its relative path."""
         return {join(partition, name): size for partition, names in self.deletions.items() for name, size in names}
 
-    def to_avro(self, base_path: str, note: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
-        """:param note: extra metadata of the plan."""
+    def requested(self, note: Mapping[str, str] = MappingProxyType({})) -> RequestedClean:
+        """As it stands on the timeline.
+
+        :param note: extra metadata of the plan.
+        """
         retain = self.retain_from
         saved = {"savepointed_timestamps": ",".join(self.savepoints)} if self.savepoints else {}
-        return {
-            "earliestInstantToRetain": None
-            if retain is None
-            else {"timestamp": retain.timestamp, "action": retain.action.value, "state": retain.state.value.upper()},
-            "lastCompletedCommitTimestamp": self.last_completed,
-            "policy": self.settings.policy.value,
-            "filesToBeDeletedPerPartition": {},
-            "version": 2,
-            "filePathsToBeDeletedPerPartition": {
-                partition: [
-                    {"filePath": resolve(base_path, join(partition, name)), "isBootstrapBaseFile": False}
-                    for name, _ in names
-                ]
-                for partition, names in self.deletions.items()
-            },
-            "partitionsToBeDeleted": list(self.empty_partitions),
-            "extraMetadata": {**saved, **note},
-        }
+        return RequestedClean(
+            policy=self.settings.policy.value,
+            deletions={partition: tuple(name for name, _ in names) for partition, names in self.deletions.items()},
+            retained_from=retain.timestamp if retain else "",
+            retained_action=retain.action.value if retain else "",
+            last_completed=self.last_completed,
+            emptied=self.empty_partitions,
+            note={**saved, **note},
+        )
 
     @staticmethod
-    def from_avro(raw: Mapping[str, Any], size_of: Callable[[str], int]) -> CleanPlan:
+    def of(requested: RequestedClean, size_of: Callable[[str], int]) -> CleanPlan:
         """A plan on the timeline, this project's or Hudi's.
 
         :param size_of: bytes of a file by its relative path.
         """
-        retain = raw["earliestInstantToRetain"]
-        names = {partition: sorted(files) for partition, files in files_of_clean(raw).items()}
+        retain = None
+        if requested.retained_from:
+            retain = Instant(requested.retained_from, Action(requested.retained_action), State.COMPLETED)
+        names = {partition: sorted(files) for partition, files in requested.deletions.items()}
         return CleanPlan(
-            settings=CleanSettings(policy=CleaningPolicy(raw["policy"]), retained=0),
-            retain_from=Instant(retain["timestamp"], Action(retain["action"]), State.COMPLETED) if retain else None,
-            last_completed=raw["lastCompletedCommitTimestamp"],
+            settings=CleanSettings(policy=CleaningPolicy(requested.policy), retained=0),
+            retain_from=retain,
+            last_completed=requested.last_completed,
             deletions={
                 partition: tuple((name, size_of(join(partition, name))) for name in found)
                 for partition, found in names.items()
                 if found
             },
-            empty_partitions=tuple(sorted(raw["partitionsToBeDeleted"] or ())),
+            empty_partitions=tuple(sorted(requested.emptied)),
         )
 
     @property

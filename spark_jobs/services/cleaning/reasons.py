@@ -9,7 +9,7 @@ from spark_jobs.core.config.keys import clean as keys
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.results import CleanResult
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.services.cleaning.plan import CleanPlan, retained_by
 from spark_jobs.services.due import commits_since
 from spark_jobs.services.frame.nothing import Nothing
@@ -64,6 +64,7 @@ def _last_cleaned(table: HudiTable) -> str:
     cleans = table.timeline.completed(Action.CLEAN)
     for instant in (cleans[-1], cleans[-1].at(State.REQUESTED)) if cleans else ():
         with suppress(CorruptTableError, StorageError):
-            raw = table.timeline.payload(instant, table.clock)
-            return (CleanResult.of(raw) if instant.is_completed else CleanResult.of_plan(raw)).last_completed
+            if instant.is_completed:
+                return table.timeline.clean_result(instant, table.clock).last_completed
+            return RequestedClean.read(table.timeline, instant, table.clock).last_completed
     return ""

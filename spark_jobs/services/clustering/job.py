@@ -6,19 +6,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
 from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.order import latest
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.pending import replaced_by_plan
@@ -101,15 +100,15 @@ class ClusteringService:
         return Nothing(why_no_group(slices, busy, kinds_of(table.timeline, busy.values()), limits, partitions))
 
     def encode(self, table: HudiTable, plan: ClusteringPlan, note: Mapping[str, str]) -> bytes:
-        return encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro(table.base_path, note))
+        return plan.requested(note).encode(table.base_path)
 
-    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
-        return raw.get("extraMetadata") or {}
+    def note(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
+        return RequestedClustering.read(table.timeline, plan, table.clock).note
 
     def read(self, table: HudiTable, instant: Instant) -> ClusteringPlan:
-        raw = table.timeline.payload(instant.at(State.REQUESTED), table.clock)
+        requested = RequestedClustering.read(table.timeline, instant, table.clock)
         sizes = {path: size for one in table.file_slices() for path, size in one.sizes}
-        plan = ClusteringPlan.from_avro(raw, sizes, table.config.format, self.properties)
+        plan = ClusteringPlan.of(requested, sizes, table.config.format, self.properties)
         return replace(plan, sources=source_files(table, plan.slices))
 
     def work(

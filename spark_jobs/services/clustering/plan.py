@@ -15,9 +15,10 @@ from spark_jobs.core.config.keys.clustering import (
     LayoutStrategy,
 )
 from spark_jobs.core.format.protocol import TableFormat
-from spark_jobs.core.storage import join, resolve
-from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
+from spark_jobs.core.timeline.plans.rewriting import PlannedGroup, RequestedClustering
+from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.clustering.partitions import PartitionFilter
+from spark_jobs.services.planned_slices import planned_slice, slice_of
 from spark_jobs.services.source_files import NO_SOURCES, SourceFiles, line_of
 
 EXECUTION_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
@@ -111,34 +112,21 @@ class ClusteringPlan:
             "target_file_bytes": self.target_file,
         }
 
-    def to_avro(self, base_path: str, note: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """
+    def requested(self, note: Mapping[str, str] = MappingProxyType({})) -> RequestedClustering:
+        """As it stands on the timeline.
+
         :param note: extra metadata of the plan.
         """
-        params = {LAYOUT_STRATEGY.name: self.layout.value, CLUSTER_TARGET_FILE.name: str(self.target_file)}
+        parameters = {LAYOUT_STRATEGY.name: self.layout.value, CLUSTER_TARGET_FILE.name: str(self.target_file)}
         if self.sort_columns:
-            params[SORT_COLUMNS] = ",".join(self.sort_columns)
-        return {
-            "operationType": "CLUSTER",
-            "clusteringPlan": {
-                "inputGroups": [
-                    {
-                        "slices": [_slice_to_avro(one, base_path) for one in group.slices],
-                        "metrics": _metrics(group),
-                        "numOutputFileGroups": group.output_groups,
-                        "extraMetadata": None,
-                        "version": 1,
-                    }
-                    for group in self.groups
-                ],
-                "strategy": {"strategyClassName": EXECUTION_STRATEGY, "strategyParams": params, "version": 1},
-                "extraMetadata": {},
-                "version": 1,
-                "preserveHoodieMetadata": True,
-            },
-            "extraMetadata": dict(note or {}),
-            "version": 1,
-        }
+            parameters[SORT_COLUMNS] = ",".join(self.sort_columns)
+        groups = (
+            PlannedGroup(
+                slices=tuple(map(planned_slice, one.slices)), output_groups=one.output_groups, metrics=_metrics(one)
+            )
+            for one in self.groups
+        )
+        return RequestedClustering(groups=tuple(groups), strategy=EXECUTION_STRATEGY, parameters=parameters, note=note)
 
     def content(self) -> dict[str, Any]:
         """The exact input, for a person and for the hash."""
@@ -166,8 +154,8 @@ class ClusteringPlan:
             yield from (line_of(file) for one in group.slices for file in self.sources.files(one))
 
     @staticmethod
-    def from_avro(
-        raw: Mapping[str, Any],
+    def of(
+        requested: RequestedClustering,
         sizes: Mapping[str, int],
         format: TableFormat,
         properties: Mapping[str, str] = MappingProxyType({}),
@@ -177,16 +165,13 @@ class ClusteringPlan:
         :param sizes: in bytes by path relative to the base path.
         :param properties: of who executes it: these decide what the plan does not say.
         """
-        plan = raw["clusteringPlan"]
-        params = (plan.get("strategy") or {}).get("strategyParams") or {}
-        columns = tuple(name.strip() for name in params.get(SORT_COLUMNS, "").split(",") if name.strip())
+        parameters = requested.parameters
+        columns = tuple(name.strip() for name in parameters.get(SORT_COLUMNS, "").split(",") if name.strip())
         groups = tuple(
-            ClusteringGroup(
-                tuple(_slice_of(one, sizes, format) for one in group["slices"] or []), group["numOutputFileGroups"] or 1
-            )
-            for group in plan["inputGroups"] or []
+            ClusteringGroup(tuple(slice_of(one, sizes, format) for one in group.slices), group.output_groups)
+            for group in requested.groups
         )
-        given = {**properties, **params}
+        given = {**properties, **parameters}
         return ClusteringPlan(groups, columns, layout_by(given, columns), target_file=CLUSTER_TARGET_FILE.of(given))
 
 
@@ -252,28 +237,3 @@ def _metrics(group: ClusteringGroup) -> dict[str, float]:
         "TOTAL_IO_WRITE_MB": write,
         "TOTAL_IO_MB": read + write,
     }
-
-
-def _slice_to_avro(one: FileSlice, base_path: str) -> dict[str, Any]:
-    return {
-        "dataFilePath": resolve(base_path, one.base_file.relative_path) if one.base_file else "",
-        "deltaFilePaths": [resolve(base_path, log.relative_path) for log in one.log_files],
-        "fileId": one.file_id,
-        "partitionPath": one.partition,
-        "bootstrapFilePath": "",
-        "version": 1,
-    }
-
-
-def _slice_of(raw: Mapping[str, Any], sizes: Mapping[str, int], format: TableFormat) -> FileSlice:
-    partition = raw["partitionPath"] or ""
-    base_name = format.parse_base_file((raw["dataFilePath"] or "").rsplit("/", 1)[-1])
-    names = [format.parse_log_file(path.rsplit("/", 1)[-1]) for path in raw["deltaFilePaths"] or []]
-    logs = [LogFile(partition, name, sizes.get(join(partition, str(name)), 0)) for name in names if name is not None]
-    return FileSlice(
-        partition=partition,
-        file_id=raw["fileId"],
-        base_instant=base_name.instant if base_name else logs[0].name.instant if logs else "",
-        base_file=BaseFile(partition, base_name, sizes.get(join(partition, str(base_name)), 0)) if base_name else None,
-        log_files=tuple(sorted(logs, key=lambda log: log.name.order)),
-    )

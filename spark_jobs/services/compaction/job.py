@@ -12,8 +12,6 @@ from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
@@ -74,7 +72,7 @@ class CompactionService(ServiceOfLogs):
         )
 
     def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
-        return encode_payload(COMPACTION_PLAN, plan.to_avro(self._limits(table), note))
+        return plan.requested(self._limits(table), note).encode()
 
     def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
         return with_sources(table, read_plan(table, instant))

@@ -12,8 +12,6 @@ from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
@@ -64,7 +62,7 @@ class LogCompactionService(ServiceOfLogs):
         )
 
     def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
-        return encode_payload(COMPACTION_PLAN, plan.to_avro(self._limits(), note, of_logs=True))
+        return plan.requested(self._limits(), note, of_logs=True).encode()
 
     def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
         return read_plan(table, instant)

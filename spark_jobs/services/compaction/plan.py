@@ -5,13 +5,16 @@ HoodieLogCompactionPlanGenerator); pure.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.format.protocol import TableFormat
-from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
+from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
+from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.compaction.strategies import CompactionLimits as CompactionLimits
 from spark_jobs.services.compaction.strategies import choose, wanted_partitions
+from spark_jobs.services.planned_slices import planned_slice, slice_of
 from spark_jobs.services.source_files import NO_SOURCES, SourceFiles, line_of
 
 LOG_COMPACTOR = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper"
@@ -51,32 +54,16 @@ class CompactionPlan:
         slices = (one.without_logs(commands) for one in self.slices)
         return CompactionPlan(tuple(sorted(slices, key=lambda one: (one.partition, one.file_id))), self.sources)
 
-    def to_avro(
-        self, limits: CompactionLimits, note: Mapping[str, str] | None = None, *, of_logs: bool = False
-    ) -> dict[str, Any]:
-        """
+    def requested(
+        self, limits: CompactionLimits, note: Mapping[str, str] = MappingProxyType({}), *, of_logs: bool = False
+    ) -> RequestedCompaction:
+        """As it stands on the timeline.
+
         :param note: extra metadata of the plan.
         :param of_logs: a log compaction.
         """
-        strategy = {"compactorClassName": LOG_COMPACTOR, "strategyParams": {}, "version": 1}
-        return {
-            "operations": [
-                {
-                    "baseInstantTime": one.base_instant,
-                    "deltaFilePaths": [str(log.name) for log in one.log_files],
-                    "dataFilePath": str(one.base_file.name) if one.base_file else None,
-                    "fileId": one.file_id,
-                    "partitionPath": one.partition,
-                    "metrics": _metrics(one, limits),
-                    "bootstrapFilePath": None,
-                }
-                for one in self.slices
-            ],
-            "extraMetadata": dict(note) if note else None,
-            "version": 2,
-            "strategy": strategy if of_logs else None,
-            "preserveHoodieMetadata": of_logs,
-        }
+        slices = (replace(planned_slice(one), metrics=_metrics(one, limits)) for one in self.slices)
+        return RequestedCompaction(slices=tuple(slices), note=note, compactor=LOG_COMPACTOR if of_logs else "")
 
     def content(self) -> dict[str, Any]:
         """The exact input, for a person and for the hash."""
@@ -104,12 +91,12 @@ class CompactionPlan:
         return {"file_slices": len(self.slices)}
 
     @staticmethod
-    def from_avro(raw: Mapping[str, Any], sizes: Mapping[str, int], format: TableFormat) -> CompactionPlan:
+    def of(requested: RequestedCompaction, sizes: Mapping[str, int], format: TableFormat) -> CompactionPlan:
         """A plan on the timeline, ours or Hudi's.
 
         :param sizes: bytes by path relative to the base path; a file that is gone counts 0.
         """
-        return CompactionPlan(tuple(_slice_of(operation, sizes, format) for operation in raw["operations"] or []))
+        return CompactionPlan(tuple(slice_of(one, sizes, format) for one in requested.slices))
 
 
 def plan_compaction(
@@ -142,18 +129,3 @@ def _metrics(one: FileSlice, limits: CompactionLimits) -> dict[str, float]:
         "TOTAL_IO_WRITE_MB": float(write),
         "TOTAL_IO_MB": float(read + write),
     }
-
-
-def _slice_of(operation: Mapping[str, Any], sizes: Mapping[str, int], format: TableFormat) -> FileSlice:
-    partition, file_id = operation["partitionPath"] or "", operation["fileId"]
-    prefix = f"{partition}/" if partition else ""
-    base_name = format.parse_base_file((operation["dataFilePath"] or "").rsplit("/", 1)[-1])
-    log_names = [format.parse_log_file(path.rsplit("/", 1)[-1]) for path in operation["deltaFilePaths"] or []]
-    logs = [LogFile(partition, name, sizes.get(f"{prefix}{name}", 0)) for name in log_names if name is not None]
-    return FileSlice(
-        partition=partition,
-        file_id=file_id,
-        base_instant=operation["baseInstantTime"],
-        base_file=BaseFile(partition, base_name, sizes.get(f"{prefix}{base_name}", 0)) if base_name else None,
-        log_files=tuple(sorted(logs, key=lambda log: log.name.order)),
-    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.services.compaction.plan import CompactionPlan
 from spark_jobs.services.due import pending_plans
@@ -45,8 +46,8 @@ class ServiceOfLogs:
         """
         return None
 
-    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
-        return raw.get("extraMetadata") or {}
+    def note(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
+        return RequestedCompaction.read(table.timeline, plan, table.clock).note
 
     def commit(
         self, table: HudiTable, instant: str, plan: CompactionPlan, stats: Sequence[WriteStat]

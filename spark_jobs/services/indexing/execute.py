@@ -17,8 +17,7 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_pa
 from spark_jobs.core.metadata_table.recovery import recover
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.active import ActiveTimeline, transition
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import INDEX_COMMIT_METADATA
+from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
 from spark_jobs.core.transaction.heartbeat import Heartbeat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.services.indexing.plan import IndexPlan
@@ -86,7 +85,7 @@ def carry_out_plan(
         finished = frozenset(one.path for one in plan.partitions)
         list_partitions(locked.storage, locked.base_path, locked.clock, finished)
         up_to = latest(one.timestamp for one in build.seen.instants if one.is_completed)
-        data = encode_payload(INDEX_COMMIT_METADATA, plan.to_avro(up_to))
+        data = plan.requested(up_to).encode_completed()
         transition(now.data_timeline, instant.at(State.INFLIGHT), State.COMPLETED, data)
     heartbeat.stop()
     return Indexed(records=records, caught_up=followed, up_to=up_to)
@@ -138,5 +137,5 @@ def open_metadata_table(settings: TransactionSettings) -> MetadataTable:
 
 
 def read_plan(timeline: ActiveTimeline, instant: Instant, settings: TransactionSettings) -> IndexPlan:
-    requested = instant.at(State.REQUESTED)
-    return IndexPlan.from_avro(timeline.payload(requested, settings.clock), timeline.name_of(requested))
+    requested = RequestedIndexing.read(timeline, instant, settings.clock)
+    return IndexPlan.of(requested, timeline.name_of(instant.at(State.REQUESTED)))

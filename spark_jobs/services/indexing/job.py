@@ -13,8 +13,6 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import INDEX_PLAN
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
@@ -100,8 +98,7 @@ class _Scheduling(ServiceAtOnce[IndexPlan]):
     def carry_out(
         self, locked: TransactionSettings, table: HudiTable, plan: IndexPlan, progress: Progress
     ) -> JobResult:
-        data = encode_payload(INDEX_PLAN, plan.to_avro())
-        instant = schedule(locked, Action.INDEXING, table.timeline, data)
+        instant = schedule(locked, Action.INDEXING, table.timeline, plan.requested().encode())
         return _result(table, JobState.SCHEDULED, instant.timestamp, plan)
 
     def shown(self, table: HudiTable, plan: IndexPlan, progress: Progress) -> JobResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,8 @@ from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
 from spark_jobs.services.frame.nothing import Nothing
-
-_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,35 +22,24 @@ class IndexPlan:
     partitions: tuple[MetadataPartition, ...]
     base_instant: str
 
-    def to_avro(self, base_instant: str | None = None) -> dict[str, Any]:
-        """HoodieIndexPlan, and HoodieIndexCommitMetadata alike.
+    def requested(self, up_to: str = "") -> RequestedIndexing:
+        """As it stands on the timeline.
 
-        :param base_instant: the instant that the indexes are up to, where it is another one by now.
+        :param up_to: the instant that the indexes are up to, where it is another one by now.
         """
-        infos = [
-            {
-                "version": _VERSION,
-                "metadataPartitionPath": one.path,
-                "indexUptoInstant": base_instant or self.base_instant,
-            }
-            for one in self.partitions
-        ]
-        return {"version": _VERSION, "indexPartitionInfos": infos}
+        paths = tuple(one.path for one in self.partitions)
+        return RequestedIndexing(partitions=paths, up_to=up_to or self.base_instant)
 
     @staticmethod
-    def from_avro(raw: Mapping[str, Any], where: str) -> IndexPlan:
+    def of(requested: RequestedIndexing, where: str) -> IndexPlan:
         """
         :raises CorruptTableError: it names no partition, or one that there is not.
         """
-        infos = raw.get("indexPartitionInfos") or []
         known = {one.path: one for one in MetadataPartition}
-        paths = [str(info["metadataPartitionPath"]) for info in infos]
+        paths = requested.partitions
         if not paths or any(path not in known for path in paths):
             raise CorruptTableError(f"{where} plans the indexes {', '.join(paths) or 'of nothing'}", where=where)
-        return IndexPlan(
-            partitions=tuple(known[path] for path in paths),
-            base_instant=str(infos[0]["indexUptoInstant"] or ""),
-        )
+        return IndexPlan(partitions=tuple(known[path] for path in paths), base_instant=requested.up_to)
 
     def to_json(self) -> dict[str, Any]:
         """For a person."""

@@ -5,20 +5,17 @@ Nobody else may write meanwhile: a pending restore on the timeline keeps writers
 
 from __future__ import annotations
 
-from typing import Any
-
 from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.timeline.active import transition
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import RESTORE_METADATA
+from spark_jobs.core.timeline.plans.undoing import RequestedRestore
+from spark_jobs.core.timeline.results import RollbackRecord, encode_restore
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.restore.plan import RestorePlan
-from spark_jobs.services.rollback.execute import Outcome, carry_out, metadata_of, remove_pending_files, reopen
-from spark_jobs.services.rollback.plan import RollbackPlan
+from spark_jobs.services.rollback.execute import carry_out, remove_pending_files, reopen
 from spark_jobs.services.rollback.undoing import Undoing
 
 
@@ -36,22 +33,13 @@ def execute_restore(
     :param planned: all that the plan on the timeline has, also what an earlier run undid.
     """
     started = settings.clock.monotonic()
-    done: dict[str, dict[str, object]] = {
-        one.timestamp: metadata_of(restore, RollbackPlan(one, ()), {}, 0) for one in planned
-    }
+    done = {one.timestamp: RollbackRecord(by=restore.timestamp, target=one) for one in planned}
     with progress.phase("undo", len(plan.undoings)) as phase:
         for one in plan.undoings:
             done[one.target.timestamp] = _undo(settings, restore, one, engine)
             phase.advance()
-    metadata: dict[str, Any] = {
-        "startRestoreTime": restore.timestamp,
-        "timeTakenInMillis": int((settings.clock.monotonic() - started) * 1000),
-        "instantsToRollback": [one.timestamp for one in planned],
-        "hoodieRestoreMetadata": {instant: [one] for instant, one in done.items()},
-        "version": 1,
-        "restoreInstantInfo": [{"commitTime": one.timestamp, "action": one.action.value} for one in planned],
-    }
-    data = encode_payload(RESTORE_METADATA, metadata)
+    took = int((settings.clock.monotonic() - started) * 1000)
+    data = encode_restore(restore.timestamp, planned, done, took)
     with progress.phase("publish"):
         timeline = settings.load_timeline()
         settings.tell_metadata_table(timeline, restore, data)
@@ -61,17 +49,17 @@ def execute_restore(
     return completed
 
 
-def _undo(settings: TransactionSettings, restore: Instant, one: Undoing, engine: Engine) -> dict[str, object]:
+def _undo(settings: TransactionSettings, restore: Instant, one: Undoing, engine: Engine) -> RollbackRecord:
     """A rollback that is not published: the restore tells of it."""
     started = settings.clock.monotonic()
     timeline = settings.load_timeline()
     pending = reopen(timeline, one.target) if one.target.is_completed else one.target
-    outcomes: dict[str, Outcome] = carry_out(settings, restore, RollbackPlan(pending, one.requests), engine)
+    outcomes = carry_out(settings, restore, pending, one.requests, engine)
     remove_pending_files(timeline, pending, keep_plan=False)
     delete_markers(settings.storage, settings.base_path, pending.timestamp)
     settings.storage.delete(heartbeat_path(settings.base_path, pending.timestamp))
     took = int((settings.clock.monotonic() - started) * 1000)
-    return metadata_of(restore, RollbackPlan(one.target, one.requests), outcomes, took)
+    return RollbackRecord(by=restore.timestamp, target=one.target, outcomes=outcomes, took_ms=took)
 
 
 def _remove_rollbacks(settings: TransactionSettings, goal: str) -> None:
@@ -86,9 +74,9 @@ def _remove_rollbacks(settings: TransactionSettings, goal: str) -> None:
                 settings.storage.delete(timeline.path(one.at(state)))
 
 
-def still_there(settings: TransactionSettings, raw: dict[str, Any]) -> tuple[list[Instant], list[Instant]]:
+def still_there(settings: TransactionSettings, plan: RequestedRestore) -> tuple[list[Instant], list[Instant]]:
     """The instants of a plan on the timeline: all of them, and those that are yet to be undone, in their order."""
-    planned = [Instant(one["commitTime"], Action(one["action"]), State.COMPLETED) for one in raw["instantsToRollback"]]
+    planned = [one.at(State.COMPLETED) for one in plan.undone]
     timeline = settings.load_timeline()
     found = [[one for one in timeline.find(each.timestamp) if one.action in WRITES] for each in planned]
     return planned, [one for some in found for one in some]

@@ -18,8 +18,8 @@ from spark_jobs.core.metadata_table.initialize import has_reserved_partition, in
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
-from spark_jobs.core.timeline.avro_codec import encode_payload, note_of
-from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN
+from spark_jobs.core.timeline.avro_codec import note_of
+from spark_jobs.core.timeline.plans.undoing import RequestedRestore
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.context import JobContext
@@ -195,7 +195,7 @@ def _restore(
 ) -> Instant:
     timeline = table.timeline
     time = settings.next_instant(timeline)
-    requested = request(timeline, time, Action.RESTORE, encode_payload(RESTORE_PLAN, plan.to_avro(), note))
+    requested = request(timeline, time, Action.RESTORE, plan.requested().encode(note))
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
     return execute_restore(settings, inflight, plan, [one.target for one in plan.undoings], progress, engine)
 
@@ -208,10 +208,10 @@ def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress,
             for state in (State.INFLIGHT, State.REQUESTED):
                 settings.storage.delete(table.timeline.path(pending.at(state)))
             continue
-        raw = table.timeline.payload(requested, settings.clock)
-        goal = goal_of(raw)
+        on_timeline = RequestedRestore.read(table.timeline, pending, settings.clock)
+        goal = goal_of(on_timeline)
         progress.note(f"finishing restore {pending.timestamp} to {goal}, which was left pending")
-        planned, left = still_there(settings, raw)
+        planned, left = still_there(settings, on_timeline)
         plan = plan_restore(table, goal, left, _files(table), cache(partial(block_instants_of, settings)))
         if pending.state is State.REQUESTED:
             pending = transition(table.timeline, pending, State.INFLIGHT, b"")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.plans.undoing import RequestedRestore
+from spark_jobs.core.timeline.results import NamedInstant
 from spark_jobs.core.timeline.undone import archived_after
 from spark_jobs.services.frame.plan_hash import PlanFacts
 from spark_jobs.services.rollback.completed import (
@@ -23,8 +25,6 @@ from spark_jobs.services.rollback.completed import (
     touched_by,
 )
 from spark_jobs.services.rollback.undoing import Undoing
-
-PLAN_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +48,10 @@ class RestorePlan:
         """Relative paths."""
         return frozenset(path for one in self.undoings for path in one.deletions)
 
-    def to_avro(self) -> dict[str, Any]:
-        return {
-            "instantsToRollback": [
-                {"commitTime": one.target.timestamp, "action": one.target.action.value} for one in self.undoings
-            ],
-            "version": PLAN_VERSION,
-            "savepointToRestoreTimestamp": self.goal,
-        }
+    def requested(self) -> RequestedRestore:
+        """As it stands on the timeline."""
+        undone = tuple(NamedInstant.naming(one.target) for one in self.undoings)
+        return RequestedRestore(goal=self.goal, undone=undone)
 
     def to_json(self) -> dict[str, Any]:
         """For a person: the exact deletions of each instant that is undone."""
@@ -165,12 +161,11 @@ def refuse_living(targets: Collection[Instant], is_alive: Callable[[Instant], bo
             )
 
 
-def goal_of(raw: Mapping[str, Any]) -> str:
+def goal_of(plan: RequestedRestore) -> str:
     """Of a plan on the timeline; before version 2 it had none.
 
     :raises ConfigError: it has none.
     """
-    goal = raw.get("savepointToRestoreTimestamp")
-    if not goal:
+    if not plan.goal:
         raise ConfigError("the pending restore does not say what it goes back to", todo="finish it with the Hudi of it")
-    return str(goal)
+    return plan.goal

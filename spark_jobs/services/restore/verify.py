@@ -72,7 +72,7 @@ class _RowsOf:
 
 def _refuse_missing(table: HudiTable, goal: str) -> None:
     (savepoint,) = (one for one in savepoints_of(table) if one.instant == goal)
-    for partition, names in savepoint.files.items():
+    for partition, names in savepoint.keeps.files.items():
         there = {status.name for status in table.storage.list(resolve(table.base_path, RelativePath(partition)))}
         missing = sorted(set(names) - there)
         if missing:

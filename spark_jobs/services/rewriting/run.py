@@ -264,7 +264,7 @@ class _Job(Generic[P]):
         return {PLAN_HASH_KEY: self.digest} if self.digest else {}
 
     def _note_of(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
-        return self.service.note(table.timeline.payload(plan.at(State.REQUESTED), table.clock))
+        return self.service.note(table, plan)
 
     def _planned_already(self, chosen: Instant, waiting: Sequence[Instant], why_no_other: str) -> str:
         name = self.service.name

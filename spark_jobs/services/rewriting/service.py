@@ -98,8 +98,8 @@ class RewriteService(Protocol[P]):
         """The content of the requested file; ``note`` is extra metadata of the plan."""
         ...
 
-    def note(self, raw: Mapping[str, Any]) -> Mapping[str, str]:
-        """The extra metadata of a decoded plan."""
+    def note(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
+        """The extra metadata of a plan on the timeline, pending or carried out."""
         ...
 
     def read(self, table: HudiTable, instant: Instant) -> P:

@@ -16,11 +16,11 @@ from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.plans.undoing import RollbackRequest
 from spark_jobs.core.timeline.undone import archived_after
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import compaction_groups
-from spark_jobs.services.rollback.plan import RollbackRequest
 
 
 @dataclass(frozen=True, slots=True)

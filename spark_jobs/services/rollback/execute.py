@@ -5,12 +5,11 @@ Hudi:  BaseRollbackActionExecutor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError
+from spark_jobs.core.errors import RESTORE_FILE, AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
 from spark_jobs.core.files.names import MarkerType
@@ -18,8 +17,8 @@ from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA, ROLLBACK_PLAN
+from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
+from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.late_files import status_of_own
@@ -30,20 +29,8 @@ from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.deletions import delete_by, in_pieces
-from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers
+from spark_jobs.services.rollback.plan import plan_by_listing, plan_by_markers
 from spark_jobs.services.rollback.stray_logs import block_instants, stray_logs
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a rollback did in one partition: whole paths that it deleted, and bytes by path of the logs that it wrote
-    and of those whose blocks it took back.
-    """
-
-    deleted: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-    command_logs: dict[str, int] = field(default_factory=dict)
-    cancelled_logs: dict[str, int] = field(default_factory=dict)
 
 
 def roll_back(
@@ -65,16 +52,14 @@ def roll_back(
     :param note: goes into the headers of its files.
     :returns: the completed rollback instant.
     """
-    plan = RollbackPlan(target, requests_for_pending(settings, target) if requests is None else requests)
+    requests = requests_for_pending(settings, target) if requests is None else requests
+    plan = RequestedRollback(target=NamedInstant.naming(target), requests=requests)
     time = settings.next_instant(timeline)
-    requested = request(
-        timeline, time, Action.ROLLBACK, encode_payload(ROLLBACK_PLAN, plan.to_avro(settings.base_path), note)
-    )
+    requested = request(timeline, time, Action.ROLLBACK, plan.encode(settings.base_path, note))
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
-    if target.is_completed:
-        plan = RollbackPlan(reopen(timeline, target), plan.requests)
     keep_plan = keep_plan and not target.is_completed
-    return _execute(settings, timeline, inflight, plan, keep_plan=keep_plan, engine=engine, note=note)
+    target = reopen(timeline, target) if target.is_completed else target
+    return _execute(settings, timeline, inflight, target, requests, keep_plan=keep_plan, engine=engine, note=note)
 
 
 def reopen(timeline: ActiveTimeline, completed: Instant) -> Instant:
@@ -116,16 +101,15 @@ def resume_rollback(
 
     :param is_plan: whether the instant that is undone goes back to requested instead of vanishing.
     """
-    raw = timeline.payload(pending.at(State.REQUESTED), settings.clock)
-    info = raw["instantToRollback"]
-    found = [one for one in timeline.find(info["commitTime"]) if not one.is_completed]
-    target = found[0] if found else Instant(info["commitTime"], Action(info["action"]), State.INFLIGHT)
-    plan = RollbackPlan(target, RollbackPlan.requests_from_avro(raw))
+    plan = RequestedRollback.read(timeline, pending, settings.clock)
+    named = _target_of(timeline, pending, plan)
+    found = [one for one in timeline.find(named.time) if not one.is_completed]
+    target = found[0] if found else named.at(State.INFLIGHT)
     if pending.state is State.REQUESTED:
         pending = transition(timeline, pending, State.INFLIGHT, b"")
-    was_pending = target.action.value == info["action"]  # a completed compaction is named as the commit that it was
+    was_pending = target.action.value == named.action  # a completed compaction is named as the commit that it was
     keep_plan = was_pending and is_plan(target)
-    return _execute(settings, timeline, pending, plan, keep_plan=keep_plan, engine=engine, note=note)
+    return _execute(settings, timeline, pending, target, plan.requests, keep_plan=keep_plan, engine=engine, note=note)
 
 
 def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimeline, pending: Instant) -> bool:
@@ -138,13 +122,13 @@ def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimel
     :returns: False where the target is not completed.
     :raises CorruptTableError: files of the completed write are gone.
     """
-    raw = timeline.payload(pending.at(State.REQUESTED), settings.clock)
-    time = raw["instantToRollback"]["commitTime"]
+    plan = RequestedRollback.read(timeline, pending, settings.clock)
+    time = _target_of(timeline, pending, plan).time
     targets = [one for one in timeline.find(time) if one.is_completed and one.action in COMMITS]
     if not targets:
         return False
-    deletable = {join(one.partition, name) for one in RollbackPlan.requests_from_avro(raw) for name in one.delete}
-    for path in sorted(deletable & written_paths(timeline.commit_metadata(targets[0], settings.clock).write_stats)):
+    written = written_paths(timeline.commit_metadata(targets[0], settings.clock).write_stats)
+    for path in sorted(plan.deletions & written):
         if settings.storage.stat(resolve(settings.base_path, path)) is None:
             raise CorruptTableError(
                 f"rollback {pending.timestamp} deleted {path} of {targets[0]}, which was completed meanwhile",
@@ -161,9 +145,19 @@ def withdraw_from_completed(settings: TransactionSettings, timeline: ActiveTimel
 def has_plan(settings: TransactionSettings, timeline: ActiveTimeline, pending: Instant) -> bool:
     """Whether the plan of a pending rollback is readable; Hudi does not write it in one step on a local disk."""
     try:
-        return timeline.payload(pending.at(State.REQUESTED), settings.clock)["instantToRollback"] is not None
+        return RequestedRollback.read(timeline, pending, settings.clock).target is not None
     except CorruptTableError:
         return False
+
+
+def _target_of(timeline: ActiveTimeline, pending: Instant, plan: RequestedRollback) -> NamedInstant:
+    """
+    :raises CorruptTableError: the plan does not say what it takes back.
+    """
+    if plan.target is None:
+        name = timeline.name_of(pending.at(State.REQUESTED))
+        raise CorruptTableError(f"{name} does not say what it takes back", todo=RESTORE_FILE, name=name)
+    return plan.target
 
 
 def requests_for_pending(
@@ -194,58 +188,68 @@ def _execute(
     settings: TransactionSettings,
     timeline: ActiveTimeline,
     rollback: Instant,
-    plan: RollbackPlan,
+    target: Instant,
+    requests: tuple[RollbackRequest, ...],
     *,
     keep_plan: bool,
     engine: Engine | None,
     note: Mapping[str, str],
 ) -> Instant:
     started = settings.clock.monotonic()
-    outcomes = carry_out(settings, rollback, plan, engine)
-    if plan.instant.timestamp == BOOTSTRAP_INSTANT:
+    outcomes = carry_out(settings, rollback, target, requests, engine)
+    if target.timestamp == BOOTSTRAP_INSTANT:
         drop_bootstrap_index(settings.storage, settings.base_path)
     _add_earlier_commands(settings, rollback, outcomes)
     took = int((settings.clock.monotonic() - started) * 1000)
-    data = encode_payload(ROLLBACK_METADATA, metadata_of(rollback, plan, outcomes, took), note)
+    data = RollbackRecord(by=rollback.timestamp, target=target, outcomes=outcomes, took_ms=took).encode(note)
     settings.tell_metadata_table(settings.load_timeline(), rollback, data)
-    remove_pending_files(timeline, plan.instant, keep_plan=keep_plan)
-    _delete_late(settings, plan, outcomes)
+    remove_pending_files(timeline, target, keep_plan=keep_plan)
+    _delete_late(settings, target, requests, outcomes)
     done = transition(timeline, rollback, State.COMPLETED, data)
-    for instant in (plan.instant.timestamp, rollback.timestamp):
+    for instant in (target.timestamp, rollback.timestamp):
         delete_markers(settings.storage, settings.base_path, instant)
-    settings.storage.delete(heartbeat_path(settings.base_path, plan.instant.timestamp))
+    settings.storage.delete(heartbeat_path(settings.base_path, target.timestamp))
     return done
 
 
 def carry_out(
-    settings: TransactionSettings, by: Instant, plan: RollbackPlan, engine: Engine | None = None
-) -> dict[str, Outcome]:
-    """Delete and cancel what the plan lists; what is gone already is passed over.
+    settings: TransactionSettings,
+    by: Instant,
+    target: Instant,
+    requests: Sequence[RollbackRequest],
+    engine: Engine | None = None,
+) -> dict[str, PartitionOutcome]:
+    """Delete and cancel what the requests list; what is gone already is passed over.
 
     :param by: the rollback or restore, which the command blocks name.
     :param engine: what deletes; this process, where there is none.
     :returns: what was done, by partition.
     """
     engine = engine or LocalEngine(settings.clock)
-    outcomes = {one.partition: Outcome() for one in plan.requests}
-    deletable = [(outcomes[one.partition], join(one.partition, name)) for one in plan.requests for name in one.delete]
+    outcomes = {one.partition: PartitionOutcome() for one in requests}
+    deletable = [(outcomes[one.partition], join(one.partition, name)) for one in requests for name in one.delete]
     engine.settle(0, len(deletable))
     there = delete_by(engine, settings.storage, settings.base_path, in_pieces([path for _, path in deletable]))
     for (outcome, path), was_there in zip(deletable, there, strict=True):
         if was_there:
             outcome.deleted.append(resolve(settings.base_path, path))
-    for one in plan.requests:
-        _cancel(settings, by, plan.instant, one, outcomes[one.partition])
+    for one in requests:
+        _cancel(settings, by, target, one, outcomes[one.partition])
     return outcomes
 
 
-def _delete_late(settings: TransactionSettings, plan: RollbackPlan, outcomes: Mapping[str, Outcome]) -> None:
+def _delete_late(
+    settings: TransactionSettings,
+    target: Instant,
+    requests: Sequence[RollbackRequest],
+    outcomes: Mapping[str, PartitionOutcome],
+) -> None:
     """Delete what a writer that was only thought dead made since: from here on it is refused, and what it makes still
     it deletes itself.
     """
-    storage, base_path, time = settings.storage, settings.base_path, plan.instant.timestamp
+    storage, base_path, time = settings.storage, settings.base_path, target.timestamp
     stays = {path for one in outcomes.values() for path in (*one.cancelled_logs, *one.command_logs)}
-    planned = [join(one.partition, name) for one in plan.requests for name in (*one.delete, *one.cancel)]
+    planned = [join(one.partition, name) for one in requests for name in (*one.delete, *one.cancel)]
     marked = [marker.data_path for marker in read_markers(storage, base_path, time) or ()]
     for path in dict.fromkeys((*planned, *marked)):
         whole = resolve(base_path, path)
@@ -254,7 +258,7 @@ def _delete_late(settings: TransactionSettings, plan: RollbackPlan, outcomes: Ma
 
 
 def _cancel(
-    settings: TransactionSettings, by: Instant, target: Instant, one: RollbackRequest, outcome: Outcome
+    settings: TransactionSettings, by: Instant, target: Instant, one: RollbackRequest, outcome: PartitionOutcome
 ) -> None:
     """Take back the blocks of the target in the logs of a request."""
     is_cancelled = False
@@ -269,13 +273,15 @@ def _cancel(
         outcome.command_logs[command] = size
 
 
-def _add_earlier_commands(settings: TransactionSettings, rollback: Instant, outcomes: dict[str, Outcome]) -> None:
+def _add_earlier_commands(
+    settings: TransactionSettings, rollback: Instant, outcomes: dict[str, PartitionOutcome]
+) -> None:
     """Command blocks of an earlier run of this rollback, by its markers: the metadata table has to know them too."""
     for marker in read_markers(settings.storage, settings.base_path, rollback.timestamp) or ():
         path = resolve(settings.base_path, marker.data_path)
         status = settings.storage.stat(path)
         if marker.kind is MarkerType.APPEND and status is not None:
-            outcomes.setdefault(marker.partition, Outcome()).command_logs.setdefault(path, status.size)
+            outcomes.setdefault(marker.partition, PartitionOutcome()).command_logs.setdefault(path, status.size)
 
 
 def _write_command_block(
@@ -311,25 +317,3 @@ def remove_pending_files(timeline: ActiveTimeline, target: Instant, *, keep_plan
     for status in timeline.storage.list(timeline.folder):
         if status.name.startswith(f"{target.timestamp}.") and timeline.storage.is_unpublished(status.name):
             timeline.storage.delete(status.path)
-
-
-def metadata_of(by: Instant, plan: RollbackPlan, outcomes: dict[str, Outcome], took_ms: int) -> dict[str, object]:
-    """The Avro record of a rollback, also of one that is a part of a restore."""
-    return {
-        "startRollbackTime": by.timestamp,
-        "timeTakenInMillis": took_ms,
-        "totalFilesDeleted": sum(len(one.deleted) for one in outcomes.values()),
-        "commitsRollback": [plan.instant.timestamp],
-        "partitionMetadata": {
-            partition: {
-                "partitionPath": partition,
-                "successDeleteFiles": one.deleted,
-                "failedDeleteFiles": one.failed,
-                "rollbackLogFiles": one.command_logs,
-                "logFilesFromFailedCommit": one.cancelled_logs,
-            }
-            for partition, one in outcomes.items()
-        },
-        "version": 1,
-        "instantsRollback": [{"commitTime": plan.instant.timestamp, "action": plan.instant.action.value}],
-    }

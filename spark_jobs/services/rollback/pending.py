@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.instant import COMMITS, Action, State
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import note_of
+from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, digest_of
 from spark_jobs.services.rollback.execute import has_plan
 from spark_jobs.services.rollback.failed_writes import is_plan
-from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest
 from spark_jobs.services.rollback.undoing import Undoing
 
 _INSTANTS_KEY = "_pyhudi.plan.instants"
@@ -33,19 +33,20 @@ def _pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> Itera
     for pending in timeline.pending({Action.ROLLBACK}):
         if not has_plan(settings, timeline, pending):
             continue
-        raw = timeline.payload(pending.at(State.REQUESTED), table.clock)
-        info = raw["instantToRollback"]
-        found = timeline.find(info["commitTime"])
+        plan = RequestedRollback.read(timeline, pending, table.clock)
+        named = plan.target
+        if named is None:
+            continue
+        found = timeline.find(named.time)
         if any(one.is_completed and one.action in COMMITS for one in found):
             continue  # its writer was only thought dead
         left = [one for one in found if not one.is_completed]
-        target = left[0] if left else Instant(info["commitTime"], Action(info["action"]), State.INFLIGHT)
-        requests = RollbackPlan.requests_from_avro(raw)
+        target = left[0] if left else named.at(State.INFLIGHT)
         yield Undoing(
             target=target,
-            keep_plan=target.action.value == info["action"] and is_plan(settings, timeline, target),
-            requests=requests,
-            sizes=sizes_of(settings, requests),
+            keep_plan=target.action.value == named.action and is_plan(settings, timeline, target),
+            requests=plan.requests,
+            sizes=sizes_of(settings, plan.requests),
             rollback=pending.timestamp,
         )
 

@@ -2,68 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from spark_jobs.core.files.names import Marker, MarkerType
 from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import FileStatus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackRequest:
-    """Files of one partition to delete (relative names), or log files whose blocks a command block takes back (name ->
-    length).
-    """
-
-    partition: str
-    file_id: str
-    base_instant: str
-    delete: tuple[str, ...] = ()
-    cancel: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class RollbackPlan:
-    """``instant`` is undone by ``requests``."""
-
-    instant: Instant
-    requests: tuple[RollbackRequest, ...]
-
-    def to_avro(self, base_path: str) -> dict[str, Any]:
-        return {
-            "instantToRollback": {"commitTime": self.instant.timestamp, "action": self.instant.action.value},
-            "RollbackRequests": [
-                {
-                    "partitionPath": one.partition,
-                    "fileId": one.file_id,
-                    "latestBaseInstant": one.base_instant,
-                    "filesToBeDeleted": [
-                        "/".join(filter(None, (base_path, one.partition, name))) for name in one.delete
-                    ],
-                    "logBlocksToBeDeleted": dict(one.cancel),
-                }
-                for one in self.requests
-            ],
-            "version": 1,
-        }
-
-    @staticmethod
-    def requests_from_avro(raw: Mapping[str, Any]) -> tuple[RollbackRequest, ...]:
-        """The requests of a plan on the timeline, ours or Hudi's."""
-        return tuple(
-            RollbackRequest(
-                partition=one["partitionPath"] or "",
-                file_id=one["fileId"] or "",
-                base_instant=one["latestBaseInstant"] or "",
-                delete=tuple(path.rsplit("/", 1)[-1] for path in one["filesToBeDeleted"]),
-                cancel={path.rsplit("/", 1)[-1]: size for path, size in (one["logBlocksToBeDeleted"] or {}).items()},
-            )
-            for one in raw["RollbackRequests"] or []
-        )
+from spark_jobs.core.timeline.plans.undoing import RollbackRequest
 
 
 def plan_by_markers(

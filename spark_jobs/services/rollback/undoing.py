@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.storage import RelativePath, join
-from spark_jobs.services.rollback.plan import RollbackRequest
+from spark_jobs.core.timeline.plans.undoing import RollbackRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,8 @@ from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, transition
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import SAVEPOINT_METADATA
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
+from spark_jobs.core.timeline.results import SavepointResult
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext
@@ -49,7 +48,8 @@ def run_savepoint(options: SavepointOptions, context: JobContext) -> JobResult:
 def savepoints_of(table: HudiTable) -> list[Savepoint]:
     """All that are complete, oldest first."""
     timeline = table.timeline
-    return [Savepoint.of(one, timeline.payload(one, table.clock)) for one in timeline.completed(Action.SAVEPOINT)]
+    saved = timeline.completed(Action.SAVEPOINT)
+    return [Savepoint(instant=one.timestamp, keeps=timeline.savepoint(one, table.clock)) for one in saved]
 
 
 def _listed(table: HudiTable) -> JobResult:
@@ -78,7 +78,7 @@ class _Saved:
         described: dict[str, Any] = {"mode": options.mode.value, **one.to_json()}
         if self.archived:
             described["archived"] = [each.timestamp for each in self.archived]
-        plan = {**described, "files_by_partition": dict(one.files)}
+        plan = {**described, "files_by_partition": dict(one.keeps.files)}
         return JobResult(
             action=ACTION,
             state=JobState.DRY_RUN if options.dry_run else JobState.COMPLETED,
@@ -106,13 +106,13 @@ class _Creation(ServiceAtOnce[_Saved]):
             )
         refuse_cleaned(table.timeline, table.view, commit.timestamp, table.clock)
         slices = table.view(until=commit.timestamp).latest_slices()
-        made = Savepoint(
-            instant=commit.timestamp,
+        keeps = SavepointResult(
             user=self.options.user or "",
             comments=self.options.comments or "",
             saved_ms=int(table.clock.now().timestamp() * 1000),
             files=files_of(slices),
         )
+        made = Savepoint(instant=commit.timestamp, keeps=keeps)
         _refuse_pending_clean(table, made)
         return _Saved(savepoint=made, bytes=sum(one.size for one in slices))
 
@@ -121,7 +121,7 @@ class _Creation(ServiceAtOnce[_Saved]):
         inflight = Instant(made.instant, Action.SAVEPOINT, State.INFLIGHT)
         if inflight not in table.timeline.instants:  # else whoever began it died
             open_savepoint(table.timeline, made.instant)
-        transition(table.timeline, inflight, State.COMPLETED, encode_payload(SAVEPOINT_METADATA, made.to_avro()))
+        transition(table.timeline, inflight, State.COMPLETED, made.keeps.encode())
         return plan.result(table, self.options)
 
     def shown(self, table: HudiTable, plan: _Saved, progress: Progress) -> JobResult:
@@ -144,7 +144,8 @@ class _Deletion(ServiceAtOnce[_Saved]):
             return Nothing(f"{asked} is not saved; savepoints of the table: {others}")
         going = kept_back(table.timeline, asked)
         refuse_needed(table, going, asked)
-        begun = Savepoint(instant=asked, user="", comments="", saved_ms=0, files={})  # by whom died before it was whole
+        nothing = SavepointResult(user="", comments="", saved_ms=0, files={})
+        begun = Savepoint(instant=asked, keeps=nothing)  # by whom died before it was whole
         found = next((one for one in saved if one.instant == asked), begun)
         return _Saved(savepoint=found, archived=tuple(going))
 
@@ -181,13 +182,13 @@ def _refuse_pending_clean(table: HudiTable, made: Savepoint) -> None:
 
     :raises WriteConflictError: it takes files of the savepoint.
     """
-    names = made.names
+    names = made.keeps.names
     for pending in table.timeline.pending({Action.CLEAN}):
         try:
-            plan = table.timeline.payload(pending.at(State.REQUESTED), table.clock)
+            plan = RequestedClean.read(table.timeline, pending, table.clock)
         except CorruptTableError:
             continue  # its plan was never written: the next clean removes it
-        for files in files_of_clean(plan).values():
+        for files in plan.deletions.values():
             deletable = sorted(names.intersection(files))
             if deletable:
                 raise WriteConflictError(

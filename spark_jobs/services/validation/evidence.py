@@ -12,7 +12,7 @@ from typing import Any
 
 from spark_jobs.core.config.features import refuse_unreadable
 from spark_jobs.core.errors import CorruptTableError, HudiError, InstantGoneError, OutsideTableError
-from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.instant import COMMITS, Action, Instant
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.read.scan import Query, Scan
 from spark_jobs.core.read.slice_reader import SliceReader
@@ -21,7 +21,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.timeline.results import RestoreResult, RollbackResult
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey, PendingServices, build_view
@@ -301,9 +301,7 @@ class Evidence:
         found: set[str] = set()
         for clean in self.later.filter(lambda one: one.action is Action.CLEAN and one.timestamp not in completed):
             with suppress(HudiError):
-                raw = self.later.payload(clean.at(State.REQUESTED), self.table.clock)
-                for partition, names in files_of_clean(raw).items():
-                    found.update(join(partition, name) for name in names)
+                found.update(RequestedClean.read(self.later, clean, self.table.clock).paths)
         return frozenset(found)
 
     def lost_meanwhile(self, slices: Iterable[FileSlice]) -> bool:

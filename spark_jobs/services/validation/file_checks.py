@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.order import earliest, follows
 from spark_jobs.core.read.retained import earliest_readable
 from spark_jobs.core.storage import join
+from spark_jobs.core.timeline.plans.rewriting import planned_slices
 from spark_jobs.core.view.file_system_view import GroupKey, build_view
 from spark_jobs.services.validation.evidence import Evidence, Written
 from spark_jobs.services.validation.finding import Finding, error, repair_of_content
@@ -140,39 +142,22 @@ def base_instant_of(evidence: Evidence, path: str) -> str | None:
 
 def check_protected_files(evidence: Evidence) -> Iterator[Finding]:
     """Invariant 6: what savepoints and pending plans need."""
-    line = evidence.timeline
+    line, clock = evidence.timeline, evidence.table.clock
     for savepoint in line.completed(Action.SAVEPOINT):
-        raw = _payload(evidence, savepoint)
-        for one in (raw.get("partitionMetadata") or {}).values():
-            saved = (_below(evidence, one["partitionPath"] or "", name) for name in one["savepointDataFile"] or ())
-            yield from _all_there(evidence, saved, f"savepoint {savepoint.timestamp}")
-    for plan in line.pending({Action.COMPACTION, Action.LOG_COMPACTION}):
-        for one in _payload(evidence, plan.at(State.REQUESTED)).get("operations") or ():
-            names = [one.get("dataFilePath"), *(one.get("deltaFilePaths") or ())]
-            files = (_below(evidence, one["partitionPath"] or "", name) for name in names if name)
-            yield from _all_there(evidence, files, f"the pending {plan.action.value} {plan.timestamp}")
-    for plan in line.pending({Action.REPLACE_COMMIT}):
-        raw = _payload(evidence, plan.at(State.REQUESTED))
-        for group in (raw.get("clusteringPlan") or {}).get("inputGroups") or ():
-            for one in group["slices"] or ():
-                names = [one.get("dataFilePath"), *(one.get("deltaFilePaths") or ())]
-                files = (_below(evidence, one["partitionPath"] or "", name) for name in names if name)
-                yield from _all_there(evidence, files, f"the pending clustering {plan.timestamp}")
-
-
-def _payload(evidence: Evidence, instant: Instant) -> Mapping[str, Any]:
-    try:
-        line = evidence.timeline
-        if instant.state is State.REQUESTED and instant.action is not Action.REPLACE_COMMIT:
-            return line.plan(instant, evidence.table.clock)
-        return line.payload(instant, evidence.table.clock) if line.has_content(instant) else {}
-    except HudiError:
-        return {}  # the timeline checks name it
-
-
-def _below(evidence: Evidence, partition: str, path: str) -> str:
-    """A path of a plan, which is a name or a whole path, as a relative one."""
-    return join(partition, path.rsplit("/", 1)[-1])
+        files: Sequence[str] = ()
+        with suppress(HudiError):  # one that can't be read is a finding of the timeline, and so is such a plan
+            saved = line.savepoint(savepoint, clock).files
+            files = [join(partition, name) for partition, names in saved.items() for name in names]
+        yield from _all_there(evidence, files, f"savepoint {savepoint.timestamp}")
+    for plan in (
+        *line.pending({Action.COMPACTION, Action.LOG_COMPACTION}),
+        *line.pending({Action.REPLACE_COMMIT}),
+    ):
+        files = ()
+        with suppress(HudiError):
+            files = [path for one in planned_slices(line, plan, clock) for path in one.paths]
+        what = "clustering" if plan.action is Action.REPLACE_COMMIT else plan.action.value
+        yield from _all_there(evidence, files, f"the pending {what} {plan.timestamp}")
 
 
 def _all_there(evidence: Evidence, files: Iterable[str], by: str) -> Iterator[Finding]:

@@ -10,8 +10,8 @@ from spark_jobs.core.errors import HudiError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import FILE_NAME
-from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.plans.rewriting import planned_slices
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey
@@ -61,19 +61,10 @@ def _is_whole(evidence: Evidence, instant: Instant, metadata: CommitMetadata) ->
             return False
     requested = Instant(instant.timestamp, _action(instant, metadata) or instant.action, State.REQUESTED)
     try:
-        raw = evidence.timeline.plan(requested, evidence.table.clock)
+        slices = planned_slices(evidence.timeline, requested, evidence.table.clock)
     except HudiError:
         return False
-    slices = list(raw.get("operations") or ())
-    for group in (raw.get("clusteringPlan") or {}).get("inputGroups") or ():
-        slices += group["slices"] or ()
-    names = (
-        join(one["partitionPath"] or "", path.rsplit("/", 1)[-1])
-        for one in slices
-        for path in (one.get("dataFilePath"), *(one.get("deltaFilePaths") or ()))
-        if path
-    )
-    return bool(slices) and all(name in evidence.on_storage for name in names)
+    return bool(slices) and all(path in evidence.on_storage for one in slices for path in one.paths)
 
 
 def _check(evidence: Evidence, looks: Looks, instant: Instant, metadata: CommitMetadata) -> Iterator[Finding]:

@@ -177,12 +177,16 @@ def _referenced(evidence: Evidence) -> dict[str, str]:
         found.setdefault(savepoint.timestamp, f"savepoint {savepoint.timestamp}")
     for clean in evidence.timeline.completed(Action.CLEAN)[-1:]:
         try:
-            raw = evidence.timeline.payload(clean, evidence.table.clock)
+            result = evidence.timeline.clean_result(clean, evidence.table.clock)
         except (CorruptTableError, OutsideTableError):
             continue
-        for name in ("earliestCommitToRetain", "lastCompletedCommitTimestamp"):
-            if str(raw.get(name) or "").isdigit():
-                found.setdefault(str(raw[name]), f"clean {clean.timestamp} ({name})")
+        named = {
+            "earliestCommitToRetain": result.retained_from,
+            "lastCompletedCommitTimestamp": result.last_completed,
+        }
+        for name, time in named.items():
+            if time.isdigit():
+                found.setdefault(time, f"clean {clean.timestamp} ({name})")
     return found
 
 

@@ -15,8 +15,6 @@ from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.timeline.active import request
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,
@@ -111,7 +109,7 @@ def test_a_clean_that_was_left_pending_is_the_plan(path: Folder) -> None:
     table = path.table(lists_storage=True)
     plan = plan_clean(table, ONE)
     time = next_instant_time(table.clock.now(), table.config.timezone, table.timeline.last_time)
-    request(table.timeline, time, Action.CLEAN, encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path)))
+    request(table.timeline, time, Action.CLEAN, plan.requested().encode(table.base_path))
     local.write(path, BOTH, "since")
     look = clean(path, dry_run=True)
     assert (look.instant, look.files_in, look.bytes_in) == (time, plan.files, plan.bytes)

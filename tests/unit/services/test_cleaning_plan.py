@@ -9,8 +9,8 @@ import pytest
 
 from spark_jobs.core.config.keys.clean import CleaningPolicy
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
+from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.view.file_slice import FileGroup
 from spark_jobs.services.cleaning.plan import (
     CleanPlan,
@@ -162,7 +162,7 @@ def test_a_partition_that_keeps_nothing_goes_unless_it_is_the_table() -> None:
 
 def test_the_plan_survives_the_timeline() -> None:
     plan = clean(group("g", "12345"), retained=2)
-    raw = decode_payload(encode_payload(CLEANER_PLAN, plan.to_avro("/lake/t")), "x")
+    raw = decode_payload(plan.requested().encode("/lake/t"), "x")
     assert raw["earliestInstantToRetain"] == {"timestamp": "4", "action": "commit", "state": "COMPLETED"}
     assert [one["filePath"] for one in raw["filePathsToBeDeletedPerPartition"]["a"]] == [
         "/lake/t/a/g_0-1-1_1.parquet",
@@ -175,7 +175,7 @@ def test_the_plan_survives_the_timeline() -> None:
         "bytes": {"a": 20},
         "empty_partitions": [],
     }
-    again = CleanPlan.from_avro(raw, lambda path: 10)
+    again = CleanPlan.of(RequestedClean.of(raw), lambda path: 10)
     assert (again.facts, again.retain_from, again.last_completed) == (plan.facts, plan.retain_from, "5")
 
 

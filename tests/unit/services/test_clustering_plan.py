@@ -6,8 +6,8 @@ import pytest
 
 from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
-from spark_jobs.core.timeline.avro_schemas import REQUESTED_REPLACE_METADATA
+from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
 from spark_jobs.services.clustering.plan import SORT_COLUMNS, ClusteringLimits, ClusteringPlan, plan_clustering
 from tests.unit.core.support import file_slice
 
@@ -66,9 +66,9 @@ def test_a_slice_without_base_file_counts_as_a_full_one() -> None:
 
 def test_the_plan_survives_the_timeline() -> None:
     plan = plan_clustering(SLICES, frozenset(), limits(), ("x", "y"), layout=LayoutStrategy.HILBERT)
-    raw = decode_payload(encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro("/lake/t")), "x")
+    raw = decode_payload(plan.requested().encode("/lake/t"), "x")
     sizes = {path: size for one in SLICES for path, size in one.sizes}
-    assert ClusteringPlan.from_avro(raw, sizes, VERSION_6) == plan
+    assert ClusteringPlan.of(RequestedClustering.of(raw), sizes, VERSION_6) == plan
     first = raw["clusteringPlan"]["inputGroups"][0]["slices"][0]
     assert first["dataFilePath"] == "/lake/t/a/b_0-1-1_1.parquet"
     assert raw["clusteringPlan"]["strategy"]["strategyParams"] == {
@@ -77,18 +77,20 @@ def test_the_plan_survives_the_timeline() -> None:
         "hoodie.layout.optimize.strategy": "HILBERT",
     }
     others = {TARGET: "7", LAYOUT: "ZORDER"}
-    assert ClusteringPlan.from_avro(raw, sizes, VERSION_6, others) == plan  # the plan decides, not who executes it
+    assert (
+        ClusteringPlan.of(RequestedClustering.of(raw), sizes, VERSION_6, others) == plan
+    )  # the plan decides, not who executes it
 
 
 def test_what_a_plan_does_not_say_is_up_to_who_executes_it() -> None:
-    raw = plan_clustering(SLICES, frozenset(), limits(), ("x", "y")).to_avro("/t")
+    raw = decode_payload(plan_clustering(SLICES, frozenset(), limits(), ("x", "y")).requested().encode("/t"), "x")
     for name in (TARGET, LAYOUT):  # as in Hudi's plans
         del raw["clusteringPlan"]["strategy"]["strategyParams"][name]
-    read = ClusteringPlan.from_avro(raw, {}, VERSION_6, {TARGET: "7", LAYOUT: "ZORDER"})
+    read = ClusteringPlan.of(RequestedClustering.of(raw), {}, VERSION_6, {TARGET: "7", LAYOUT: "ZORDER"})
     assert (read.target_file, read.layout) == (7, LayoutStrategy.ZORDER)
 
 
 def test_an_unsorted_plan_has_no_sort_columns() -> None:
-    raw = plan_clustering(SLICES, frozenset(), limits(), ()).to_avro("/t")
+    raw = decode_payload(plan_clustering(SLICES, frozenset(), limits(), ()).requested().encode("/t"), "x")
     assert SORT_COLUMNS not in raw["clusteringPlan"]["strategy"]["strategyParams"]
-    assert ClusteringPlan.from_avro(raw, {}, VERSION_6).sort_columns == ()
+    assert ClusteringPlan.of(RequestedClustering.of(raw), {}, VERSION_6).sort_columns == ()

@@ -21,13 +21,13 @@ from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
-from spark_jobs.services.indexing import execute
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
@@ -289,7 +289,7 @@ def test_one_that_died_is_made_again(
 
 def test_one_that_died_after_it_was_listed_is_completed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(execute, "encode_payload", lambda *_: os._exit(0))
+        patched.setattr(RequestedIndexing, "encode_completed", lambda *_: os._exit(0))
         in_a_process_that_dies(lambda: run(path))
     assert (indexing_instants(path), listed(path)) == ([State.INFLIGHT], ("files", "record_index"))
     upsert(path, 10, 3)

@@ -21,8 +21,9 @@ from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
-from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, ROLLBACK_PLAN
+from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
+from spark_jobs.core.timeline.results import NamedInstant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings, begin
@@ -30,7 +31,7 @@ from spark_jobs.services.compaction.plan import CompactionLimits, plan_compactio
 from spark_jobs.services.rewriting.context import claim
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes, undo
-from spark_jobs.services.rollback.plan import RollbackPlan, RollbackRequest, plan_by_listing, plan_by_markers
+from spark_jobs.services.rollback.plan import plan_by_listing, plan_by_markers
 from tests.unit.core.support import (
     Died,
     HandClock,
@@ -202,7 +203,7 @@ def planned_by_another(failed: FailedWrite, time: str) -> tuple[Path, bytes]:
     """The plan file of a rollback of the failed write, and what it would hold."""
     inflight = Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT)
     requests = plan_by_markers(VERSION_6, read_markers(failed.table.storage, failed.table.base_path, T2) or [])
-    data = encode_payload(ROLLBACK_PLAN, RollbackPlan(inflight, requests).to_avro(failed.table.base_path))
+    data = RequestedRollback(target=NamedInstant.naming(inflight), requests=requests).encode(failed.table.base_path)
     return Path(failed.table.timeline.folder, f"{time}.rollback.requested"), data
 
 
@@ -226,7 +227,7 @@ def compaction_that_died(path: Path) -> tuple[FailedWrite, Instant]:
     time = "20990101000000000"
     limits = CompactionLimits(target_io=100, log_size=0, max_file_size=1000)
     plan = plan_compaction(table.refreshed().file_slices(), frozenset(), limits)
-    inflight = start(table, time, Action.COMPACTION, encode_payload(COMPACTION_PLAN, plan.to_avro(limits)))
+    inflight = start(table, time, Action.COMPACTION, plan.requested(limits).encode())
     write(table, time, "g", *BEFORE)
     return failed, inflight
 
@@ -357,7 +358,7 @@ def test_the_plan_survives_the_timeline() -> None:
         RollbackRequest(partition="", file_id="g-0", base_instant="5", delete=("g-0_0-1-1_5.parquet",)),
         RollbackRequest(partition="p/q", file_id="i-0", base_instant="3", cancel={".i-0_3.log.2_0-1-1": 1}),
     )
-    plan = RollbackPlan(Instant("5", Action.DELTA_COMMIT, State.INFLIGHT), requests)
-    raw = decode_payload(encode_payload(ROLLBACK_PLAN, plan.to_avro("/lake/t")), "x")
-    assert RollbackPlan.requests_from_avro(raw) == requests
+    plan = RequestedRollback(target=NamedInstant(time="5", action="deltacommit"), requests=requests)
+    raw = decode_payload(plan.encode("/lake/t"), "x")
+    assert RequestedRollback.of(raw) == plan
     assert raw["RollbackRequests"][0]["filesToBeDeleted"] == ["/lake/t/g-0_0-1-1_5.parquet"]

@@ -14,8 +14,6 @@ from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,
@@ -248,7 +246,7 @@ def test_a_clean_that_is_pending_may_take_what_is_needed_again(tmp_path: Path) -
     plan = plan_clean(table, versions)
     assert plan.files
     time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
-    request(table.timeline, time, Action.CLEAN, encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path)))
+    request(table.timeline, time, Action.CLEAN, plan.requested().encode(table.base_path))
     for undo in (
         lambda: roll_back(path, times[1]),
         lambda: run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), job_context()),

@@ -13,8 +13,6 @@ from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.timeline.active import open_savepoint, request
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.options import (
     CleanOptions,
@@ -139,7 +137,7 @@ def test_a_clean_that_is_pending_is_looked_at(root: Folder) -> None:
     plan = plan_clean(table, {"hoodie.cleaner.commits.retained": "1"})
     assert plan.files
     time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
-    request(table.timeline, time, Action.CLEAN, encode_payload(CLEANER_PLAN, plan.to_avro(table.base_path)))
+    request(table.timeline, time, Action.CLEAN, plan.requested().encode(table.base_path))
     with pytest.raises(WriteConflictError, match=f"clean {time}, which is pending, deletes"):
         savepoint(path, instant=commits(path)[0])
     assert savepoint(path).state is JobState.COMPLETED

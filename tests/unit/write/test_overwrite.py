@@ -12,6 +12,7 @@ from spark_jobs.core.errors import ConfigError, TableNotFoundError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.timeline.active import request
+from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import WriteConfig, resolve
@@ -19,7 +20,6 @@ from spark_jobs.write.overwrite import (
     matching_partitions,
     overwritten_partitions,
     refuse_paths_outside,
-    requested_replacement,
 )
 from tests.unit.core.support import new_table
 
@@ -119,7 +119,7 @@ def test_paths_that_a_clean_must_not_delete(path: str) -> None:
 
 def test_the_requested_file_is_no_plan_of_a_clustering(tmp_path: Path) -> None:
     table = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
-    instant = request(table.timeline, "20240506000000001", Action.REPLACE_COMMIT, requested_replacement())
+    instant = request(table.timeline, "20240506000000001", Action.REPLACE_COMMIT, requested_overwrite())
     found = table.refreshed().timeline.payload(instant.at(State.REQUESTED), SYSTEM_CLOCK)
     assert set(found.values()) == {None}
     assert table.refreshed().pending.clustering == {}

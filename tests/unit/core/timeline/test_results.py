@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline.payload_shapes import shaped
+from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.timeline.results import CleanResult, RestoreResult, RollbackResult, SavepointResult
 
 pytestmark = pytest.mark.unit
@@ -76,10 +77,10 @@ def test_a_clean_whose_result_is_lost_is_known_by_its_plan() -> None:
             ]
         },
     }
-    found = CleanResult.of_plan(record(Action.CLEAN, raw, State.REQUESTED))
+    found = RequestedClean.of(record(Action.CLEAN, raw, State.REQUESTED)).result()
     assert (found.retained_from, found.last_completed) == (T, "20260102000000000")
     assert found.deleted == {"p=1": (BASE,)}
-    without = CleanResult.of_plan(record(Action.CLEAN, {**raw, "earliestInstantToRetain": None}, State.REQUESTED))
+    without = RequestedClean.of(record(Action.CLEAN, {**raw, "earliestInstantToRetain": None}, State.REQUESTED))
     assert without.retained_from == ""
 
 

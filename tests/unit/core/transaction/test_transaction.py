@@ -15,8 +15,6 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.instant_time import TimelineZone, format_instant, next_instant_time
 from spark_jobs.core.format.v6.instant_names import file_name_of
 from spark_jobs.core.timeline.active import request, transition
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, REQUESTED_REPLACE_METADATA
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
@@ -213,7 +211,7 @@ def test_only_a_requested_instant_becomes_inflight(settings: TransactionSettings
 
 def planned_compaction(settings: TransactionSettings) -> bytes:
     plan = CompactionPlan((file_slice("g-0", "1", 10, 5),))
-    return encode_payload(COMPACTION_PLAN, plan.to_avro(CompactionLimits(target_io=1, log_size=0, max_file_size=1)))
+    return plan.requested(CompactionLimits(target_io=1, log_size=0, max_file_size=1)).encode()
 
 
 def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_not(
@@ -238,7 +236,7 @@ def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_no
 
 def planned_clustering(settings: TransactionSettings) -> Instant:
     plan = ClusteringPlan((ClusteringGroup((file_slice("g-0", "1", 10),), 1),), ())
-    data = encode_payload(REQUESTED_REPLACE_METADATA, plan.to_avro(settings.base_path))
+    data = plan.requested().encode(settings.base_path)
     return schedule(settings, Action.REPLACE_COMMIT, settings.load_timeline(), data)
 
 

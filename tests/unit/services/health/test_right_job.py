@@ -14,6 +14,7 @@ from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.format.v6.file_names import parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
 from spark_jobs.engine.job import run_job
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.archive import ArchiveOptions
@@ -26,7 +27,6 @@ from spark_jobs.services.health.measure import measure
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.remedy import remedy_of
 from spark_jobs.services.validation.run import validate
-from spark_jobs.write.overwrite import requested_replacement
 from tests import hudi_tables
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
@@ -96,7 +96,7 @@ def pending(base: Path, name: str, content: bytes = b"") -> Path:
 )
 def test_who_ends_what_is_pending(unpack: Unpack, name: str, service: str, job: str) -> None:
     base = unpack("tables/cow_upserts")
-    content = requested_replacement() if name.startswith("replace") else b""
+    content = requested_overwrite() if name.startswith("replace") else b""
     path = pending(base, f"{OLD}.{name}", content)
     line = HudiTable.open(str(base)).timeline
     instant = parse_instant(path.name)
@@ -109,7 +109,7 @@ def test_who_ends_what_is_pending(unpack: Unpack, name: str, service: str, job: 
 
 def test_an_overwrite_that_died_is_no_clustering(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
-    pending(base, f"{OLD}.replacecommit.requested", requested_replacement())
+    pending(base, f"{OLD}.replacecommit.requested", requested_overwrite())
     _, (first, *_) = look(base)
     assert (first.service, first.job, first.urgent) == ("rollback", "rollback.py", True)
 
