@@ -241,10 +241,12 @@ def as_folder(path: Where) -> Folder:
 
 
 def unzip(archive: Path, target: Where) -> None:
-    """The files of a zip archive below a folder."""
+    """What a zip archive has, below a folder; empty folders too, where a storage has any."""
     with zipfile.ZipFile(archive) as content:
         for name in content.namelist():
-            if not name.endswith("/"):
+            if name.endswith("/"):
+                (target / name).mkdir(parents=True, exist_ok=True)
+            else:
                 file = target / name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content.read(name))
