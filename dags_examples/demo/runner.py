@@ -26,6 +26,7 @@ from typing import NoReturn
 
 from dags_examples.demo import report
 from dags_examples.demo.instants import read_bars
+from dags_examples.demo.metastore import start_metastore, stop_metastore
 from dags_examples.demo.processes import end_tree
 from dags_examples.demo.progress import follow, last_error, state_in
 from dags_examples.demo.settings import METASTORE_VARIABLE, Places, configured_metastore, environment
@@ -33,7 +34,6 @@ from dags_examples.demo.timeline_svg import draw
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import HudiError
 from spark_jobs.hive.client import ThriftMetastore
-from spark_jobs.hive.embedded import start_metastore, stop_metastore
 
 DAG_ID = "flights_demo"
 TABLES = ("flights", "flights_mor")

@@ -1,4 +1,1 @@
-"""Hive sync: a Hudi table's schema and partitions in a Hive metastore.
-
-Nothing here needs Spark; only the server of ``embedded`` needs Java.
-"""
+"""Hive sync: a Hudi table's schema and partitions in a Hive metastore. Nothing here needs Spark or Java."""

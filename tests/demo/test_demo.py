@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from dags_examples.demo.metastore import running_metastore, stop_metastore
 from dags_examples.demo.questions import REMAINING_FLIGHTS
-from spark_jobs.hive.embedded import running_metastore, stop_metastore
 from tests.java import SHARED
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1500)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.hive.embedded import EmbeddedMetastore, start_metastore, stop_metastore
+from dags_examples.demo.metastore import EmbeddedMetastore, start_metastore, stop_metastore
 from spark_jobs.hive.job import run_hive_sync
 from spark_jobs.options.hive_sync import HiveSyncOptions
 from tests.interop.flights import Oracle, assert_same, by_key, delayed, flights, sample

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dags_examples.demo.metastore import EmbeddedMetastore, start_metastore, stop_metastore
 from spark_jobs.hive.client import ThriftMetastore
-from spark_jobs.hive.embedded import EmbeddedMetastore, start_metastore, stop_metastore
 from tests.java import QUICK, needs_java
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dags_examples.demo.metastore import EmbeddedMetastore
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
@@ -18,7 +19,6 @@ from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.hive.client import ThriftMetastore
-from spark_jobs.hive.embedded import EmbeddedMetastore
 from spark_jobs.hive.facts import SyncedUntil, facts_of
 
 pytestmark = pytest.mark.spark

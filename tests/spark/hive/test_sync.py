@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dags_examples.demo.metastore import EmbeddedMetastore
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.config import SyncConfig
-from spark_jobs.hive.embedded import EmbeddedMetastore
 from spark_jobs.hive.facts import SyncedUntil
 from spark_jobs.hive.metastore import MetastoreUnreachableError
 from spark_jobs.hive.register import synced_tables

@@ -13,23 +13,30 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import ConfigError
-from spark_jobs.hive.client import ThriftMetastore, answers
-from spark_jobs.hive.config import SyncConfig
-from spark_jobs.hive.embedded import (
+from dags_examples.demo.metastore import (
     MetastoreStartError,
     running_metastore,
     start_metastore,
     stop_metastore,
 )
+from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.hive.client import ThriftMetastore, answers
+from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.metastore import MetastoreUnreachableError
 from spark_jobs.hive.sync import sync
+from tests.java import needs_java
 from tests.unit.hive.left_by_hudi import facts_named
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("java")]
+pytestmark = pytest.mark.spark
 
-START = "import sys; from spark_jobs.hive.embedded import start_metastore; start_metastore(sys.argv[1])"
+START = "import sys; from dags_examples.demo.metastore import start_metastore; start_metastore(sys.argv[1])"
+
+
+@pytest.fixture(autouse=True)
+def java() -> None:
+    """A Java runtime, without which there is no metastore."""
+    needs_java()
 
 
 @pytest.fixture
@@ -40,7 +47,7 @@ def home(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_no_spark_is_imported_for_it() -> None:
-    check = "import sys, spark_jobs.hive.embedded; sys.exit('pyspark' in sys.modules)"
+    check = "import sys, dags_examples.demo.metastore; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
