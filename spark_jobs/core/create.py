@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack
 
 import pyarrow as pa
 
@@ -19,35 +20,53 @@ from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.storage import RelativePath
 
 
-def new_table_properties(
-    *,
-    name: str,
-    database: str = "",
-    table_type: str = "COPY_ON_WRITE",
-    record_key_fields: Sequence[str],
-    partition_fields: Sequence[str] = (),
-    precombine_field: str = "",
-    payload_class: str = "",
-    hive_style: bool = False,
-    url_encode: bool = False,
-    key_generator_class: str = "",
-    schema: pa.Schema | None = None,
-    properties: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """All properties but the checksum; those in ``properties`` win.
+class _Named(TypedDict):
+    """What every new table is asked."""
 
-    :param schema: columns without meta columns; becomes ``hoodie.table.create.schema``.
+    name: str
+    record_key_fields: Sequence[str]
+
+
+class NewTable(_Named, total=False):
+    """What is asked of a new table; all but its name and key may be left out.
+
+    ``table_type`` is COPY_ON_WRITE where it is not given; ``schema`` has the columns without meta columns, and without
+    it the first write decides; ``properties`` are those of ``hoodie.properties`` that win over the others.
+    """
+
+    database: str
+    table_type: str
+    partition_fields: Sequence[str]
+    precombine_field: str
+    payload_class: str
+    hive_style: bool
+    url_encode: bool
+    key_generator_class: str
+    schema: pa.Schema | None
+    properties: Mapping[str, str]
+
+
+def new_table_properties(**asked: Unpack[NewTable]) -> dict[str, str]:
+    """All properties but the checksum.
+
     :raises ConfigError: no name, no key, a field that the schema lacks, columns that no table can have, a property
         with a wrong value, or a key generator that no write could use.
+    :raises TypeError: an argument that :class:`NewTable` does not have, or lacks.
     """
+    wrong = sorted((asked.keys() - NewTable.__annotations__.keys()) | (_Named.__annotations__.keys() - asked.keys()))
+    if wrong:
+        raise TypeError(f"{wrong[0]} is missing, or no argument of a new table")
+    name, record_key_fields = asked["name"], asked["record_key_fields"]
+    partition_fields, precombine_field = asked.get("partition_fields", ()), asked.get("precombine_field", "")
+    payload_class, schema = asked.get("payload_class", ""), asked.get("schema")
     if not name:
         raise ConfigError("a new table needs a name", todo="give --table-name or hoodie.table.name")
     if not record_key_fields:
         raise ConfigError("a new table needs record key fields", todo="give --record-key-fields")
-    kind = table_keys.TYPE.of({table_keys.TYPE.name: table_type})
+    kind = table_keys.TYPE.of({table_keys.TYPE.name: asked.get("table_type") or table_keys.TYPE.default})
     values = {
         table_keys.NAME.name: name,
-        table_keys.DATABASE.name: database,
+        table_keys.DATABASE.name: asked.get("database", ""),
         table_keys.TYPE.name: kind.value,
         table_keys.VERSION.name: "6",
         table_keys.LAYOUT_VERSION.name: "1",
@@ -56,12 +75,13 @@ def new_table_properties(
         table_keys.BASE_FILE_FORMAT.name: "PARQUET",
         archive_keys.ARCHIVE_FOLDER.name: "archived",
         table_keys.POPULATE_META_FIELDS.name: "true",
-        table_keys.KEY_GENERATOR_CLASS.name: key_generator_class or infer_class(record_key_fields, partition_fields),
+        table_keys.KEY_GENERATOR_CLASS.name: asked.get("key_generator_class")
+        or infer_class(record_key_fields, partition_fields),
         table_keys.TIMEZONE.name: "LOCAL",
         table_keys.METAFILE_BASE_FORMAT.name: "false",
         datasource_keys.DROP_PARTITION_COLUMNS.name: "false",
-        datasource_keys.HIVE_STYLE.name: str(hive_style).lower(),
-        datasource_keys.URL_ENCODE.name: str(url_encode).lower(),
+        datasource_keys.HIVE_STYLE.name: str(asked.get("hive_style", False)).lower(),
+        datasource_keys.URL_ENCODE.name: str(asked.get("url_encode", False)).lower(),
         table_keys.CDC_ENABLED.name: "false",
     }
     if "." in precombine_field:
@@ -86,7 +106,7 @@ def new_table_properties(
             _require_columns(schema, fields, option)
         _require_storable(pa.struct(list(schema)), "the schema")
         values[table_keys.CREATE_SCHEMA.name] = json.dumps(avro_schema_of(schema, name), separators=(",", ":"))
-    values.update(properties or {})
+    values.update(asked.get("properties") or {})
     for key in declared():
         key.of(values)
     refuse_unusable_keys(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
-from spark_jobs.core.create import new_table_properties
+from spark_jobs.core.create import NewTable, new_table_properties
 from spark_jobs.core.errors import ConfigError, InstantGoneError
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.format.instant_time import query_instant
@@ -89,44 +89,14 @@ class HudiTable(TableWrites):
         return HudiTable(lake, place.url, storage, base_path, config, lists_storage)
 
     @staticmethod
-    def create(
-        url: str,
-        *,
-        name: str,
-        database: str = "",
-        table_type: str = "COPY_ON_WRITE",
-        record_key_fields: Sequence[str],
-        partition_fields: Sequence[str] = (),
-        precombine_field: str = "",
-        payload_class: str = "",
-        hive_style: bool = False,
-        url_encode: bool = False,
-        key_generator_class: str = "",
-        schema: pa.Schema | None = None,
-        properties: Mapping[str, str] | None = None,
-        lake: Lake = LAKE,
-    ) -> HudiTable:
+    def create(url: str, *, lake: Lake = LAKE, **asked: Unpack[NewTable]) -> HudiTable:
         """Make an empty table of version 6, with the properties that Hudi's Spark writer leaves.
 
-        :param schema: its columns, without meta columns; without it the first write decides.
+        :param asked: what it is to be, by the names of :class:`~spark_jobs.core.create.NewTable`.
         :raises ConfigError: a missing name or key, or a field that the schema lacks.
         :raises AlreadyExistsError: a table stands there.
         """
-        values = new_table_properties(
-            name=name,
-            database=database,
-            table_type=table_type,
-            record_key_fields=record_key_fields,
-            partition_fields=partition_fields,
-            precombine_field=precombine_field,
-            payload_class=payload_class,
-            hive_style=hive_style,
-            url_encode=url_encode,
-            key_generator_class=key_generator_class,
-            schema=schema,
-            properties=properties,
-        )
-        return HudiTable.initialise(url, values, lake=lake)
+        return HudiTable.initialise(url, new_table_properties(**asked), lake=lake)
 
     @staticmethod
     def initialise(url: str, properties: Mapping[str, str], *, lake: Lake = LAKE) -> HudiTable:

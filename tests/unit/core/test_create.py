@@ -150,3 +150,12 @@ def test_columns_that_no_table_can_have(root: Folder, column: pa.Field, said: st
             str(root / "t"), name="t", record_key_fields=["id"], schema=schema, lake=root.by(HandClock()).lake
         )
     assert not (root / "t" / ".hoodie").exists()
+
+
+def test_a_mistyped_or_missing_argument_is_named(root: Folder) -> None:
+    asked = {"name": "t", "record_key_fields": ["id"]}
+    with pytest.raises(TypeError, match="partition_field is missing, or no argument"):
+        HudiTable.create(str(root / "t"), lake=root.lake, **asked, partition_field=["p"])  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="record_key_fields is missing"):
+        HudiTable.create(str(root / "t"), lake=root.lake, name="t")  # type: ignore[call-arg]
+    assert not (root / "t").exists()
