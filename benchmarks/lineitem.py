@@ -4,7 +4,8 @@
     python benchmarks/lineitem.py --steps upsert       # the steps whose names begin so
     python benchmarks/lineitem.py --side hudi          # real Hudi alone
     python benchmarks/lineitem.py --before ../earlier  # ours beside the jobs of an earlier checkout
-    python benchmarks/lineitem.py --processes          # whole processes beside it: start, one operation, end
+    python benchmarks/lineitem.py --processes          # whole processes beside it: start, one operation, end; ours
+                                                       # on Spark and (local) without
 
 Partitioned by ship year, key orderkey-linenumber. A time is that of the call until the instant is completed, in a warm
 Spark session of 2 cores on either side; both get the same options (see ``sides.hoodie_options``), so the same codec,
@@ -28,13 +29,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.lineitem_data import lineitem_data
 from benchmarks.measure import LIMIT, Bench, Measure
-from benchmarks.sides import SIDES, add_side_options, chosen_sides, expected_groups, start_ours
+from benchmarks.sides import (
+    LOCAL,
+    SIDES,
+    LocalJob,
+    add_side_options,
+    chosen_sides,
+    expected_groups,
+    start_local,
+    start_ours,
+)
 from benchmarks.steps import PROCESS_TARGETS, STEPS, Step
 from tests.interop.lines import LineClient
 
 BEFORE = "before"
 Sides = Mapping[str, Callable[[Path, str], LineClient]]
 """What starts each side that is measured, in their order."""
+Processes = Mapping[str, Callable[[Path, str], LineClient | LocalJob]]
+"""The same of those that are measured as whole processes."""
 
 
 def warm_runs(
@@ -67,9 +79,9 @@ def warm_runs(
 
 
 def process_runs(
-    bench: Bench, steps: tuple[Step, ...], sides: Sides, runs: int, scratch: Path, memory: str
+    bench: Bench, steps: tuple[Step, ...], sides: Processes, runs: int, scratch: Path, memory: str
 ) -> list[Measure]:
-    """Steps in a Spark application of their own; the time includes its start and its end."""
+    """Steps in a Spark application, or a process without Spark, of their own; the time includes its start and end."""
     measures: list[Measure] = []
     for run in range(1, runs + 1):
         for step in steps:
@@ -93,26 +105,33 @@ def show(measure: Measure) -> None:
     )
 
 
-def report(title: str, measures: list[Measure], sides: Sides, targets: Mapping[str, float | None]) -> None:
-    """Medians by step; the ratio is ours to the other side's, and to the limit where there is one."""
+def report(
+    title: str, measures: list[Measure], sides: Processes, targets: Mapping[str, Mapping[str, float | None]]
+) -> None:
+    """Medians by step; the ratio is ours to the other side's, and to the limit where there is one.
+
+    :param targets: by step, then by the side of ours that has to stay below it, the ratio to Hudi's.
+    """
     by: dict[tuple[str, str], list[Measure]] = defaultdict(list)
     for measure in measures:
         by[measure.step, measure.side].append(measure)
     print(f"\n{title}\n{'step':24} {'side':8} {'median s':>9} {'min':>7} {'max':>7} {'files':>6} {'MB':>8}  ratio")
-    for step, target in targets.items():
+    for step, of_step in targets.items():
         for side in (*sides, LIMIT):
             found = by.get((step, side))
             if not found:
                 continue
             seconds = [measure.seconds for measure in found]
             median, output, notes = statistics.median(seconds), found[-1].output, []
-            for other in ("hudi", BEFORE, LIMIT):
-                if side == "ours" and (step, other) in by:
+            others = {"ours": ("hudi", BEFORE, LIMIT), LOCAL: ("hudi", BEFORE, "ours")}.get(side, ())
+            for other in others:
+                if (step, other) in by:
                     ratio = median / statistics.median(measure.seconds for measure in by[step, other])
                     notes.append(f"{ratio:.2f} of {other}'s")
-            if side == "ours" and target is not None and "hudi" in sides:
+            target = of_step.get(side)
+            if target is not None and "hudi" in sides:
                 notes.append(f"target {target}")
-            if side == "ours" and (step, "hudi") in by:
+            if others and (step, "hudi") in by:
                 theirs = by[step, "hudi"][-1].output
                 if abs(output.bytes - theirs.bytes) > 0.1 * theirs.bytes or output.files != theirs.files:
                     notes.append("files or bytes differ")
@@ -165,13 +184,14 @@ def main() -> None:
     if not options.no_warm:
         measures = warm_runs(bench, steps, sides, options.runs, scratch, options.memory)
         title = "Warm sessions, the call until the instant is completed"
-        report(title, measures, sides, {step.name: step.target for step in steps})
+        report(title, measures, sides, {step.name: {"ours": step.target} for step in steps})
         if "ours" in sides:
             report_phases(measures, steps)
     if options.processes:
         alone = tuple(step for step in steps if step.name in PROCESS_TARGETS)
-        whole = process_runs(bench, alone, sides, options.runs, scratch, options.memory)
-        report("Whole processes: start, one operation, end", whole, sides, PROCESS_TARGETS)
+        processes: Processes = {**sides, LOCAL: start_local} if "ours" in sides else sides
+        whole = process_runs(bench, alone, processes, options.runs, scratch, options.memory)
+        report("Whole processes: start, one operation, end", whole, processes, PROCESS_TARGETS)
         measures = [*measures, *whole]
     if options.json:
         options.json.write_text(json.dumps([asdict(measure) for measure in measures], indent=1) + "\n")

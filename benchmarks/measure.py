@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.lineitem_data import LineitemData
-from benchmarks.sides import Output, added, data_files, hoodie_options, rewrite_limit, service_options
+from benchmarks.sides import LOCAL, LocalJob, Output, added, data_files, hoodie_options, rewrite_limit, service_options
 from benchmarks.steps import Do, Rows, Start, Step
 from tests.interop.lines import LineClient
 
 LIMIT = "pyarrow"
+Client = LineClient | LocalJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +59,13 @@ class Bench:
         table = self.table(side, step)
         shutil.rmtree(table, ignore_errors=True)
         if step.start is not None:
-            shutil.copytree(self._start(side, step.start), table)
+            shutil.copytree(self._start("ours" if side == LOCAL else side, step.start), table)
         os.sync()  # or the first file that the step forces to the disk takes the whole copy along
 
     def table(self, side: str, step: Step) -> Path:
         return self._scratch / side / step.name.replace(" ", "_")
 
-    def step(self, side: str, client: LineClient, step: Step, run: int) -> Measure:
+    def step(self, side: str, client: Client, step: Step, run: int) -> Measure:
         """Do a step on its table, which is as :meth:`reset` left it, and measure it.
 
         :raises SystemExit: it changed nothing.
@@ -126,7 +127,7 @@ class Bench:
 
     def _write(
         self,
-        client: LineClient,
+        client: Client,
         table: Path,
         rows: Rows,
         operation: str,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Self, cast
 
 import pyarrow.parquet as pq
 
@@ -94,6 +96,52 @@ def start_ours(log: Path, memory: str, root: Path = ROOT) -> LineClient:
     return LineClient([sys.executable, "-m", "benchmarks.our_server"], variables, log, root)
 
 
+class LocalJob:
+    """``ingest.py --engine local``: a process for each write, which needs no JVM."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self.seconds = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return
+
+    def ask(self, command: str, *, path: str, source: str, operation: str, options: Mapping[str, str]) -> Any:
+        """Do a write, as the serving ends do; the job's result. ``seconds`` is then what the whole process took.
+
+        :raises SystemExit: it failed.
+        """
+        assert command == "write"
+        words = ["--base-path", path, "--source", source, "--source-format", "parquet", "--op", operation]
+        words += [word for name, value in options.items() for word in ("--hoodie-conf", f"{name}={value}")]
+        begun = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "spark_jobs.ingest", "--engine", "local", *words],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.seconds = time.monotonic() - begun
+        with open(self._log, "a") as log:
+            log.write(done.stderr)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        return json.loads(done.stdout.splitlines()[-1])
+
+
+def start_local(log: Path, memory: str) -> LocalJob:
+    """
+    :param memory: of a JVM, which it has not.
+    """
+    return LocalJob(log)
+
+
+LOCAL: Final = "local"
+"""The side that whole processes alone have; its tables begin as ours."""
 SIDES: Final[Mapping[str, Callable[[Path, str], LineClient]]] = {"hudi": start_hudi, "ours": start_ours}
 
 

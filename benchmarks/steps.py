@@ -83,4 +83,7 @@ STEPS: tuple[Step, ...] = (
     Step(name="clustering", target=0.5, do=Do.CLUSTER, start=_COW),
     Step(name="rollback", target=0.3, do=Do.ROLL_BACK, start=Start(COW, SIMPLE, changed=True)),
 )
-PROCESS_TARGETS: Mapping[str, float] = MappingProxyType({"bulk_insert": 0.5, "upsert COW": 0.35})
+PROCESS_TARGETS: Mapping[str, Mapping[str, float | None]] = MappingProxyType(
+    {"bulk_insert": {"ours": 0.5}, "upsert COW": {"ours": 0.35, "local": 0.15}}
+)
+"""Whole processes, by step and side, in parts of Hudi's time."""
