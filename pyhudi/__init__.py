@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from spark_jobs.core.lake import Lake
     from spark_jobs.core.table import HudiTable
     from spark_jobs.query import read, register_tables
+    from spark_jobs.write.frame import write
 
 _HOMES = {
     "HudiError": "spark_jobs.core.errors",
@@ -17,9 +18,10 @@ _HOMES = {
     "Lake": "spark_jobs.core.lake",
     "read": "spark_jobs.query",
     "register_tables": "spark_jobs.query",
+    "write": "spark_jobs.write.frame",
 }
 
-__all__ = ["HudiError", "HudiTable", "Lake", "read", "register_tables"]
+__all__ = ["HudiError", "HudiTable", "Lake", "read", "register_tables", "write"]
 
 
 def __getattr__(name: str) -> object:
