@@ -14,7 +14,7 @@ from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import NewTable, new_table_properties
-from spark_jobs.core.errors import ConfigError, InstantGoneError
+from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.format.instant_time import query_instant
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
@@ -26,6 +26,7 @@ from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
 from spark_jobs.core.read.partition_pruning import PartitionPruning
 from spark_jobs.core.read.retained import refuse_cleaned
+from spark_jobs.core.read.retried import retried
 from spark_jobs.core.read.scan import Query, Scan, full_schema_of
 from spark_jobs.core.read.slice_keys import SliceKeys
 from spark_jobs.core.read.snapshot import Snapshot
@@ -44,7 +45,7 @@ from spark_jobs.core.view.written_files import Parts
 from spark_jobs.core.writes import TableWrites
 
 T = TypeVar("T")
-_LOOKS = 5
+_READS = 5
 
 
 @dataclass
@@ -155,14 +156,13 @@ class HudiTable(TableWrites):
             timeline.archive.take_over(self.earlier.archive)
         return timeline.without(self.taken_back) if self.taken_back else timeline
 
-    def _looking_again(self, work: Callable[[], T]) -> T:
+    def _retried(self, work: Callable[[], T]) -> T:
         """Do what reads the timeline, anew with all that was read before where another process took something back."""
-        for _ in range(_LOOKS - 1):
-            try:
-                return work()
-            except InstantGoneError:
-                self._snapshot = self.loaded = None
-        return work()
+
+        def refresh() -> None:
+            self._snapshot = self.loaded = None
+
+        return retried(work, refresh, _READS - 1)
 
     def archived_timeline(self, begin: str = "", end: str | None = None) -> ArchivedTimeline:
         """The instants that left the active timeline, from ``begin`` to ``end`` (both inclusive): with it, all history.
@@ -173,7 +173,7 @@ class HudiTable(TableWrites):
 
     @property
     def pending(self) -> PendingServices:
-        return self._looking_again(lambda: self._now.pending)
+        return self._retried(lambda: self._now.pending)
 
     @property
     def avro_schema(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class HudiTable(TableWrites):
 
     def view(self, partitions: Sequence[str] | None = None, until: str | None = None) -> FileSystemView:
         """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now)."""
-        return self._looking_again(lambda: self._now.view(partitions, until))
+        return self._retried(lambda: self._now.view(partitions, until))
 
     def proves_committed(self, partition: str, name: str, instant: str) -> bool:
         """Whether a write was completed of which neither archive nor rollbacks know: a later commit built on a file of
@@ -224,7 +224,7 @@ class HudiTable(TableWrites):
 
         :raises CorruptTableError: a file that a completed write left is gone, or has not its length.
         """
-        return self._looking_again(
+        return self._retried(
             lambda: self.slices_to_read(self._now.view(None if partition is None else [partition], as_of))
         )
 
@@ -277,7 +277,7 @@ class HudiTable(TableWrites):
         kind = Query.parse(query)
         if kind is Query.INCREMENTAL and begin is None:
             raise ConfigError("an incremental query needs begin", todo='give begin="000" to read from the start')
-        return self._looking_again(lambda: self._scan(columns, filter, as_of, begin, end, kind))
+        return self._retried(lambda: self._scan(columns, filter, as_of, begin, end, kind))
 
     def _scan(
         self,

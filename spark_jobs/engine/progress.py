@@ -27,7 +27,7 @@ _USUAL_COLUMNS = 80
 
 
 class _Hidden:
-    """What this process shows nobody; a job sets it when it knows its options."""
+    """What this process never shows; a job sets it when it knows its options."""
 
     now = Hiding()
 
@@ -48,7 +48,7 @@ def say(stream: TextIO, text: str, end: str = "\n", *, as_is: bool = False) -> N
 
 
 def columns_of(stream: TextIO) -> int:
-    """How wide the terminal behind a stream is (``COLUMNS`` wins); 80 where nobody knows."""
+    """How wide the terminal behind a stream is (``COLUMNS`` wins); 80 where neither says so."""
     with suppress(ValueError):
         return max(1, int(os.environ.get("COLUMNS", "")))
     with suppress(OSError, ValueError):  # no terminal, or a stream without a file
@@ -74,9 +74,9 @@ class Phase:
 class Progress:
     """Tells a person, on ``stream`` (stderr), and keeps the seconds of each phase for the result.
 
-    On a terminal the innermost phase has a bar with its count, its seconds and, once it can be told, what is left; it
-    is cleared by blanks, without control characters but the carriage return. Anywhere else there are lines: where a
-    phase begins and ends, every ten seconds of progress, and every minute without.
+    On a terminal the innermost phase has a bar with its count, its seconds and, once that can be estimated, what is
+    left; it is cleared by blanks, without control characters but the carriage return. Anywhere else there are lines:
+    where a phase begins and ends, every ten seconds of progress, and every minute without.
     """
 
     def __init__(self, job: str, *, stream: TextIO | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -93,14 +93,14 @@ class Progress:
 
     @classmethod
     def silent(cls, job: str, clock: Clock = SYSTEM_CLOCK) -> Progress:
-        """One that tells nobody, for callers that want the seconds alone."""
+        """One that shows nothing, for callers that want the seconds alone."""
         return cls(job, stream=io.StringIO(), clock=clock)
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
         """Time what happens inside; phases of one name add up, and count also when they end by an error.
 
-        :param total: how many steps :meth:`Phase.advance` will tell of; None where nobody knows.
+        :param total: how many steps :meth:`Phase.advance` will count; None where it is not known.
         """
         phase = self._begin(name, total)
         ended = "stopped"

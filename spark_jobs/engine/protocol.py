@@ -22,7 +22,7 @@ class Engine(Protocol):
         ...
 
     def settle(self, bytes_in: int, calls: int = 0) -> str:
-        """Told how much there is to do before it begins; the name of what will do it: ``local`` or ``spark``.
+        """Called before anything begins; the name of what will do it: ``local`` or ``spark``.
 
         :param bytes_in: what the work reads.
         :param calls: short calls to the storage, such as a deletion or a look at a footer.
@@ -36,7 +36,7 @@ class Engine(Protocol):
         advance: Callable[[int], Any] = lambda steps: None,
         sizes: Sequence[int] | None = None,
     ) -> list[Outcome]:
-        """Outcomes in the order of the items; ``advance`` is told how many more are done. Items, work and outcomes
+        """Outcomes in the order of the items; ``advance`` gets how many more are done. Items, work and outcomes
         pickle.
 
         :param sizes: bytes that each item reads: small ones may share a task. Without it each has its own.

@@ -17,7 +17,7 @@ from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.engine.dealing import dealt, tasks_for
 from spark_jobs.engine.exchange import exchange
 from spark_jobs.engine.spark_task import from_text, session_settings, task_scope, to_text
-from spark_jobs.engine.task_watch import let_tasks_end, told_of_tasks
+from spark_jobs.engine.task_watch import let_tasks_end, reporting_tasks
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -62,7 +62,7 @@ class SparkEngine:
         found: dict[int, Outcome] = {}
         context = self.spark.sparkContext
         try:
-            with told_of_tasks(context, len(shares), len(held), advance):
+            with reporting_tasks(context, len(shares), len(held), advance):
                 for row in tasks.toLocalIterator() if len(shares) > 1000 else tasks.collect():
                     found[row.number] = from_text(row.outcome)
         except Exception:

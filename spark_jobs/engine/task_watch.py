@@ -1,4 +1,4 @@
-"""How many tasks of a Spark job are done, told while it runs; and when none runs any more."""
+"""How many tasks of a Spark job are done, reported while it runs; and when none runs any more."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _GROUP = "spark.jobGroup.id"
 
 
 @contextmanager
-def told_of_tasks(context: SparkContext, tasks: int, steps: int, advance: Callable[[int], Any]) -> Iterator[None]:
+def reporting_tasks(context: SparkContext, tasks: int, steps: int, advance: Callable[[int], Any]) -> Iterator[None]:
     """Tell ``advance`` of the job that this thread runs inside, in so many tasks: how many more of its steps are done,
     as far as its ended tasks tell; of all at a good end.
     """
     group, before = SYSTEM_CLOCK.new_uuid(), context.getLocalProperty(_GROUP)
     context.setLocalProperty(_GROUP, group)
-    over, told = threading.Event(), 0
+    over, reported = threading.Event(), 0
 
     def look() -> None:
-        nonlocal told
+        nonlocal reported
         while not over.wait(SECONDS_BETWEEN_LOOKS):
             try:
                 done = min(_done(context, group), tasks) * steps // tasks
             except (Py4JError, OSError):
                 return  # the JVM is gone, which the thread that runs the job tells
-            if done > told:
-                advance(done - told)
-                told = done
+            if done > reported:
+                advance(done - reported)
+                reported = done
 
     watcher = threading.Thread(target=look, name="tasks", daemon=True)
     watcher.start()
@@ -48,7 +48,7 @@ def told_of_tasks(context: SparkContext, tasks: int, steps: int, advance: Callab
         watcher.join()
         with suppress(Py4JError, OSError):  # of a JVM that is gone
             context.setLocalProperty(_GROUP, cast(str, before))  # None removes it
-    advance(steps - told)
+    advance(steps - reported)
 
 
 def let_tasks_end(context: SparkContext, clock: Clock = SYSTEM_CLOCK) -> None:

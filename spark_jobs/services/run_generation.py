@@ -166,7 +166,7 @@ def can_be_kept(storage: Storage, base_path: str) -> bool:
 
 
 def sweep(storage: Storage, base_path: str, name: str) -> None:
-    """Delete records that nobody has touched for long, by the storage's own clock: that of the record just written.
+    """Delete records that were not touched for long, by the storage's own clock: that of the record just written.
 
     :raises StorageError: they can't be listed or deleted.
     """

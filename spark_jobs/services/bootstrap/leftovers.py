@@ -43,7 +43,7 @@ class Leftovers:
         return {"deletes": deletes, "rolls_back": self.first.instants} if deletes or self.first.undoings else {}
 
     def is_of(self, asked: str, plan: PlanFacts) -> bool:
-        """Whether a run by this very hash began what is there, so that it goes on, or nobody else began anything.
+        """Whether a run by this very hash began what is there, so that it goes on, or no other run began anything.
 
         :param plan: the whole plan, which the hash of a first run means.
         """

@@ -83,7 +83,7 @@ def clean_table(
 class Cleaning(ServiceAtOnce[CleanPlan | PendingClean]):
     """One clean a run: the first that was left pending, else a new one, as far as ``budget`` goes.
 
-    ``rolls_back``: dead writes are undone first. ``asked`` is the hash that was given, if one was.
+    ``rolls_back``: failed writes go before it is planned. ``asked`` is the hash that was given, if one was.
     """
 
     settings: TransactionSettings
@@ -94,13 +94,13 @@ class Cleaning(ServiceAtOnce[CleanPlan | PendingClean]):
     asked: str | None = None
     action: ClassVar[str] = ACTION
 
-    def undoes_first(self) -> bool:
+    def rolls_back_failed_writes(self) -> bool:
         return self.rolls_back
 
-    def undone_first(self, table: HudiTable) -> Sequence[Instant]:
+    def failed_writes(self, table: HudiTable) -> Sequence[Instant]:
         return abandoned_writes(self.settings, table.timeline) if self.rolls_back else ()
 
-    def undo_first(self, progress: Progress) -> None:
+    def roll_back_failed_writes(self, progress: Progress) -> None:
         undo_failed_writes(self.settings, progress)
 
     def done_before(self, table: HudiTable, plan_hash: str) -> JobResult | None:
@@ -185,11 +185,11 @@ class Cleaning(ServiceAtOnce[CleanPlan | PendingClean]):
         extra = {"plan_hash": plan.facts.hash_at(table.timeline), "gone_before": gone}
         return replace(found, reason=_FINISHES, extra={**found.extra, **extra})
 
-    def with_undone(self, result: JobResult, table: HudiTable, undone: Sequence[Instant]) -> JobResult:
-        result = ServiceAtOnce.with_undone(self, result, table, undone)
+    def with_rollbacks(self, result: JobResult, table: HudiTable, failed: Sequence[Instant]) -> JobResult:
+        result = ServiceAtOnce.with_rollbacks(self, result, table, failed)
         if result.plan is None:
             return result
-        undoings = [undoing_of(self.settings, table, one).to_json() for one in undone]
+        undoings = [undoing_of(self.settings, table, one).to_json() for one in failed]
         return replace(result, plan={**result.plan, "rolls_back": undoings})
 
     def _result(

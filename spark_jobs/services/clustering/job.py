@@ -176,15 +176,15 @@ def _sort_columns(table: HudiTable, instant: str, plan: ClusteringPlan, schema: 
     :raises ConfigError: rows of the schema can't be sorted as the plan says.
     :raises CorruptTableError: the plan has a file group twice.
     """
-    way_back = f"take the plan back by --mode cancel --instant-time {instant}"
+    cancelling = f"take the plan back by --mode cancel --instant-time {instant}"
     name = f"table {table.config.name}"
-    columns = sort_columns_in(schema, plan.sort_columns, plan.layout, name, f"{way_back}, and sort by other columns")
+    columns = sort_columns_in(schema, plan.sort_columns, plan.layout, name, f"{cancelling}, and sort by other columns")
     seen = Counter((one.partition, one.file_id) for one in plan.slices)
     for (partition, file_id), count in seen.items():
         if count > 1:
             raise CorruptTableError(
                 f"clustering plan {instant} has file group {file_id} of partition {partition!r} more than once, which "
                 f"would double its rows",
-                todo=way_back,
+                todo=cancelling,
             )
     return columns

@@ -32,12 +32,12 @@ class ServiceAtOnce(Service[P]):
     beside_restores: ClassVar[bool] = False
     """Whether it runs while a restore is pending; the others wait for its end."""
 
-    def undoes_first(self) -> bool:
-        """Whether :meth:`undo_first` does anything."""
+    def rolls_back_failed_writes(self) -> bool:
+        """Whether :meth:`roll_back_failed_writes` does anything."""
         return False
 
-    def undone_first(self, table: HudiTable) -> Sequence[Instant]:
-        """Pending writes that it rolls back: plans are made as if they were gone."""
+    def failed_writes(self, table: HudiTable) -> Sequence[Instant]:
+        """Pending writes that it rolls back: plans are made as if these were gone."""
         return ()
 
     def done_before(self, table: HudiTable, plan_hash: str) -> JobResult | None:
@@ -47,8 +47,8 @@ class ServiceAtOnce(Service[P]):
         """
         return None
 
-    def undo_first(self, progress: Progress) -> None:
-        """Roll back what stands in the way; not under the table lock."""
+    def roll_back_failed_writes(self, progress: Progress) -> None:
+        """Before the plan, and not under the table lock."""
 
     def settle(self, locked: TransactionSettings, table: HudiTable, progress: Progress) -> HudiTable:
         """End what earlier runs left pending, where that is no plan of a run of its own.
@@ -66,12 +66,12 @@ class ServiceAtOnce(Service[P]):
     def carry_out(self, locked: TransactionSettings, table: HudiTable, plan: P, progress: Progress) -> JobResult:
         """Do exactly this; ``locked`` holds the table lock, and has since this was planned."""
 
-    def with_undone(self, result: JobResult, table: HudiTable, undone: Sequence[Instant]) -> JobResult:
-        """The result of a dry run, which names what is rolled back first.
+    def with_rollbacks(self, result: JobResult, table: HudiTable, failed: Sequence[Instant]) -> JobResult:
+        """The result of a dry run, which names the failed writes that are rolled back before the plan.
 
         :param table: as it stands before that.
         """
-        return replace(result, extra={**result.extra, "rolls_back": [one.timestamp for one in undone]})
+        return replace(result, extra={**result.extra, "rolls_back": [one.timestamp for one in failed]})
 
 
 def run_at_once(
@@ -89,10 +89,10 @@ def run_at_once(
         done = service.done_before(table, plan_hash)
         if done is not None:
             return done
-        if service.undoes_first():
-            service.requested(_after(table, service.undone_first(table)), plan_hash)  # refuses another plan beforehand
-    if service.undoes_first():
-        service.undo_first(progress)
+        if service.rolls_back_failed_writes():
+            service.requested(_without(table, service.failed_writes(table)), plan_hash)  # refuses another plan before
+    if service.rolls_back_failed_writes():
+        service.roll_back_failed_writes(progress)
     with opened.settings.new_lock() as locked:
         return carry_out_at_once(service, locked, table.refreshed(locked.storage), progress, plan_hash=plan_hash)
 
@@ -105,7 +105,7 @@ def carry_out_at_once(
     *,
     plan_hash: str | None = None,
 ) -> JobResult:
-    """As :func:`run_at_once`; ``locked`` holds the table lock, and nothing is rolled back first."""
+    """As :func:`run_at_once`; ``locked`` holds the table lock, and no failed write is rolled back."""
     if not service.beside_restores:
         refuse_pending_restore(table.timeline)
     table = service.settle(locked, table, progress)
@@ -118,16 +118,16 @@ def carry_out_at_once(
 
 
 def _shown(service: ServiceAtOnce[P], table: HudiTable, progress: Progress) -> JobResult:
-    undone = service.undone_first(table)
-    after = _after(table, undone)
+    failed = service.failed_writes(table)
+    after = _without(table, failed)
     with progress.phase("plan"):
         plan = service.plan(after)
     if isinstance(plan, Nothing):
         result = plan.result(service.action, after)
     else:
         result = service.shown(after, plan, progress)
-    return service.with_undone(result, table, undone) if undone else result
+    return service.with_rollbacks(result, table, failed) if failed else result
 
 
-def _after(table: HudiTable, undone: Sequence[Instant]) -> HudiTable:
-    return table.without(undone) if undone else table
+def _without(table: HudiTable, failed: Sequence[Instant]) -> HudiTable:
+    return table.without(failed) if failed else table

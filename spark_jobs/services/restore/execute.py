@@ -1,6 +1,6 @@
 """Carrying a restore out, so that a second run after a crash ends in the same state (Hudi: BaseRestoreActionExecutor).
 
-Nobody else may write meanwhile: a pending restore on the timeline keeps writers of this project and of Hudi out.
+No other writer may work meanwhile: a pending restore on the timeline keeps writers of this project and of Hudi out.
 """
 
 from __future__ import annotations

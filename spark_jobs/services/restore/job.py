@@ -87,14 +87,14 @@ class _Restore(ServiceAtOnce[RestorePlan]):
     action: ClassVar[str] = ACTION
     beside_restores: ClassVar[bool] = True
 
-    def undoes_first(self) -> bool:
+    def rolls_back_failed_writes(self) -> bool:
         return True
 
-    def undone_first(self, table: HudiTable) -> Sequence[Instant]:
+    def failed_writes(self, table: HudiTable) -> Sequence[Instant]:
         """While a restore is pending, none: it undoes what it has to itself."""
         return () if table.timeline.pending({Action.RESTORE}) else abandoned_writes(self.settings, table.timeline)
 
-    def undo_first(self, progress: Progress) -> None:
+    def roll_back_failed_writes(self, progress: Progress) -> None:
         undo_failed_writes(self.settings, progress)
 
     def done_before(self, table: HudiTable, plan_hash: str) -> JobResult | None:

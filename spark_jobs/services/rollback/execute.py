@@ -63,7 +63,7 @@ def roll_back(
 
 
 def reopen(timeline: ActiveTimeline, completed: Instant) -> Instant:
-    """Take the completed file of a write away, so that nobody sees its rows any more; the pending instant it is now.
+    """Take the completed file of a write away, so that no reader sees its rows any more; the pending instant it is now.
 
     The plan of a clustering is emptied before: whoever ends this after a crash must not take the instant for one that
     is yet to be executed.

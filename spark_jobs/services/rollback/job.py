@@ -229,7 +229,7 @@ def block_instants_of(settings: TransactionSettings, status: FileStatus) -> froz
 
 
 def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Instant | None:
-    """The write of this time; None where it was undone already, or is a plan that nobody began.
+    """The write of this time; None where it was undone already, or is a plan that no run began.
 
     :raises ConfigError: there is no such write on the active timeline, or it may not be undone.
     :raises WriteConflictError: its writer lives.

@@ -1,4 +1,4 @@
-"""A table that was made for a write which then failed goes too: nothing was told of it, and its settings may have been
+"""A table that was made for a write which then failed goes too: no job has reported it, and its settings may have been
 the fault."""
 
 from __future__ import annotations

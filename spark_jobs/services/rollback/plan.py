@@ -19,9 +19,9 @@ def plan_by_markers(
 ) -> tuple[RollbackRequest, ...]:
     """Every file that was made, or may have been: created and merged files go, appended logs are cancelled.
 
-    :param is_stray: whether a log is of no slice. It goes too, since a command block would be one more file that nobody
-        opens, and no cleaning takes (Hudi deletes those that ListingBasedRollbackStrategy finds on slices that the
-        instant itself began, and leaves all others).
+    :param is_stray: whether a log is of no slice. It goes too, since a command block would be one more file that no
+        reader opens, and no cleaning takes (Hudi deletes those that ListingBasedRollbackStrategy finds on slices which
+        the instant itself began, and leaves all others).
     """
     requests = []
     for marker in markers:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from spark_jobs.core.config.features import refuse_unreadable
 from spark_jobs.core.errors import CorruptTableError, HudiError, InstantGoneError, OutsideTableError
@@ -31,6 +31,7 @@ from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.validation.finding import Finding, error
 from spark_jobs.services.validation.storage_survey import Folder, survey_folders
 
+R = TypeVar("R")
 _FROM_BACKUP = "restore the file from a copy of the table"
 
 
@@ -179,16 +180,18 @@ class Evidence:
     def undone(self) -> frozenset[str]:
         """Times that completed rollbacks and restores took back, archived ones too."""
         found: set[str] = set()
-        for raw in self.results(Action.ROLLBACK):
-            found.update(RollbackResult.of(raw).undone)
-        for raw in self.results(Action.RESTORE):
-            restored = RestoreResult.of(raw)
+        for rollback in self.results(Action.ROLLBACK, RollbackResult.of):
+            found.update(rollback.undone)
+        for restored in self.results(Action.RESTORE, RestoreResult.of):
             found.update(restored.undone)
             found.update(time for some in restored.rollbacks.values() for one in some for time in one.undone)
         return frozenset(found)
 
-    def results(self, action: Action) -> Iterable[dict[str, Any]]:
-        """The payloads of completed cleans, rollbacks or restores, archived ones first; empty files are left out."""
+    def results(self, action: Action, of: Callable[[Mapping[str, Any]], R]) -> Iterator[R]:
+        """What completed cleans, rollbacks or restores did, archived ones first; empty files are left out.
+
+        :param of: makes the value of a record.
+        """
         if self.archived is not None:
             for instant in self.archived.completed(action):
                 try:
@@ -196,12 +199,13 @@ class Evidence:
                 except HudiError:
                     continue  # the timeline checks name it
                 if payload is not None:
-                    yield payload
+                    yield of(payload)
         for instant in self.later.completed(action):
             try:
-                yield self.later.payload(instant, self.table.clock)
+                payload = self.later.payload(instant, self.table.clock)
             except HudiError:
                 continue  # the timeline checks name it
+            yield of(payload)
 
     @cached_property
     def partitions(self) -> tuple[Folder, ...]:

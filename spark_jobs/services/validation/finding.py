@@ -32,7 +32,7 @@ INVARIANTS = {
     10: "no writer published that had lost its right to",
     12: "no pending instant outlives its deadline",
 }
-"""The invariants that can be told from a table alone, by the numbers of docs/architecture.md."""
+"""The invariants that a table alone shows, by the numbers of docs/architecture.md."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

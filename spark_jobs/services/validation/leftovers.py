@@ -1,4 +1,4 @@
-"""Invariant 7: files of no instant, markers, heartbeats and temporary files that nobody removes."""
+"""Invariant 7: files of no instant, markers, heartbeats and temporary files that no writer removes."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class LogCount:
 
 @dataclass(slots=True)
 class BlockCount:
-    """Rows and deletes by the instant of their blocks; not ``is_whole`` where some can't be told."""
+    """Rows and deletes by the instant of their blocks; not ``is_whole`` where some can't be counted."""
 
     rows: Counter[str] = field(default_factory=Counter)
     deletes: Counter[str] = field(default_factory=Counter)

@@ -137,7 +137,7 @@ def _listed(evidence: Evidence, listed: Mapping[str, FileEntry]) -> Iterator[Fin
             if path in evidence.being_cleaned:
                 continue  # it leaves the metadata table when the clean is completed
             if evidence.table.storage.stat(resolve(evidence.table.base_path, RelativePath(path))) is None:
-                # without the metadata table nobody would miss a file that a write made
+                # without the metadata table no reader would miss a file that a write made
                 is_live = _is_committed(evidence, path) and not _is_superseded(evidence, path)
                 repair = None if is_live else Repair.METADATA_TABLE
                 yield error(9, path, "the metadata table lists it, and it is not on storage", REBUILD, repair)

@@ -53,7 +53,7 @@ def _action(instant: Instant, metadata: CommitMetadata) -> Action | None:
 
 def _is_whole(evidence: Evidence, instant: Instant, metadata: CommitMetadata) -> bool:
     """Whether all that the plan names is still on storage, and of a clustering all that it wrote; without its plan
-    nobody knows.
+    that is not known.
     """
     if instant.action is Action.REPLACE_COMMIT:
         written = written_paths(metadata.write_stats)

@@ -1,4 +1,4 @@
-"""Source files of bootstrapped tables: rows are told by their place in them, so they have to stay as they were."""
+"""Source files of bootstrapped tables: rows are known by their place in them, so they have to stay as they were."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _is_another_time(status: FileStatus, source: SourceFile) -> bool:
 
 
 def _spec_of(config: TableConfig) -> KeySpec | None:
-    """How record keys are made; None where that is not told by the table alone."""
+    """How record keys are made; None where the table alone does not say it."""
     fields = config.record_key_fields
     name = config.key_generator_class or infer_class(fields, config.partition_fields)
     try:

@@ -42,14 +42,14 @@ class Counting(ServiceAtOnce[int]):
         locked = (self.path / ".hoodie" / "lock").exists()
         self.asked.append(f"{name}{' under the lock' if locked else ''}")
 
-    def undoes_first(self) -> bool:
+    def rolls_back_failed_writes(self) -> bool:
         return True
 
-    def undone_first(self, table: HudiTable) -> Sequence[Instant]:
+    def failed_writes(self, table: HudiTable) -> Sequence[Instant]:
         return [one for one in table.timeline.instants if one.timestamp == DEAD.timestamp]
 
-    def undo_first(self, progress: Progress) -> None:
-        self._note("undo first")
+    def roll_back_failed_writes(self, progress: Progress) -> None:
+        self._note("roll back")
         (self.path / ".hoodie" / f"{DEAD.timestamp}.commit.requested").unlink(missing_ok=True)
 
     def settle(self, locked: TransactionSettings, table: HudiTable, progress: Progress) -> HudiTable:
@@ -102,7 +102,7 @@ UNDER_LOCK = ["settle under the lock", "plan under the lock"]
 def test_a_plan_is_made_and_carried_out_under_one_lock(path: Path) -> None:
     service = Counting(path=path)
     assert run(service).files_in == 0  # pending writes: the dead one was undone before
-    assert service.asked == ["undo first", *UNDER_LOCK, "carry out under the lock"]
+    assert service.asked == ["roll back", *UNDER_LOCK, "carry out under the lock"]
 
 
 def test_a_dry_run_plans_as_if_dead_writes_were_gone_and_changes_nothing(path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_dry_run_plans_again_where_the_timeline_changed_under_it(path: Path) -
     assert service.asked == ["plan", "plan"]
 
 
-def test_another_plan_is_refused_before_anything_is_undone(path: Path) -> None:
+def test_another_plan_is_refused_before_a_failed_write_is_rolled_back(path: Path) -> None:
     service = Counting(path=path)
     with pytest.raises(WriteConflictError, match="the plan is not"):
         run(service, plan_hash=f"{'0' * 24}-1-1-1")
@@ -131,7 +131,7 @@ def test_another_plan_is_refused_before_anything_is_undone(path: Path) -> None:
 def test_nothing_to_do_is_settled_under_the_lock_too(path: Path) -> None:
     service = Counting(path=path, nothing=True)
     assert (run(service).state, run(service).reason) == (JobState.NOTHING_TO_DO, "asked for nothing")
-    assert service.asked[:4] == ["undo first", *UNDER_LOCK, "without a plan under the lock"]
+    assert service.asked[:4] == ["roll back", *UNDER_LOCK, "without a plan under the lock"]
 
 
 def test_a_pending_restore_is_ended_first(path: Path) -> None:
@@ -139,4 +139,4 @@ def test_a_pending_restore_is_ended_first(path: Path) -> None:
     service = Counting(path=path)
     with pytest.raises(WriteConflictError, match="restore"):
         run(service)
-    assert service.asked == ["undo first"]
+    assert service.asked == ["roll back"]
