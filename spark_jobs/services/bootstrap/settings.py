@@ -163,7 +163,7 @@ def _refuse_unsupported(properties: Mapping[str, str]) -> None:
     bootstrap_keys.TRANSLATOR.of(properties)
     if not bootstrap_keys.INDEX_ENABLED.of(properties):
         raise ConfigError(
-            f"{bootstrap_keys.INDEX_ENABLED.name}=false makes a table whose rows nobody finds",
+            f"{bootstrap_keys.INDEX_ENABLED.name}=false makes a table whose rows no reader finds",
             todo="leave it out; with FULL_RECORD there is no index anyway",
             key=bootstrap_keys.INDEX_ENABLED.name,
         )

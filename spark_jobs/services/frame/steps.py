@@ -7,16 +7,16 @@ from typing import Any
 
 
 def reported_by_items(pieces: Sequence[Sequence[Any]], advance: Callable[[int], Any]) -> Callable[[int], None]:
-    """What an engine is to tell of ended pieces: ``advance`` hears of as many items, of all at the end, and on the way
-    of about those that are done, since the engine does not say which pieces they were in.
+    """What an engine is to call for ended pieces: it advances by as many items, by all at the end, and on the way by
+    about those that are done, since the engine does not say which pieces they were in.
     """
     items, ended, reported = sum(map(len, pieces)), 0, 0
 
-    def tell(steps: int) -> None:
+    def report(steps: int) -> None:
         nonlocal ended, reported
         ended += steps
         done = items * ended // len(pieces)
         advance(done - reported)
         reported = done
 
-    return tell
+    return report

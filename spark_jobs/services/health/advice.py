@@ -85,7 +85,7 @@ def _overdue(one: PendingInstant) -> str:
     blocks = "cleaning and archival stop before it"
     if one.action == "restore":
         blocks = "the table is half undone, and no write or service starts"
-    return f"{one.action} {one.instant} has been {one.state} for {one.hours:.0f} h and nobody is at work: {blocks}"
+    return f"{one.action} {one.instant} has been {one.state} for {one.hours:.0f} h and no process executes it: {blocks}"
 
 
 def _leftovers(health: Health) -> Iterator[Advice]:

@@ -162,7 +162,7 @@ def refuse_pending_clean(table: HudiTable) -> None:
         if table.timeline.has_content(pending.at(State.REQUESTED)):  # without a plan it deletes nothing
             raise WriteConflictError(
                 f"clean {pending.timestamp} is pending, and was planned for the table as it is now",
-                todo="run clean.py, which finishes it, and look again",
+                todo="run clean.py, which finishes it, then try once more",
                 instant=pending.timestamp,
             )
 

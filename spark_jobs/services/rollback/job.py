@@ -281,7 +281,7 @@ def _why_nothing(settings: TransactionSettings, table: HudiTable, asked: str | N
         undone_by = _undone_by(table, asked)
         if undone_by:
             return f"{asked} was undone already, by {undone_by}"
-        return f"{asked} is a plan that nobody began to execute: --mode cancel of its service takes it back"
+        return f"{asked} is a plan whose execution has not begun: --mode cancel of its service takes it back"
     pending = table.timeline.pending_writes()
     plans = [one for one in pending if is_plan(settings, table.timeline, one)]
     alive = [one.timestamp for one in pending if one not in plans]

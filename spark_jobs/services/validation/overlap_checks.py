@@ -38,7 +38,7 @@ def check_overlaps(evidence: Evidence) -> Iterator[Finding]:
                 yield error(
                     10,
                     path,
-                    f"{one.instant} wrote it to a file group that replacecommit {by} had replaced: nobody reads it",
+                    f"{one.instant} wrote it to a file group that replacecommit {by} had replaced: no reader sees it",
                     _AGAIN,
                 )
 

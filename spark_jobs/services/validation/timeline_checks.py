@@ -246,7 +246,7 @@ def check_deadlines(evidence: Evidence, overdue_hours: int) -> Iterator[Finding]
         if has_heart:
             what = f"its writer is dead: its heartbeat stopped, and it became {instant.state.value} {hours:.1f} h ago"
         elif hours >= overdue_hours:
-            what = f"it has been {instant.state.value} for {hours:.1f} h, with nobody at work"
+            what = f"it has been {instant.state.value} for {hours:.1f} h, and no process executes it"
         else:
             continue
         yield warning(12, evidence.instant_path(instant), what, remedy_of(line, instant, table.clock).todo)

@@ -195,7 +195,7 @@ def test_a_plan_built_on_a_write_keeps_it(tmp_path: Path) -> None:
     plan = run_compaction(options, job_context()).instant
     with pytest.raises(WriteConflictError, match=f"{plan} compaction .requested. came after {times[1]}"):
         roll_back(path, times[1])
-    assert "is a plan that nobody began to execute: --mode cancel" in str(roll_back(path, plan).reason)
+    assert "is a plan whose execution has not begun: --mode cancel" in str(roll_back(path, plan).reason)
     assert f"1 is a plan that stays ({plan})" in str(roll_back(path).reason)
 
 

@@ -219,7 +219,7 @@ def test_a_failed_copy_leaves_what_was_kept(tmp_path: Path, plain: Path) -> None
         ({"record_key_fields": ()}, "needs record key fields"),
         ({"conf": {"hoodie.populate.meta.fields": "false"}}, "hoodie.populate.meta.fields"),
         ({"conf": {"hoodie.bootstrap.index.class": "a.NoOpBootstrapIndex"}}, "none that this release writes"),
-        ({"conf": {"hoodie.bootstrap.index.enable": "false"}}, "whose rows nobody finds"),
+        ({"conf": {"hoodie.bootstrap.index.enable": "false"}}, "whose rows no reader finds"),
         ({"conf": {"hoodie.bootstrap.partitionpath.translator.class": "a.Decoded"}}, "leave it out"),
         ({"record_key_fields": ("nothing",)}, "no column nothing"),
         ({"partition_path_fields": ("revision",)}, "puts a row of .* into partition '0'"),

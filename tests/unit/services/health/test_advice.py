@@ -78,7 +78,7 @@ def test_a_healthy_table_needs_nothing() -> None:
             "compaction",
             "compact.py",
             "HudiCompactionOperator",
-            "compaction 20240101000000000 has been requested for 30 h and nobody is at work",
+            "compaction 20240101000000000 has been requested for 30 h and no process executes it",
         ),
         (
             {"leftovers": replace(LEFT, files=0, marker_folders=0)},
