@@ -33,6 +33,17 @@ def test_all_jobs_have_one_shape(job: Job) -> None:
         assert callable(registry._named(job.judge))
 
 
+DRIVERS = {"run_service", "run_at_once", "run_in_steps"}
+WITHOUT_DRIVER = {"alter table", "bootstrap", "create table", "health", "hive sync", "ingest", "validation"}
+"""docs/architecture.md says why of the services among them."""
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_services_go_by_a_driver(job: Job) -> None:
+    module = sys.modules[registry._named(job.runner).__module__]
+    assert bool(DRIVERS & vars(module).keys()) == (job.name not in WITHOUT_DRIVER)
+
+
 def test_each_entry_point_and_each_kind_of_options_is_registered_once() -> None:
     files = {one.name for one in (ROOT / "spark_jobs").glob("*.py") if ENTRY in one.read_text()}
     assert sorted(one.file for one in JOBS) == sorted(files)
