@@ -92,7 +92,7 @@ def no_logs(*_: object) -> Any:
 def run(folder: Path, records: int, files: int) -> None:
     storage, path = LocalStorage(), str(folder)
     view, stats = make_files(folder, records, files)
-    timeline = ActiveTimeline.load(storage, f"{path}/.hoodie", f"{path}/.hoodie/archived")
+    timeline = ActiveTimeline.load(storage, f"{path}/.hoodie", f"{path}/.hoodie/archived", format=VERSION_6)
     source = KeySource(storage=storage, base_path=path, timeline=timeline, merged=no_logs)
 
     def make() -> int:

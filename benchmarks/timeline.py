@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.instant_names import file_name_of
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_entries import entry_of
@@ -91,7 +92,7 @@ def plain(folder: Path, read: int) -> int:
 
 def ours(folder: Path, read: int) -> int:
     """The timeline, and the metadata of the files asked for."""
-    timeline = ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"))
+    timeline = ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"), format=VERSION_6)
     commits = timeline.completed_commits()[-read:]
     return sum(len(timeline.commit_metadata(one, SYSTEM_CLOCK).write_stats) for one in commits)
 

@@ -71,7 +71,8 @@ class NamedRun:
 
         :raises HudiError: it can't, for a reason that the storage gives.
         """
-        from spark_jobs.core.config.table_config import META_FOLDER, PROPERTIES
+        from spark_jobs.core.config.table_config import PROPERTIES
+        from spark_jobs.core.format.folders import META_FOLDER
         from spark_jobs.services.run_generation import can_be_kept
 
         storage, path = self._place()

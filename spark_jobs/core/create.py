@@ -14,6 +14,7 @@ from spark_jobs.core.config.keys import datasource as datasource_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.known import declared
 from spark_jobs.core.errors import ConfigError, HudiError
+from spark_jobs.core.format.known import NEW_TABLES
 from spark_jobs.core.keygen.new_tables import refuse_unusable_keys
 from spark_jobs.core.keygen.spec import infer_class
 from spark_jobs.core.schema.avro import avro_schema_of
@@ -68,8 +69,8 @@ def new_table_properties(**asked: Unpack[NewTable]) -> dict[str, str]:
         table_keys.NAME.name: name,
         table_keys.DATABASE.name: asked.get("database", ""),
         table_keys.TYPE.name: kind.value,
-        table_keys.VERSION.name: "6",
-        table_keys.LAYOUT_VERSION.name: "1",
+        table_keys.VERSION.name: str(NEW_TABLES.version),
+        table_keys.LAYOUT_VERSION.name: NEW_TABLES.timeline_layout,
         table_keys.RECORD_KEY_FIELDS.name: ",".join(record_key_fields),
         table_keys.PARTITION_FIELDS.name: ",".join(partition_fields),
         table_keys.BASE_FILE_FORMAT.name: "PARQUET",

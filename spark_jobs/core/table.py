@@ -15,6 +15,7 @@ from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import NewTable, new_table_properties
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.format.instant_time import query_instant
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
@@ -338,6 +339,11 @@ class HudiTable(TableWrites):
         """
         return BootstrapReader.of(self.lake, self.storage, self.base_path, self.config)
 
+    @property
+    def heartbeats(self) -> HeartbeatSettings:
+        """After how long a writer counts as dead that says nothing of it: a reader needs no writer's settings."""
+        return _heartbeats({})
+
     def transaction_settings(
         self, properties: Mapping[str, str], metadata_writer: MetadataWriter | None = None
     ) -> TransactionSettings:
@@ -353,11 +359,8 @@ class HudiTable(TableWrites):
             storage=storage,
             base_path=self.base_path,
             config=self.config,
-            lock=self.lake.choose_lock(properties, storage, f"{self.base_path}/.hoodie"),
-            heartbeat=HeartbeatSettings(
-                interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties),
-                misses=write_keys.HEARTBEAT_MISSES.of(properties),
-            ),
+            lock=self.lake.choose_lock(properties, storage, f"{self.base_path}/{META_FOLDER}"),
+            heartbeat=_heartbeats(properties),
             metadata_writer=metadata_writer or self._metadata_writer(properties),
             yields_to_clusterings=clustering_keys.UPDATES_STRATEGY.of(properties)
             is clustering_keys.UpdatesStrategy.REJECT,
@@ -367,3 +370,9 @@ class HudiTable(TableWrites):
         merged_keys = SliceKeys(lake=self.lake, storage=self.storage, base_path=self.base_path, config=self.config)
         refuse_record_index_of(self.config, properties)
         return metadata_writer_of(properties, merged_keys)
+
+
+def _heartbeats(properties: Mapping[str, str]) -> HeartbeatSettings:
+    return HeartbeatSettings(
+        interval_ms=write_keys.HEARTBEAT_INTERVAL.of(properties), misses=write_keys.HEARTBEAT_MISSES.of(properties)
+    )

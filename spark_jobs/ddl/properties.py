@@ -19,6 +19,7 @@ from spark_jobs.core.config.keys import datasource as datasource_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.keys.keygen import PERSISTED
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.format.known import NEW_TABLES
 from spark_jobs.core.keygen.new_tables import refuse_unknown_zones, refuse_unusable_keys
 from spark_jobs.core.keygen.spec import infer_class
 from spark_jobs.core.schema.avro import avro_schema_of
@@ -65,8 +66,8 @@ def table_properties(statement: CreateTable, defaults: Mapping[str, str] | None 
         table_keys.NAME.name: statement.name,
         table_keys.DATABASE.name: statement.database or DEFAULT_DATABASE,
         table_keys.TYPE.name: table_type.value,
-        table_keys.VERSION.name: "6",
-        table_keys.LAYOUT_VERSION.name: "1",
+        table_keys.VERSION.name: str(NEW_TABLES.version),
+        table_keys.LAYOUT_VERSION.name: NEW_TABLES.timeline_layout,
         table_keys.CREATE_SCHEMA.name: create_schema(statement.schema, statement.name),
     }
     if statement.partition_fields:

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TypeVar
 
-from spark_jobs.core.config.table_config import META_FOLDER
 from spark_jobs.core.errors import HudiError, StorageError
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage.times import skew_note
 from spark_jobs.engine.context import JobContext

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from stat import S_ISREG
 
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.storage.protocol import Storage
 from spark_jobs.options import OptionsError
-
-_TABLE = ".hoodie"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +69,7 @@ class OutputFile:
         tables = [base_path] if base_path and _is_below(self.storage, self.path, base_path, lake) else []
         tables += [folder for folder in _folders_above(self.path) if _holds_table(self.storage, folder)]
         if tables:
-            table = tables[0].removesuffix(f"/{_TABLE}")
+            table = tables[0].removesuffix(f"/{META_FOLDER}")
             raise OptionsError(f"{self._given} lies inside the table {table}: give a path outside of it")
 
     @property
@@ -95,7 +94,7 @@ def _folders_above(path: str) -> Iterator[str]:
 
 
 def _holds_table(storage: Storage, folder: str) -> bool:
-    return folder.endswith(f"/{_TABLE}") or storage.has_folder(f"{folder}/{_TABLE}")
+    return folder.endswith(f"/{META_FOLDER}") or storage.has_folder(f"{folder}/{META_FOLDER}")
 
 
 def _is_below(storage: Storage, path: str, base_path: str, lake: Lake) -> bool:

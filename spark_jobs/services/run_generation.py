@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Self
 
+from spark_jobs.core.format.folders import AUX_FOLDER
 from spark_jobs.core.storage import Storage
 from spark_jobs.options.errors import OptionsError
 
-FOLDER = ".hoodie/.aux/pyhudi.runs"
+FOLDER = f"{AUX_FOLDER}/pyhudi.runs"
 ATTEMPT_KEY = "_pyhudi.idempotency.attempt"
 """In a commit beside its idempotency key: the try that wrote it."""
 _KEPT_MS = 90 * 24 * 3600 * 1000

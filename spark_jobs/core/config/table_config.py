@@ -14,6 +14,14 @@ from spark_jobs.core.config.keys import compact as compact_keys
 from spark_jobs.core.config.keys import datasource as datasource_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, TableNotFoundError
+from spark_jobs.core.format.folders import (
+    AUX_FOLDER,
+    BOOTSTRAP_INDEX_FOLDER,
+    MARKER_FOLDER,
+    META_FOLDER,
+    SCHEMA_FOLDER,
+    TIMELINE_FOLDERS,
+)
 from spark_jobs.core.format.instant_time import TimelineZone
 from spark_jobs.core.format.known import format_of
 from spark_jobs.core.format.protocol import TableFormat
@@ -21,7 +29,6 @@ from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.relative_path import is_inside
 from spark_jobs.core.text import is_unicode
 
-META_FOLDER = ".hoodie"
 PROPERTIES = "hoodie.properties"
 BACKUP = "hoodie.properties.backup"
 _TRIES = 5
@@ -96,9 +103,10 @@ class TableConfig:
 
         :raises OutsideTableError: ``hoodie.archivelog.folder`` leads out of ``.hoodie``.
         """
-        folder = f"{base_path}/{META_FOLDER}"
+        place = f"{base_path}/{META_FOLDER}/{PROPERTIES}"
         name = archive_keys.ARCHIVE_FOLDER.of(self.properties).rstrip("/")
-        return resolve(folder, RelativePath(name, f"{archive_keys.ARCHIVE_FOLDER.name} in {folder}/{PROPERTIES}"))
+        folder = self.format.archive_parent(base_path)
+        return resolve(folder, RelativePath(name, f"{archive_keys.ARCHIVE_FOLDER.name} in {place}"))
 
     @property
     def create_schema(self) -> str:
@@ -199,8 +207,8 @@ def refuse_lost_properties(storage: Storage, base_path: str) -> None:
     folder = f"{base_path}/{META_FOLDER}"
     if any(storage.stat(f"{folder}/{name}") is not None for name in (PROPERTIES, BACKUP)):
         return
-    for place in (folder, f"{folder}/timeline"):
-        found = [one.name for one in storage.list(place) if _INSTANT_FILE.match(one.name)]
+    for place in TIMELINE_FOLDERS:
+        found = [one.name for one in storage.list(f"{base_path}/{place}") if _INSTANT_FILE.match(one.name)]
         if found:
             raise CorruptTableError(
                 f"{folder}/{PROPERTIES} is missing, while there is a timeline ({len(found)} files such as {found[0]})",
@@ -225,19 +233,15 @@ def create_table_config(storage: Storage, base_path: str, properties: Mapping[st
             f"{archive_keys.ARCHIVE_FOLDER.name}={archive} leads out of the table",
             todo="give the name of a folder in .hoodie",
         )
-    for folder in (
-        "",
-        "/.schema",
-        f"/{archive}",
-        "/.temp",
-        "/.aux",
-        "/.aux/.bootstrap/.partitions",
-        "/.aux/.bootstrap/.fileids",
-    ):
-        storage.make_directory(meta + folder)
     complete = {**properties, table_keys.CHECKSUM.name: table_checksum(properties)}
+    config = TableConfig(complete)
+    of_format = (config.format.timeline_folder(base_path), config.archive_folder(base_path))
+    bootstrap = (f"{BOOTSTRAP_INDEX_FOLDER}/{name}" for name in (".partitions", ".fileids"))
+    others = (META_FOLDER, SCHEMA_FOLDER, MARKER_FOLDER, AUX_FOLDER, *bootstrap)
+    for folder in dict.fromkeys((*of_format, *(f"{base_path}/{one}" for one in others))):
+        storage.make_directory(folder)
     storage.create(f"{meta}/{PROPERTIES}", _text(complete, "Properties saved on", clock))
-    return TableConfig(complete)
+    return config
 
 
 def update_table_config(

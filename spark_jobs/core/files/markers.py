@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.files.names import MARKER_FOLDER, Marker, MarkerType, parse_marker
+from spark_jobs.core.files.names import Marker, MarkerType, parse_marker
+from spark_jobs.core.format.folders import MARKER_FOLDER
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 
 TYPE_FILE = "MARKERS.type"

@@ -8,7 +8,6 @@ from enum import StrEnum
 from spark_jobs.core.storage import RelativePath, join
 
 PARTITION_METAFILE = ".hoodie_partition_metadata"
-MARKER_FOLDER = ".hoodie/.temp"
 
 
 class MarkerType(StrEnum):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from spark_jobs.core.config.java_properties import format_properties
 from spark_jobs.core.errors import AlreadyExistsError, BadRecordError
 from spark_jobs.core.files.names import PARTITION_METAFILE
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
 
 Enter = Callable[[Sequence[str]], list[str]]
@@ -60,7 +61,7 @@ def _refuse_nested(storage: Storage, base_path: str, partition: str) -> None:
 
 def _partition_below(storage: Storage, base_path: str, partition: str) -> str | None:
     for entry in storage.list(resolve(base_path, RelativePath(partition))):
-        if entry.is_directory and entry.name != ".hoodie":
+        if entry.is_directory and entry.name != META_FOLDER:
             found: list[RelativePath] = []
             _visit(storage, base_path, join(partition, entry.name), found)
             if found:
@@ -112,6 +113,6 @@ def _visit(
         files = [entry.name for entry in entries if not entry.is_directory]
         if files:
             unmarked(relative, files)
-    inner = [join(relative, entry.name) for entry in entries if entry.is_directory and entry.name != ".hoodie"]
+    inner = [join(relative, entry.name) for entry in entries if entry.is_directory and entry.name != META_FOLDER]
     for folder in enter(inner) if inner else ():
         _visit(storage, base_path, RelativePath(folder), found, enter, unmarked)

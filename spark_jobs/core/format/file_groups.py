@@ -67,6 +67,9 @@ class SliceInstants(Protocol):
     def completed_at(self, instant: str) -> str | None:
         """When a write was completed; None where it was not, or where nothing says."""
 
+    def is_reached(self, instant: str) -> bool:
+        """Whether a write is not younger than the reader's moment, completed or not."""
+
     def makes_slice(self, key: GroupKey, instant: str) -> bool:
         """Whether a base file's write was completed."""
 

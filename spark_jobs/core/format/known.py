@@ -9,6 +9,9 @@ from spark_jobs.core.format.v6.layout import OLDER, VERSION_6
 FORMATS: dict[int, TableFormat] = {known.version: known for known in (*OLDER, VERSION_6)}
 """By version. A version that is added has its own folder beside ``v6``."""
 
+NEW_TABLES: TableFormat = VERSION_6
+"""What tables are made of that say nothing of a version."""
+
 
 def format_of(version: int, table: str) -> TableFormat:
     """What knows the tables of a version.

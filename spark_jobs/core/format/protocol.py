@@ -22,6 +22,10 @@ class TableFormat(Protocol):
         """The releases of Hudi that make such tables."""
 
     @property
+    def timeline_layout(self) -> str:
+        """``hoodie.timeline.layout.version``."""
+
+    @property
     def writable(self) -> bool: ...
 
     @property
@@ -30,6 +34,9 @@ class TableFormat(Protocol):
 
     def timeline_folder(self, base_path: str) -> str:
         """Whole path of the folder of the active timeline."""
+
+    def archive_parent(self, base_path: str) -> str:
+        """Whole path of the folder in which that of the archived timeline is."""
 
     def file_name(self, instant: Instant) -> str:
         """The name, below that folder, of the file that says an instant is in its state."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from spark_jobs.core.format.folders import META_FOLDER
+
 ESCAPED = frozenset([*map(chr, range(0x20)), *"\"#%'*/:=?\\\x7f{[]^"])
 """Characters written as %XX in partition values when they are url-encoded."""
 
@@ -11,7 +13,7 @@ REFUSED_PARTS = {
     ".": "leads out of the table (it has . or .. as a path part)",
     "..": "leads out of the table (it has . or .. as a path part)",
     "": "has an empty path part (a slash at its start or end, or two together)",
-    ".hoodie": "has .hoodie as a path part, where the table keeps its own files",
+    META_FOLDER: "has .hoodie as a path part, where the table keeps its own files",
 }
 """Parts that a partition path can't have, and why. Hudi takes an empty one; its files are then in another folder than
 their rows, markers and commit say."""

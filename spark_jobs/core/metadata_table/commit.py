@@ -37,6 +37,8 @@ WRITE_TOKEN = "0-0-1"
 
 EncodedChanges = Mapping[MetadataPartition, PartitionChanges]
 """What a delta commit writes."""
+_Log = tuple[str, LogFile]
+"""A log file, and the base instant of its slice."""
 
 
 def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> None:
@@ -139,10 +141,10 @@ def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
         RollbackRequest(
             partition=log.partition,
             file_id=log.name.file_id,
-            base_instant=log.name.instant,
+            base_instant=base_instant,
             cancel={str(log.name): log.size},
         )
-        for log in logs
+        for base_instant, log in logs
     )
     plan = RequestedRollback(target=NamedInstant.naming(target), requests=tuple(requests))
     requested = request(table.timeline, time, Action.ROLLBACK, plan.encode(table.folder, whole_logs=True))
@@ -156,11 +158,11 @@ def finish_undo(table: MetadataTable, rollback: Instant, target: Instant) -> Non
     _take_back(table, rollback, target, _logs_with_blocks_of(table, target))
 
 
-def _take_back(table: MetadataTable, rollback: Instant, target: Instant, logs: Iterable[LogFile]) -> None:
+def _take_back(table: MetadataTable, rollback: Instant, target: Instant, logs: Iterable[_Log]) -> None:
     timeline = table.timeline
     outcomes: dict[str, PartitionOutcome] = {}
-    for log in logs:
-        command, size = _cancel(table, log, rollback.timestamp, target.timestamp)
+    for base_instant, log in logs:
+        command, size = _cancel(table, base_instant, log, rollback.timestamp, target.timestamp)
         outcome = outcomes.setdefault(log.partition, PartitionOutcome())
         outcome.command_logs[command] = size
         outcome.cancelled_logs[resolve(table.folder, log.relative_path)] = log.size
@@ -189,19 +191,19 @@ def blocks_of(time: str, partition: MetadataPartition, changes: PartitionChanges
     return b"".join(blocks)
 
 
-def _logs_with_blocks_of(table: MetadataTable, target: Instant) -> list[LogFile]:
-    """Log files with a block of a commit that no command has taken back.
+def _logs_with_blocks_of(table: MetadataTable, target: Instant) -> list[_Log]:
+    """Log files, by their slices, with a block of a commit that no command has taken back.
 
     A completed commit names its logs: none before the first of them in a slice has a block of it.
     """
     written = table.timeline.written_files(target, table.clock) if target.is_completed else ()
     named = {join(one.partition, one.name) for one in written}
-    found: list[LogFile] = []
+    found: list[_Log] = []
     for partition in MetadataPartition:
         for group in table.view(partition).all_groups():
             for one in group.slices:
                 logs = dropwhile(lambda log: log.relative_path not in named, one.log_files) if named else one.log_files
-                found += _uncancelled(table, logs, target.timestamp)
+                found += ((one.base_instant, log) for log in _uncancelled(table, logs, target.timestamp))
     return found
 
 
@@ -218,13 +220,13 @@ def _uncancelled(table: MetadataTable, logs: Iterable[LogFile], instant: str) ->
     return found
 
 
-def _cancel(table: MetadataTable, log: LogFile, rollback: str, target: str) -> tuple[str, int]:
+def _cancel(table: MetadataTable, base_instant: str, log: LogFile, rollback: str, target: str) -> tuple[str, int]:
     """A log file whose only block takes the target's blocks back; its path and size."""
     view = table.view(next(one for one in MetadataPartition if one.path == log.partition))
-    version = view.log_versions[(log.partition, log.name.file_id, log.name.instant)] + 1
+    version = view.log_versions[(log.partition, log.name.file_id, base_instant)] + 1
     name = table.config.format.log_file(
         log.name.file_id,
-        base_instant=log.name.instant,
+        base_instant=base_instant,
         instant=rollback,
         version=version,
         write_token=UNKNOWN_WRITE_TOKEN,

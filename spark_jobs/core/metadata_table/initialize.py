@@ -43,6 +43,7 @@ from spark_jobs.core.view.written_files import (
 )
 
 R = TypeVar("R")
+_ARCHIVE = "archived"
 
 
 def is_quiet(timeline: ActiveTimeline, own: str) -> bool:
@@ -134,7 +135,7 @@ def records_by_group(records: Mapping[str, R], codec: Codec[R], groups: int) -> 
 def own_timeline(storage: Storage, base_path: str, format: TableFormat) -> ActiveTimeline:
     """The timeline of the metadata table, which is of the version that its table is of."""
     folder = metadata_path(base_path)
-    archive_folder = f"{folder}/.hoodie/archived"
+    archive_folder = f"{format.archive_parent(folder)}/{_ARCHIVE}"
     return ActiveTimeline.load(storage, format.timeline_folder(folder), archive_folder, format=format)
 
 
@@ -204,10 +205,10 @@ def _properties(config: TableConfig) -> Mapping[str, str]:
         table_keys.NAME.name: f"{config.name}_metadata",
         table_keys.TYPE.name: table_keys.TableType.MERGE_ON_READ.value,
         table_keys.VERSION.name: str(config.format.version),
-        table_keys.LAYOUT_VERSION.name: "1",
+        table_keys.LAYOUT_VERSION.name: config.format.timeline_layout,
         table_keys.RECORD_KEY_FIELDS.name: "key",
         table_keys.BASE_FILE_FORMAT.name: table_keys.BaseFileFormat.HFILE.value,
-        archive_keys.ARCHIVE_FOLDER.name: "archived",
+        archive_keys.ARCHIVE_FOLDER.name: _ARCHIVE,
         table_keys.POPULATE_META_FIELDS.name: "false",
         table_keys.KEY_GENERATOR_CLASS.name: "org.apache.hudi.metadata.HoodieTableMetadataKeyGenerator",
         compact_keys.PAYLOAD_CLASS.name: "org.apache.hudi.metadata.HoodieMetadataPayload",

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-METADATA_FOLDER = ".hoodie/metadata"
+from spark_jobs.core.format.folders import METADATA_FOLDER
+
 NO_PARTITION = "."
 """How the partition of a table without partition columns is spelled in keys."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from spark_jobs.core.format.folders import SCHEMA_FOLDER
 from spark_jobs.core.schema.internal import InternalSchema, history_text, parse_history
 from spark_jobs.core.storage import Storage
 
 LATEST_SCHEMA_KEY = "latest_schema"
 """In the extra metadata of commits: the schema with ids as of that commit."""
 
-_FOLDER = ".hoodie/.schema"
 _COMPLETED = ".schemacommit"
 _BEFORE = (".schemacommit.requested", ".schemacommit.inflight")
 
@@ -25,7 +25,7 @@ def read_history(storage: Storage, base_path: str, is_completed: Callable[[str],
     :param is_completed: whether the write of an instant is completed.
     :raises CorruptTableError: the newest file is no history.
     """
-    folder = f"{base_path}/{_FOLDER}"
+    folder = f"{base_path}/{SCHEMA_FOLDER}"
     names = (status.name for status in storage.list(folder) if not status.is_directory)
     instants = (name.removesuffix(_COMPLETED) for name in names if name.endswith(_COMPLETED))
     found = [one for one in instants if is_completed(one)]
@@ -46,7 +46,7 @@ def write_history(
 
     The caller holds the table's lock: else another writer's file would look unfinished.
     """
-    folder = f"{base_path}/{_FOLDER}"
+    folder = f"{base_path}/{SCHEMA_FOLDER}"
     for status in storage.list(folder):
         if not status.is_directory and not is_completed(status.name.split(".")[0]):
             storage.delete(status.path)

@@ -23,7 +23,6 @@ from spark_jobs.core.errors import (
 from spark_jobs.core.format.instant import COMMITS, WRITES, Action, Instant, State
 from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, is_from, precedes
 from spark_jobs.core.format.protocol import TableFormat
-from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
@@ -58,13 +57,13 @@ class ActiveTimeline:
     archive_folder: str
     has_archive: bool
     archive: ArchivedWrites = field(compare=False)
-    format: TableFormat = VERSION_6
+    format: TableFormat
     lost_before: str = ""
     """Instants before it of which nothing is on record count as completed: the archive lost them."""
 
     @staticmethod
     def load(
-        storage: Storage, folder: str, archive_folder: str, lost_before: str = "", format: TableFormat = VERSION_6
+        storage: Storage, folder: str, archive_folder: str, *, format: TableFormat, lost_before: str = ""
     ) -> ActiveTimeline:
         """List the folder; files that are no timeline files are passed over.
 
@@ -95,7 +94,9 @@ class ActiveTimeline:
         return any(self.storage.stat(self.path(one)) is None for one in old)
 
     def reload(self) -> ActiveTimeline:
-        timeline = ActiveTimeline.load(self.storage, self.folder, self.archive_folder, self.lost_before, self.format)
+        timeline = ActiveTimeline.load(
+            self.storage, self.folder, self.archive_folder, format=self.format, lost_before=self.lost_before
+        )
         timeline.archive.take_over(self.archive)
         return timeline
 
@@ -336,8 +337,8 @@ def load_timeline(storage: Storage, base_path: str, config: TableConfig) -> Acti
         storage,
         config.format.timeline_folder(base_path),
         config.archive_folder(base_path),
-        ARCHIVE_LOST_BEFORE.of(config.properties),
-        config.format,
+        format=config.format,
+        lost_before=ARCHIVE_LOST_BEFORE.of(config.properties),
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
+from spark_jobs.core.format.folders import HEARTBEAT_FOLDER
 from spark_jobs.core.locks.owner import Owner, parse_owner, this_process
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import age_ms
@@ -33,9 +34,6 @@ class Pulse:
     alive: bool
     owner: Owner | None
     idempotency_key: str | None
-
-
-HEARTBEAT_FOLDER = ".hoodie/.heartbeat"
 
 
 def heartbeat_path(base_path: str, instant: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.features import refuse_old_version
-from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES, TableConfig
+from spark_jobs.core.config.table_config import BACKUP, PROPERTIES, TableConfig
 from spark_jobs.core.errors import (
     CorruptTableError,
     HudiError,
@@ -20,6 +20,7 @@ from spark_jobs.core.errors import (
 )
 from spark_jobs.core.files.markers import delete_markers, delete_unnamed, reconcile_markers
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile, refuse_partitions_around
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.lake import Lake

@@ -18,6 +18,7 @@ from spark_jobs.core.config.keys.bootstrap import INDEX_ENABLED
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
+from spark_jobs.core.format.folders import BOOTSTRAP_INDEX_FOLDER
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.relative_path import is_inside, outside
@@ -28,10 +29,9 @@ BOOTSTRAP_INSTANT = "00000000000001"
 FULL_BOOTSTRAP_INSTANT = "00000000000002"
 """Of one that copies rows (FULL_RECORD)."""
 
-INDEX_FOLDER = ".hoodie/.aux/.bootstrap"
 _INDEX_NAME = f"00000000-0000-0000-0000-000000000000-0_1-0-1_{BOOTSTRAP_INSTANT}.hfile"
-BY_PARTITION = RelativePath(f"{INDEX_FOLDER}/.partitions/{_INDEX_NAME}")
-BY_FILE_ID = RelativePath(f"{INDEX_FOLDER}/.fileids/{_INDEX_NAME}")
+BY_PARTITION = RelativePath(f"{BOOTSTRAP_INDEX_FOLDER}/.partitions/{_INDEX_NAME}")
+BY_FILE_ID = RelativePath(f"{BOOTSTRAP_INDEX_FOLDER}/.fileids/{_INDEX_NAME}")
 
 INDEX_INFO = b"INDEX_INFO"
 _HFILE = "HFileBootstrapIndex"

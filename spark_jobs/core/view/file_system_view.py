@@ -39,6 +39,9 @@ class _SliceInstants:
     def completed_at(self, instant: str) -> str | None:
         return self.visibility.completed_at(instant)
 
+    def is_reached(self, instant: str) -> bool:
+        return self.visibility.is_reached(instant)
+
     def makes_slice(self, key: GroupKey, instant: str) -> bool:
         return self.visibility.fate(instant) is not False
 
@@ -116,7 +119,7 @@ def _merged(newest_first: Iterator[FileSlice], pending: str | None) -> FileSlice
     if newest is not None and pending is not None and follows(newest.base_instant, pending):
         raise CorruptTableError(
             f"compaction {pending} looks pending for file group {newest.file_id} of partition {newest.partition!r}, "
-            f"whose slice of {newest.base_instant} is newer and complete: .hoodie/{pending}.commit is gone",
+            f"whose slice of {newest.base_instant} is newer and complete: its completed file is gone",
             todo="restore it from a copy of the table; where nothing was written since, "
             f"`compact.py --mode execute --instant-time {pending}` makes it again",
             instant=pending,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from spark_jobs.core.config.keys import archive as keys
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_merge import (
     ArchiveMerge,
@@ -54,7 +55,7 @@ class ArchivalWork:
         markers = self.prepared.markers.values() if self.prepared else ()
         left = {self._short(path): size for one in markers for path, size in one.items()}
         settled = {self._short(path): size for path, size in self.unsettled.items()}
-        base = self.folder.rpartition("/.hoodie")[0]
+        base = self.folder.rpartition(f"/{META_FOLDER}")[0]
         orphans = {path.removeprefix(f"{base}/"): size for path, size in self.orphans.items()}
         return {**orphans, **settled, **left, **self.leaving, **self._merged}
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.core.errors import AlreadyExistsError, TableNotFoundError, WriteConflictError
+from spark_jobs.core.format.known import NEW_TABLES
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
@@ -260,5 +261,5 @@ def _timeline(settings: BootstrapSettings, table: HudiTable | None) -> ActiveTim
     """The table's; an empty one where there is none yet."""
     if table is not None:
         return table.timeline
-    meta = f"{settings.base_path}/.hoodie"
-    return ActiveTimeline.load(settings.source.storage, meta, f"{meta}/archived")
+    folder, archive = NEW_TABLES.timeline_folder(settings.base_path), NEW_TABLES.archive_parent(settings.base_path)
+    return ActiveTimeline.load(settings.source.storage, folder, f"{archive}/archived", format=NEW_TABLES)

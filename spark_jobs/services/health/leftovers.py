@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from spark_jobs.core.errors import CorruptTableError, OutsideTableError
-from spark_jobs.core.files.names import MARKER_FOLDER
+from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER
 from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.services.health.facts import Leftovers
 from spark_jobs.services.validation.evidence import Evidence

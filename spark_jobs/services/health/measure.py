@@ -266,7 +266,7 @@ def _rows(table: HudiTable, bases: Sequence[BaseFile], progress: Progress) -> in
 
 
 def _pending(table: HudiTable, overdue_hours: int) -> tuple[PendingInstant, ...]:
-    settings = table.transaction_settings({}).heartbeat
+    settings = table.heartbeats
     now_ms = storage_now_ms(table.storage, table.timeline.folder, table.clock)
     found = []
     for one in table.timeline.filter(lambda one: not one.is_completed and one.action is not Action.SAVEPOINT):

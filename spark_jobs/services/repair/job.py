@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.format.folders import AUX_FOLDER
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import take_off
@@ -33,7 +34,7 @@ from spark_jobs.services.repair.plan import READS_ROWS, RepairPlan, SurplusRows,
 from spark_jobs.services.validation.run import OVERDUE_HOURS, Validation, inspect
 
 ACTION = "repair"
-_BEGUN = ".hoodie/.aux/pyhudi.repair"
+_BEGUN = f"{AUX_FOLDER}/pyhudi.repair"
 """Below it the plan that the last run by a hash began; Hudi leaves the folder alone."""
 _FORGETS = "the keys that left file groups leave the record index too"
 

@@ -17,13 +17,14 @@ from typing import Any
 
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.markers import marker_folder, read_markers
+from spark_jobs.core.format.folders import AUX_FOLDER
 from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.write_stat import WriteStat
 
-FOLDER = ".hoodie/.aux/pyhudi.done"
+FOLDER = f"{AUX_FOLDER}/pyhudi.done"
 """Below it a folder for each instant, and a file for each piece in that."""
 Piece = tuple[int, Any]
 """A piece of work with its number in the plan."""

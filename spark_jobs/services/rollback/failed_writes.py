@@ -7,11 +7,11 @@ from functools import partial
 from types import MappingProxyType
 
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.names import MARKER_FOLDER
+from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, Pulse, read_pulse
+from spark_jobs.core.transaction.heartbeat import Pulse, read_pulse
 from spark_jobs.core.transaction.late_files import late_files_of
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.pending import replaced_by_plan

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from collections.abc import Set as AbstractSet
 
-from spark_jobs.core.config.table_config import BACKUP, META_FOLDER, PROPERTIES
+from spark_jobs.core.config.table_config import BACKUP, PROPERTIES
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.locks.owner import this_process
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve

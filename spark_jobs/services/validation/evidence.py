@@ -321,7 +321,7 @@ class Evidence:
 
     def instant_path_of(self, time: str) -> str:
         found = self.timeline.find(time)
-        return self.instant_path(found[-1]) if found else f".hoodie/{time}"
+        return self.instant_path(found[-1]) if found else f"{self.relative(self.timeline.folder)}/{time}"
 
 
 class _AllCompleted(History):

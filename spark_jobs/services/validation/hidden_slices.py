@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from spark_jobs.core.format.instant import COMMITS, State
+from spark_jobs.core.format.folders import METADATA_FOLDER
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import BEFORE_ALL, follows, is_from, latest, precedes
-from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.metadata_table.table import REBUILD
 from spark_jobs.core.view.file_system_view import GroupKey
 from spark_jobs.services.validation.evidence import Evidence
@@ -56,7 +56,8 @@ def check_lost_compactions(evidence: Evidence) -> Iterator[Finding]:
                 f"it is missing: the slice of {newest} of file group {group.file_id} was made after the compaction of "
                 f"{pending} that looks pending; no reader sees what is written to the slice of {pending} meanwhile"
             )
-            yield error(3, f".hoodie/{pending}.commit", what, _RESTORE)
+            done = Instant(pending, Action.COMPACTION, State.REQUESTED).at(State.COMPLETED)
+            yield error(3, evidence.instant_path(done), what, _RESTORE)
 
 
 def check_lost_commits(evidence: Evidence) -> Iterator[Finding]:

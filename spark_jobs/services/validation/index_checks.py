@@ -7,12 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.format.folders import METADATA_FOLDER
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, StoredBloomFilter, read_footer_filter
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
-from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition
+from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.engine.progress import Progress

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
 from spark_jobs.core.errors import CorruptTableError, HudiError
+from spark_jobs.core.format.folders import METADATA_FOLDER
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import virtual_keys_of, with_keys
 from spark_jobs.core.metadata_table.layout import MetadataPartition
@@ -36,7 +37,7 @@ _MOST_BYTES = 1 << 30
 """
 _MOST_PAIRS = 20
 """Pairs of file groups with keys in common whose rows are compared: each is read again for it."""
-_INDEX_FOLDER = f".hoodie/metadata/{MetadataPartition.RECORD_INDEX.path}"
+_INDEX_FOLDER = f"{METADATA_FOLDER}/{MetadataPartition.RECORD_INDEX.path}"
 _TWICE = "delete the key and write it again; insert and bulk_insert write a key twice where they are given it twice"
 _REBUILD_INDEX = "drop the index with Hudi (`hudi-cli metadata delete-record-index`), the next write builds it anew"
 

@@ -12,14 +12,13 @@ from spark_jobs.core.config.table_config import BACKUP
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.files.names import MARKER_FOLDER
 from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.format.file_names import LogFileName
+from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER, METADATA_FOLDER
 from spark_jobs.core.format.order import earliest, follows, is_between, oldest_first
-from spark_jobs.core.metadata_table.layout import METADATA_FOLDER
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.undone import times_gone
-from spark_jobs.core.transaction.heartbeat import HEARTBEAT_FOLDER, read_pulse
+from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.failed_writes import instant_of_debris
 from spark_jobs.services.validation.evidence import Evidence
@@ -240,7 +239,7 @@ def _strangers(evidence: Evidence) -> Iterator[Finding]:
 def _debris(evidence: Evidence) -> Iterator[Finding]:
     """Markers and heartbeats of instants that are over."""
     table = evidence.table
-    settings = table.transaction_settings({}).heartbeat
+    settings = table.heartbeats
     folders = ((RelativePath(MARKER_FOLDER), "markers"), (RelativePath(HEARTBEAT_FOLDER), "a heartbeat"))
     listed = [(folder, what, table.storage.list(resolve(table.base_path, folder))) for folder, what in folders]
     now = evidence.timeline.reload()  # after them: an instant is on the timeline before it leaves anything

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from spark_jobs.core.config.keys.table import METADATA_PARTITIONS_INFLIGHT
+from spark_jobs.core.config.table_config import PROPERTIES
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.markers import marker_folder
+from spark_jobs.core.format.folders import META_FOLDER, METADATA_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, State
 from spark_jobs.core.format.order import follows
 from spark_jobs.core.metadata_table.commit import commits_at
-from spark_jobs.core.metadata_table.layout import METADATA_FOLDER, MetadataPartition, partition_of
+from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import REBUILD, MetadataTable
@@ -35,7 +37,7 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
     if inflight and not evidence.later.pending({Action.INDEXING}):
         yield warning(
             9,
-            ".hoodie/hoodie.properties",
+            f"{META_FOLDER}/{PROPERTIES}",
             f"metadata partition(s) {', '.join(inflight)} count as being built, and no indexing is pending",
             "the next write of Hudi drops and builds them anew",
         )
@@ -78,7 +80,7 @@ def _lost_completions(evidence: Evidence, opened: MetadataTable) -> Iterator[Fin
     """Writes that look pending, of which the metadata table has files, and whose markers are gone: these go when the
     completed file is there. A plan that was undone before is carried out at its old time, where nothing can be said.
     """
-    table, settings = evidence.table, evidence.table.transaction_settings({}).heartbeat
+    table, settings = evidence.table, evidence.table.heartbeats
     if evidence.later.pending({Action.ROLLBACK, Action.RESTORE}):
         return  # which may be at it just now
     for pending in evidence.later.filter(lambda one: one.state is State.INFLIGHT and one.action in COMMITS):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from spark_jobs.core.config.table_config import PROPERTIES
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.storage import RelativePath, resolve
@@ -120,7 +122,7 @@ def _outcome(check: _Check, table: HudiTable) -> list[Finding]:
         found.extend(check())
     except UnsupportedTableError as failure:
         what = f"its rows are not validated: {failure.what}"
-        found.append(warning(_ROWS, ".hoodie/hoodie.properties", what, failure.todo or "validate it with Hudi"))
+        found.append(warning(_ROWS, f"{META_FOLDER}/{PROPERTIES}", what, failure.todo or "validate it with Hudi"))
     except CorruptTableError as failure:
         path, name = failure.details.get("path"), failure.details.get("name")
         if isinstance(path, str) and table.storage.stat(path) is None:
@@ -134,7 +136,8 @@ def _outcome(check: _Check, table: HudiTable) -> list[Finding]:
 def _broken_off(table: HudiTable, name: object, failure: HudiError, invariant: int) -> Finding:
     """:param name: that of the file which contradicts the format, where the error says it."""
     is_instant = isinstance(name, str) and table.config.format.parse_instant(name) is not None
-    at = f".hoodie/{name}" if is_instant else ".hoodie"
+    folder = table.config.format.timeline_folder(table.base_path).removeprefix(f"{table.base_path}/")
+    at = f"{folder}/{name}" if is_instant else META_FOLDER
     what = f"a check broke off, and the rest of what it looks at is not validated: {failure.what}"
     return error(invariant, at, what, _RESTORE)
 

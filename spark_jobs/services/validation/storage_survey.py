@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spark_jobs.core.files.partition_metafile import METAFILES
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
 
 
@@ -32,4 +33,6 @@ def survey_folders(storage: Storage, base_path: str) -> Iterator[Folder]:
         folder = Folder(path=relative, files=files, inside=inside)
         yield folder
         around = relative if folder.has_metafile and inside is None else inside
-        waiting += [(join(relative, one.name), around) for one in entries if one.is_directory and one.name != ".hoodie"]
+        waiting += [
+            (join(relative, one.name), around) for one in entries if one.is_directory and one.name != META_FOLDER
+        ]

@@ -51,11 +51,11 @@ def check_instants(evidence: Evidence) -> Iterator[Finding]:
 
 def _doubled(evidence: Evidence, states: dict[str, dict[Action, set[State]]]) -> Iterator[Finding]:
     for time, actions in states.items():
-        several = sorted(action.value for action in actions if action is not Action.SAVEPOINT)
+        several = sorted(action for action in actions if action is not Action.SAVEPOINT)
         if len(several) > 1:
             yield error(
                 3,
-                f".hoodie/{time}.{several[-1]}",
+                evidence.instant_path(Instant(time, several[-1], State.COMPLETED)),
                 f"instant {time} is taken by {len(several)} actions ({', '.join(several)})",
                 "roll the pending one back, or restore the table to a savepoint before it",
             )
@@ -66,7 +66,7 @@ def _doubled(evidence: Evidence, states: dict[str, dict[Action, set[State]]]) ->
             if Action.SAVEPOINT not in (action, instant.action) and action is not instant.comparable_action:
                 yield error(
                     3,
-                    f".hoodie/{instant.timestamp}.{action.value}",
+                    evidence.instant_path(Instant(instant.timestamp, action, State.COMPLETED)),
                     f"instant {instant.timestamp} was archived as a {instant.action.value}, and is active as a "
                     f"{action.value}",
                     "remove the one that the table's files do not agree with",
@@ -154,7 +154,7 @@ def check_archive(evidence: Evidence) -> Iterator[Finding]:
             continue
         yield error(
             8,
-            folder if evidence.timeline.has_archive else f".hoodie/{time}",
+            folder if evidence.timeline.has_archive else evidence.instant_path_of(time),
             f"instant {time} is named by {by}, and is neither on the active nor on the archived timeline",
             "restore its timeline files, or the archive file that had it, from a copy of the table",
         )
@@ -230,7 +230,6 @@ def _archived_too_far(evidence: Evidence, folder: str) -> Iterator[Finding]:
 def check_deadlines(evidence: Evidence, overdue_hours: int) -> Iterator[Finding]:
     """Invariant 12: pending instants that no living process executes."""
     table, line = evidence.table, evidence.timeline
-    settings = table.transaction_settings({})
     now_ms = storage_now_ms(table.storage, table.timeline.folder, table.clock)
     for instant in line.filter(lambda one: not one.is_completed):
         if instant.action is Action.SAVEPOINT or instant.timestamp not in evidence.pending:
@@ -239,7 +238,7 @@ def check_deadlines(evidence: Evidence, overdue_hours: int) -> Iterator[Finding]
         has_heart = table.storage.stat(beat) is not None
         if (
             has_heart
-            and read_pulse(table.storage, table.base_path, instant.timestamp, settings.heartbeat, table.clock).alive
+            and read_pulse(table.storage, table.base_path, instant.timestamp, table.heartbeats, table.clock).alive
         ):
             continue
         hours = (now_ms - line.moved_ms[instant]) / 3_600_000

@@ -9,6 +9,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -103,7 +104,7 @@ def test_a_clustering_that_was_planned_beside_an_older_write_is_refused(
 def test_who_yields(tmp_path: Path) -> None:
     for name in ("1.deltacommit", "2.replacecommit.requested", "4.compaction.requested"):
         (tmp_path / name).touch()
-    timeline = ActiveTimeline.load(LocalStorage(), str(tmp_path), str(tmp_path / "archived"))
+    timeline = ActiveTimeline.load(LocalStorage(), str(tmp_path), str(tmp_path / "archived"), format=VERSION_6)
     own, baseline = Instant("3", Action.DELTA_COMMIT, State.INFLIGHT), Baseline("1", frozenset())
     assert [one.timestamp for one in candidates(timeline, own, baseline)] == ["2", "4"]
     assert [one.timestamp for one in candidates(timeline, own, baseline, yields_to_clusterings=False)] == ["4"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.format.v6.file_names import (
     BaseFileName,
@@ -24,9 +25,13 @@ class Version6:
     written_by: str
     writable: bool
     trusts_metadata_table: bool
+    timeline_layout: str = "1"
 
     def timeline_folder(self, base_path: str) -> str:
-        return f"{base_path}/.hoodie"
+        return f"{base_path}/{META_FOLDER}"
+
+    def archive_parent(self, base_path: str) -> str:
+        return f"{base_path}/{META_FOLDER}"
 
     def file_name(self, instant: Instant) -> str:
         return file_name_of(instant)

@@ -10,7 +10,6 @@ import pytest
 from spark_jobs.core.config.java_properties import format_properties, parse_properties
 from spark_jobs.core.config.table_config import (
     BACKUP,
-    META_FOLDER,
     PROPERTIES,
     create_table_config,
     read_table_config,
@@ -18,6 +17,7 @@ from spark_jobs.core.config.table_config import (
     update_table_config,
 )
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, StorageError, TableNotFoundError
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.storage import LocalStorage
 from tests.unit.core.support import Died, HandClock, MortalStorage
 

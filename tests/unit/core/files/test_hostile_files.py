@@ -39,6 +39,7 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.instant_time import parse_instant_time
 from spark_jobs.core.format.v6.file_names import BaseFileName, parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.owner import parse_owner, this_process
@@ -150,7 +151,7 @@ def archive(folder: Path) -> None:
 def services(folder: Path) -> None:
     """What a view of files takes of the plans and results on a timeline."""
     meta = folder / ".hoodie"
-    timeline = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"))
+    timeline = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"), format=VERSION_6)
     read_pending_services(timeline, HandClock())
 
 

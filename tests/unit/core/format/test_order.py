@@ -12,6 +12,7 @@ import pytest
 
 from spark_jobs.core.format import order
 from spark_jobs.core.format.instant import Action, Instant, State, in_order
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage.local import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 
@@ -146,7 +147,7 @@ def test_an_instant_answers_by_the_time_it_began() -> None:
 def test_a_timeline_gives_the_commits_on_either_side_of_a_time(tmp_path: Path) -> None:
     for name in (f"{EARLY}.commit", f"{LATE}.commit", f"{LATE}5.inflight"):
         (tmp_path / name).touch()
-    timeline = ActiveTimeline.load(LocalStorage(), str(tmp_path), str(tmp_path / "archived"))
+    timeline = ActiveTimeline.load(LocalStorage(), str(tmp_path), str(tmp_path / "archived"), format=VERSION_6)
     early, late = (Instant(time, Action.COMMIT, State.COMPLETED) for time in (EARLY, LATE))
     assert timeline.commits_after(EARLY) == (late,) == timeline.commits_from(LATE)
     assert timeline.commits_before(LATE) == (early,)

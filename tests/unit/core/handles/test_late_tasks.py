@@ -10,7 +10,7 @@ import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.markers import delete_markers
-from spark_jobs.core.files.names import MARKER_FOLDER
+from spark_jobs.core.format.folders import MARKER_FOLDER
 from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import WriteContext, forced_together, stamp
 from spark_jobs.core.handles.create import CreateHandle

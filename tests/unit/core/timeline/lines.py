@@ -9,6 +9,7 @@ from typing import Any
 
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.instant_names import file_name_of
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -91,7 +92,7 @@ class Line:
         self.storage = storage or LocalStorage()
 
     def load(self) -> ActiveTimeline:
-        return ActiveTimeline.load(self.storage, str(self.folder), str(self.archive))
+        return ActiveTimeline.load(self.storage, str(self.folder), str(self.archive), format=VERSION_6)
 
     def put(self, number: int, action: Action, *contents: bytes, states: Sequence[State] = tuple(State)) -> Instant:
         """An instant with the contents of its states in order, empty where none is given; its last state."""

@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, InstantStateError, InstantTakenError
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.unit
 def load(folder: Path, *names: str) -> ActiveTimeline:
     for name in names:
         (folder / name).write_bytes(b"")
-    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"))
+    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"), format=VERSION_6)
 
 
 def test_each_instant_counts_in_its_highest_state(tmp_path: Path) -> None:

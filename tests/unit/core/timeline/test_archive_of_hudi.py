@@ -14,6 +14,7 @@ import pytest
 
 from spark_jobs.core.files.log_block import HeaderKey, parse_blocks
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_files import (
@@ -121,7 +122,7 @@ def test_what_we_archive_is_what_hudi_archived(tmp_path: Path, witness: dict[str
     """The same instants, chosen and written by us, entry for entry."""
     meta = unpack("archived.before.zip", tmp_path / "before")
     theirs = entries(unpack("archived.zip", tmp_path / "after"))
-    timeline = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"))
+    timeline = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"), format=VERSION_6)
     chosen = instants_to_archive(timeline.instants, ArchiveLimits(keep_min=2, keep_max=3))
     assert {(one.timestamp, one.action.value) for one in chosen} == {tuple(one) for one in witness["first"]}
     archive(timeline, str(meta.parent), chosen)
@@ -153,7 +154,7 @@ def test_hudis_files_merge(tmp_path: Path) -> None:
 def test_a_continuous_history(tmp_path: Path, witness: dict[str, Any]) -> None:
     """Invariant 8: archived and active completed commits together have no gap and no overlap."""
     meta = unpack("archived.zip", tmp_path)
-    active = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"))
+    active = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"), format=VERSION_6)
     archived = load(meta)
     old = [one.timestamp for one in archived.instants if one.action in (Action.COMMIT, Action.DELTA_COMMIT)]
     assert old

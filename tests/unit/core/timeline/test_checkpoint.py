@@ -9,6 +9,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
 from spark_jobs.core.timeline.archive_writer import archive
@@ -31,7 +32,7 @@ def load(base: Path) -> ActiveTimeline:
     folder = base / ".hoodie"
     folder.mkdir(exist_ok=True)
     (folder / "archived").mkdir(exist_ok=True)
-    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"))
+    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"), format=VERSION_6)
 
 
 def commit(base: Path, time: str, extra: dict[str, str | None], action: Action = Action.COMMIT) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.avro_codec import encode_payload
@@ -53,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def load(folder: Path) -> ActiveTimeline:
-    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"))
+    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"), format=VERSION_6)
 
 
 def test_every_name_is_understood(folder: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline import avro_schemas
 from spark_jobs.core.timeline.active import ActiveTimeline, request
@@ -77,10 +78,10 @@ CASES: list[tuple[Action, Any, bytes]] = [
 
 def timeline_with(folder: Path, action: Action, data: bytes) -> tuple[ActiveTimeline, Instant]:
     storage = LocalStorage()
-    timeline = ActiveTimeline.load(storage, str(folder), str(folder / "archived"))
+    timeline = ActiveTimeline.load(storage, str(folder), str(folder / "archived"), format=VERSION_6)
     request(timeline, T, action, data)
-    (found,) = ActiveTimeline.load(storage, str(folder), str(folder / "archived")).instants
-    return ActiveTimeline.load(storage, str(folder), str(folder / "archived")), found
+    (found,) = ActiveTimeline.load(storage, str(folder), str(folder / "archived"), format=VERSION_6).instants
+    return ActiveTimeline.load(storage, str(folder), str(folder / "archived"), format=VERSION_6), found
 
 
 @pytest.mark.parametrize(("action", "plan", "data"), CASES)

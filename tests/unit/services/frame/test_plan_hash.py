@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
+from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.services.frame.nothing import Nothing
@@ -21,7 +22,7 @@ PLAN = PlanFacts(service="clean", content={"delete": ["p/a", "p/b"], "retain": "
 def timeline(folder: Path, *names: str) -> ActiveTimeline:
     for name in names:
         (folder / name).touch()
-    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"))
+    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"), format=VERSION_6)
 
 
 def test_the_hash_names_the_plan_and_the_moment(tmp_path: Path) -> None:

@@ -166,3 +166,18 @@ def test_the_job_tells_of_an_unreadable_plan(unpack: Unpack, capsys: pytest.Capt
     plan.write_bytes(b"garbage")
     assert run_job(run_health, HealthOptions, [f"--base-path={base}"]) == 0
     assert f"{plan.name} is not an Avro container file" in capsys.readouterr().err
+
+
+def test_who_only_reads_makes_no_settings_of_a_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = tmp_path / "t"
+    local.create(base, "MERGE_ON_READ")
+    local.write(base, local.batch(0, 4, "one", 1), "first")
+    local.begin_and_leave(base, local.batch(0, 4, "two", 2))
+
+    def refuse(*given: object) -> None:
+        raise AssertionError("a reader takes no lock and beats no heart")
+
+    monkeypatch.setattr(HudiTable, "transaction_settings", refuse)
+    health, _ = look(base, lists_storage=True)
+    assert [one.alive for one in health.pending] == [True]
+    assert validate(str(base), deep=True) == []

@@ -27,9 +27,13 @@ class Version66:
     written_by: str = "this test"
     writable: bool = True
     trusts_metadata_table: bool = True
+    timeline_layout: str = "66"
 
     def timeline_folder(self, base_path: str) -> str:
         return f"{base_path}/.hoodie/history"
+
+    def archive_parent(self, base_path: str) -> str:
+        return f"{base_path}/.hoodie/history/old"
 
     def file_name(self, instant: Instant) -> str:
         """Such as ``clean-begun-at-20260101000000000``."""

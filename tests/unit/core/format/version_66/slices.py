@@ -33,7 +33,7 @@ def sort_into_groups(files: Iterable[tuple[str, Sequence[str], Sequence[int]]], 
                 one = (base.write_token, base.extension, size)
                 if group.bases.setdefault(base.instant, one) is not one:
                     found.rivals.setdefault(((partition, base.file_id), base.instant), []).append(one)
-            elif log is not None:
+            elif log is not None and instants.is_reached(log.instant):
                 completed = instants.completed_at(log.instant) or "~"
                 logs.setdefault((partition, log.file_id), []).append(
                     (completed, log.version, log.instant, log.write_token, size)

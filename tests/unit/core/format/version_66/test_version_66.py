@@ -15,16 +15,37 @@ from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.known import FORMATS
 from spark_jobs.core.format.v6.file_names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
+from spark_jobs.core.read.scan import Scan
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_system_view import PendingServices, group_files, merged_slice
 from spark_jobs.core.view.visibility import Visibility
+from spark_jobs.options.archive import ArchiveOptions
+from spark_jobs.options.restore import RestoreOptions
+from spark_jobs.options.result import JobState
+from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.options.savepoint import SavepointOptions
+from spark_jobs.options.service import CompactionOptions
+from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.savepoint.job import run_savepoint
+from spark_jobs.services.validation.run import validate
 from tests.faults import local_table
+from tests.support.jobs import job_context
 from tests.unit.core.format.version_66.layout import Version66
 
 pytestmark = pytest.mark.unit
 
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+FEW = {
+    **local_table.AT_ONCE,
+    "hoodie.keep.min.commits": "2",
+    "hoodie.keep.max.commits": "3",
+    "hoodie.metadata.compact.max.delta.commits": "1",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +106,61 @@ def test_a_version_that_nobody_added_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.delitem(FORMATS, 66)
     with pytest.raises(UnsupportedTableError, match="table version 66"):
         HudiTable.open(str(tmp_path / "t"))
+
+
+@pytest.mark.parametrize("table_type", TYPES)
+def test_every_moment_and_every_way_back(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    create(path, table_type)
+    times = [local_table.write(path, local_table.batch(0, 20, f"v{ts}", ts), f"write {ts}") for ts in (1, 2, 3)]
+    if table_type == "MERGE_ON_READ":
+        merge_logs(path)
+    table = HudiTable.open(str(path))
+    assert [values(table.scan(as_of=one)) for one in times] == [{"v1"}, {"v2"}, {"v3"}]
+    assert values(table.scan(begin=times[0], end=times[1], query="incremental")) == {"v2"}
+    assert values(table.scan(query="read_optimized")) == ({"v1"} if table.config.is_merge_on_read else {"v3"})
+
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=times[2]), job_context())
+    local_table.delete(path, local_table.batch(0, 4, "", 4), "delete")
+    assert len(local_table.rows_of(path)) == 16
+    local_table.overwrite(path, local_table.batch(50, 4, "o", 5), ["a"], "overwrite")
+    last = local_table.write(path, local_table.batch(50, 4, "w", 6), "last")
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=last), job_context())
+    assert values(HudiTable.open(str(path)).scan()) == {"v3", "o"}
+    run_restore(RestoreOptions(base_path=str(path), instant_time=times[2], verify="rows"), job_context())
+    assert local_table.rows_of(path) == local_table.expected_rows(local_table.batch(0, 20, "v3", 3))
+    assert local_table.problems_of(path) == []
+    assert validate(str(path), deep=True) == []
+
+
+@pytest.mark.parametrize("table_type", TYPES)
+def test_old_instants_leave_for_the_folder_of_the_archive(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    create(path, table_type)
+    for ts in range(1, 6):
+        local_table.write(path, local_table.batch(0, 4, f"v{ts}", ts), f"write {ts}")
+    if table_type == "MERGE_ON_READ":
+        local_table.compact(path)
+    local_table.clean(path)
+    settings = HudiTable.open(str(path)).transaction_settings(FEW)
+    maintain_metadata_table(settings, FEW, lambda line: None)
+    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=FEW), job_context())
+    assert list((path / ".hoodie/history/old/archived").iterdir())
+    table = HudiTable.open(str(path))
+    assert len(table.timeline.completed_commits()) == 2
+    assert len(table.archived_timeline().instants) >= 3
+    assert validate(str(path), deep=True) == []
+    assert values(table.scan()) == {"v5"}
+
+
+def merge_logs(path: Path) -> None:
+    conf = {**local_table.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
+    options = CompactionOptions(base_path=str(path), hoodie_conf=conf, log_compaction=True)
+    assert run_compaction(options, job_context()).state is JobState.COMPLETED
+
+
+def values(scan: Scan) -> set[object]:
+    return set(scan.to_arrow()["v"].to_pylist())
 
 
 def test_a_log_is_of_the_slice_that_there_was_when_its_write_was_completed() -> None:

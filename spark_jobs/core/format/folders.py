@@ -1,0 +1,14 @@
+"""Folders of ``.hoodie`` that no version of the format moves; of others the table's format is asked."""
+
+from __future__ import annotations
+
+META_FOLDER = ".hoodie"
+METADATA_FOLDER = f"{META_FOLDER}/metadata"
+"""The base path of the metadata table."""
+MARKER_FOLDER = f"{META_FOLDER}/.temp"
+HEARTBEAT_FOLDER = f"{META_FOLDER}/.heartbeat"
+SCHEMA_FOLDER = f"{META_FOLDER}/.schema"
+AUX_FOLDER = f"{META_FOLDER}/.aux"
+BOOTSTRAP_INDEX_FOLDER = f"{AUX_FOLDER}/.bootstrap"
+TIMELINE_FOLDERS = (META_FOLDER, f"{META_FOLDER}/timeline")
+"""Where any release of Hudi has its timeline, also one whose tables are not known here."""
