@@ -238,7 +238,7 @@ def _run(
     if direct is None:
         return written
     by_tasks = isinstance(work.records, PlacedSource)
-    reader = "tasks" if by_tasks else "spark: too many records, or some may change partition"
+    reader = "tasks" if by_tasks else "spark: too many records, or a payload merges some that leave their partition"
     return replace(written, notes={**written.notes, SOURCE_READER: reader})
 
 

@@ -86,14 +86,15 @@ class SourceRows:
     def placed(self, write: OpenWrite) -> Iterator[Workload]:
         """The rows with their places.
 
-        :raises ConfigError: there are too many of them for one process, or a global index may move them.
+        :raises ConfigError: there are too many of them for one process, or a payload has a say in what becomes of those
+            that leave their partition.
         """
         with write.progress.phase("tag"):
             work = place_by_arrays(write, self.keyed)
         if work is None:
             raise ConfigError(
-                f"{self.keyed.source.rows} records of an index of type {self.config.index_type.value} can't be placed "
-                f"in one process: it takes up to {MOST_LOOKED_UP}, and none that may change their partition",
+                f"{self.keyed.source.rows} records can't be placed in one process: it takes up to {MOST_LOOKED_UP}, "
+                f"and with the payload {self.config.payload_class} none that leave their partition",
                 todo="write them by ingest.py --engine spark",
                 table=self.config.name,
             )

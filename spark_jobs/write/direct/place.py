@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from spark_jobs.core.config.keys.index import IndexType
-from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import bucket_ids, file_id_of
 from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
-from spark_jobs.core.metadata_table.record_locations import LOCATION_SCHEMA, RecordIndex
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.protocol import Engine
@@ -51,38 +48,13 @@ class Placing:
     context: WriteContext
     incoming: Mapping[str, PartitionKeys]
 
-    def recorded(self) -> pa.Table | None:
-        """What the record index says of the keys, in the columns of ``LOCATION_SCHEMA``.
-
-        None where it can't settle them alone: there is none, or a key is in another partition than its record comes
-        for, or the batch itself has it in two.
-        """
-        index = RecordIndex.open(
-            self.table.storage, self.table.base_path, self.table.config, self.table.timeline, self.table.clock
-        )
-        keys = pa.chunked_array([one.keys for one in self.incoming.values()], pa.string()).combine_chunks()
-        if index is None or pc.count_distinct(keys).as_py() < len(keys):
-            return None
-        numbers = index.shard_numbers(keys)
-        asked = [(int(number), keys.filter(pa.array(numbers == number))) for number in np.unique(numbers)]
-        shards = index.shards
-
-        def look_up(item: tuple[int, pa.Array], scope: TaskScope) -> pa.Table:
-            return shards[item[0]].locations(item[1])
-
-        found = pa.concat_tables([LOCATION_SCHEMA.empty_table(), *self.engine.run_each(asked, look_up)])
-        home = pa.array(np.repeat(np.array(list(self.incoming), object), [len(o.keys) for o in self.incoming.values()]))
-        there = home.take(pc.index_in(found.column("key"), value_set=keys))
-        return found if pc.all(pc.equal(there, found.column("partition")), min_count=0).as_py() else None
-
-    def place(self, slices: Mapping[int, FileSlice], recorded: pa.Table | None) -> Placement:
+    def place(self, slices: Mapping[int, FileSlice]) -> Placement:
         """
         :param slices: by bucket number, of the partitions of the rows.
-        :param recorded: of the record index, where that is the index of the write.
         """
         found: Found = {}
         if self.config.looks_up and (self.config.index_type is not IndexType.BUCKET or self._drops_known):
-            found = self._recorded_places(slices, recorded) if recorded is not None else self._search(slices)
+            found = self._search(slices)
         rows = {partition: place(keys, found.get(partition, [])) for partition, keys in self.incoming.items()}
         dropped = 0
         if self._drops_known:
@@ -111,23 +83,6 @@ class Placing:
         logged = slices_with_logged_inserts(slices, self.table.timeline, self.table.clock)
         found = locate_keys(self.engine, self.tasks, search, slices, logged)
         return without_dead_places(self.engine, self.tasks, search, slices, found)
-
-    def _recorded_places(self, slices: Mapping[int, FileSlice], recorded: pa.Table) -> Found:
-        numbered = list(slices.items())
-        groups = pa.array([f"{one.file_id}/{one.partition}" for _, one in numbered], pa.string())
-        told = pc.binary_join_element_wise(recorded.column("file_id"), recorded.column("partition"), "/")
-        group = np.asarray(pc.fill_null(pc.index_in(told, value_set=groups), -1))
-        order = np.argsort(group, kind="stable")
-        numbers, begins = np.unique(group[order], return_index=True)
-        in_order = recorded.column("key").take(pa.array(order))
-        found: Found = {}
-        ends = np.append(begins, len(order))[1:]  # none of none
-        for number, begin, end in zip(numbers, begins, ends, strict=True):
-            if number >= 0:  # else a group that is replaced or rolled back
-                bucket, one = numbered[number]
-                places = pc.index_in(in_order.slice(begin, end - begin), value_set=self.incoming[one.partition].keys)
-                found.setdefault(one.partition, []).append((bucket, np.asarray(places).astype(np.int64)))
-        return found
 
     def _by_bucket(self, slices: Mapping[int, FileSlice], rows: Mapping[str, PlacedRows]) -> Placement:
         """

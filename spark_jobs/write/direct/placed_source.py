@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from spark_jobs.core.config.keys.bloom import BLOOM_PARALLELISM
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.direct.globally import GlobalPlacing, IncomingKeys, index_of
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.place import Placing
 from spark_jobs.write.direct.source import RowRange
@@ -23,7 +26,7 @@ from spark_jobs.write.direct.tagged import (
     spread_inserts,
 )
 from spark_jobs.write.direct.unseen import place_unseen
-from spark_jobs.write.direct.write import exchange_placed_rows, write_placed_rows
+from spark_jobs.write.direct.write import Homes, exchange_placed_rows, write_placed_rows
 from spark_jobs.write.profile import WorkloadProfile
 from spark_jobs.write.routes import (
     RoutingPlan,
@@ -48,50 +51,60 @@ ROWS_PER_SHARE = 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedSource:
-    """``rows`` of the source with their buckets, by partition path."""
+    """``rows`` of the source with their buckets, by the partition path where they are written; ``moves`` says whether
+    records leave another one for it, None that none is in another than it comes with.
+    """
 
     open_write: OpenWrite
     source: KeyedSource
     rows: Mapping[str, PlacedRows]
+    moves: bool | None = None
 
     def write(self, plan: RoutingPlan, spread: Spread, rules: RecordRules) -> list[WriteStat]:
         """Write the rows by the plan, a task for each share of the buckets."""
         by_key = self.open_write.config.combine
-        placed = (
-            spread_inserts(rows, spread[path], by_key=by_key) if path in spread else rows
+        spread_out = {
+            path: spread_inserts(rows, spread[path], by_key=by_key) if path in spread else rows
             for path, rows in self.rows.items()
-        )
+        }
+        placed, homes = spread_out.values(), self._homes(spread_out)
         engine, context, source = self.open_write.engine, self.open_write.context, self.source.source
         if plan.tasks * source.content_size <= MOST_READ_AGAIN:
             tasks = rows_of_tasks(placed, plan.tasks)
-            return write_placed_rows(engine, self.source, tasks, context, plan.routes, rules)
+            return write_placed_rows(engine, self.source, tasks, context, plan.routes, rules, homes)
         shares = source.aligned_shares(max(2 * engine.slots, source.rows // ROWS_PER_SHARE))
         rows = rows_of_shares(placed, [0, *(share.stop for share in shares)])
         pieces = [(share, *own) for share, own in zip(shares, rows, strict=True)]
-        return exchange_placed_rows(engine, self.source, pieces, plan.tasks, context, plan.routes, rules)
+        return exchange_placed_rows(engine, self.source, pieces, plan.tasks, context, plan.routes, rules, homes)
+
+    def _homes(self, placed: Mapping[str, PlacedRows]) -> Homes | None:
+        if self.moves is None:
+            return None
+        found = {number: path for path, rows in placed.items() for number in np.unique(rows.buckets).tolist()}
+        return Homes(partition_of=found, moves=self.moves)
 
 
 def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
     """The rows of a source with their places; None where Spark has to find these: for too many rows, or because a
-    global index may move records between partitions.
+    payload has a say in what becomes of records that leave their partition.
     """
     if why_by_joins(write.config, source.source.rows) is not None:
         return None
-    if _takes_any_place(write.config) and source.source.rows > FEW_ROWS:
+    config = write.config
+    if config.index_type.is_global and (config.looks_up or config.combine):
+        return _globally(write, source)
+    if _takes_any_place(config) and source.source.rows > FEW_ROWS:
         return _unseen(write, source)
     return _looked_up(write, source)
 
 
 def why_by_joins(config: WriteConfig, rows: int) -> str | None:
-    """Why arrays can't place so many rows; None where they can, but for keys that a record index has elsewhere."""
+    """Why arrays can't place so many rows; None where they can, but for what a payload says of those that move."""
     kind = config.index_type
     if config.operation in (Operation.BULK_INSERT, Operation.DELETE_PARTITION) and kind is not IndexType.BUCKET:
         return None
-    if kind.is_global and config.looks_up and kind is not IndexType.RECORD_INDEX:
-        return f"an index of type {kind.value} may move records between partitions"
-    if kind.is_global and config.combine and not config.looks_up:
-        return "of the records of a key in several partitions one stays"
-    most = MOST_UNSEEN if _takes_any_place(config) else MOST_LOOKED_UP
+    takes_any = _takes_any_place(config) and not (kind.is_global and config.combine)
+    most = MOST_UNSEEN if takes_any else MOST_LOOKED_UP
     return f"{rows} records are more than {most}" if rows > most else None
 
 
@@ -123,8 +136,52 @@ def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
     )
 
 
-def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
-    recorded_alone = write.config.index_type.is_global and write.config.looks_up
+def _globally(write: OpenWrite, source: KeyedSource) -> Workload | None:
+    config = write.config
+    kind, index = index_of(config, write.table)
+    if kind is not config.index_type:
+        write.progress.note(f"the table has no record index: looking keys up by {kind.value}")
+    incoming = IncomingKeys.of(source)
+    placing = GlobalPlacing(
+        engine=write.engine,
+        tasks=_tasks(write),
+        config=config,
+        table=write.table,
+        context=write.context,
+        source=source,
+        incoming=incoming,
+        kind=kind,
+        index=index,
+    )
+    recorded, counts = placing.recorded(), incoming.counts()
+    partitions: list[str] | None = sorted(counts)
+    if recorded is not None:
+        partitions = sorted({*counts, *recorded.column("partition").unique().to_pylist()})
+    elif config.looks_up:
+        partitions = None
+    view, replaced = write.target(counts, partitions)
+    slices = number_slices(write.table.slices_to_read(view))
+    at = placing.stored(slices, recorded)
+    dropped = 0
+    if config.operation is Operation.INSERT and config.looks_up:
+        dropped = int((at[incoming.places] != NEW).sum())
+        write.refuse_duplicates(dropped)
+    rows = placing.placed(slices, at, placing.kept(at))
+    if rows is None:
+        return None
+    return Workload(
+        view=view,
+        slices=slices,
+        records=PlacedSource(open_write=write, source=source, rows=rows, moves=placing.moves),
+        profile=_profile_of(rows, combine=config.combine),
+        content_size=source.source.content_size,
+        begun=None,
+        replaced=replaced,
+        dropped=dropped,
+    )
+
+
+def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload:
     incoming = by_partition(source.keys(RowRange(0, source.source.rows)))
     placing = Placing(
         engine=write.engine,
@@ -134,13 +191,10 @@ def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload | None:
         context=write.context,
         incoming=incoming,
     )
-    recorded = placing.recorded() if recorded_alone else None
-    if recorded_alone and recorded is None:
-        return None
     counts = {partition: len(keys.rows) for partition, keys in incoming.items()}
     view, replaced = write.target(counts, sorted(counts))
     slices = number_slices(write.table.slices_to_read(view))
-    placed = placing.place(slices, recorded)
+    placed = placing.place(slices)
     write.refuse_duplicates(placed.dropped)
     profile = _profile_of(placed.rows, combine=write.config.combine).beginning(placed.begun or {})
     return Workload(

@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from spark_jobs.core.handles.context import TaskScope, WriteContext
+from spark_jobs.core.schema.meta_fields import IS_DELETED, PARTITION_PATH
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.write.direct.globally import deletes_of, has_deletes
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.source import RowRange
 from spark_jobs.write.direct.tagged import Buckets, Numbers, Offsets
 from spark_jobs.write.routes import Route
-from spark_jobs.write.tasks import BUCKET, RecordRules, bulk_insert_batches, cut_by_bucket, write_buckets
+from spark_jobs.write.tasks import BUCKET, MOVED, RecordRules, bulk_insert_batches, cut_by_bucket, write_buckets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Homes:
+    """The partition of each bucket, where a global index has records in other partitions than they come with; with
+    ``moves`` they leave those, else they stay.
+    """
+
+    partition_of: Mapping[int, str]
+    moves: bool
+
+    def settle(self, rows: pa.Table) -> pa.Table:
+        """Rows with their buckets, each in the partition of its bucket; one that another one of its key has left stands
+        for the removal.
+        """
+        numbers = list(self.partition_of)
+        home = pa.array([self.partition_of[number] for number in numbers], pa.string())
+        buckets = rows.column(BUCKET).combine_chunks()
+        at = home.take(pc.index_in(buckets, value_set=pa.array(numbers, buckets.type)))
+        index = rows.schema.get_field_index(PARTITION_PATH)
+        settled = rows.set_column(index, PARTITION_PATH, at)
+        if not self.moves:
+            return settled
+        left = pc.not_equal(at, rows.column(PARTITION_PATH).combine_chunks())
+        if has_deletes(rows.schema):
+            left = pc.and_(left, pa.array(~deletes_of(rows.column(IS_DELETED))))
+        return settled.append_column(MOVED, left)
 
 
 def bulk_insert_rows(
@@ -36,6 +67,7 @@ def write_placed_rows(
     context: WriteContext,
     routes: Mapping[int, Route],
     rules: RecordRules,
+    homes: Homes | None = None,
 ) -> list[WriteStat]:
     """Write rows to their buckets.
 
@@ -46,6 +78,7 @@ def write_placed_rows(
         rows, buckets = share
         needed, order = np.unique(rows, return_inverse=True)
         table = keyed.take(needed).take(pa.array(order)).append_column(BUCKET, pa.array(buckets.astype(np.int32)))
+        table = table if homes is None else homes.settle(table)
         return list(write_buckets(iter(table.combine_chunks().to_batches()), context, scope, routes, rules))
 
     return [stat for some in engine.run_each([one for one in shares if len(one[0])], work) for stat in some]
@@ -59,6 +92,7 @@ def exchange_placed_rows(
     context: WriteContext,
     routes: Mapping[int, Route],
     rules: RecordRules,
+    homes: Homes | None = None,
 ) -> list[WriteStat]:
     """The same where rows of a task stand all over a large source: each is read once and sent to its task.
 
@@ -75,6 +109,9 @@ def exchange_placed_rows(
 
     def work(blocks: list[pa.RecordBatch], scope: TaskScope) -> list[WriteStat]:
         batches = (keyed.with_keys(rows) for rows in _by_bucket(blocks))
+        if homes is not None:
+            tables = (homes.settle(pa.Table.from_batches([rows])) for rows in batches)
+            batches = (rows for table in tables for rows in table.combine_chunks().to_batches())
         return list(write_buckets(batches, context, scope, routes, rules))
 
     return [stat for some in engine.exchange(pieces, split, tasks, work) for stat in some]

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.core.errors import HudiError
 from spark_jobs.options.choices import SourceReader
 from spark_jobs.write.direct import placed_source
-from tests.spark.tables import COW, MOR, SCHEMA, Jobs, Row, row, rows, shown
+from tests.spark.tables import COW, MOR, SCHEMA, Jobs, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -34,26 +34,25 @@ INDEXES: dict[str, dict[str, str]] = {
     "BLOOM": {},
     "BUCKET": {"hoodie.bucket.index.num.buckets": "2"},
     "RECORD_INDEX": {"hoodie.metadata.record.index.enable": "true"},
+    "GLOBAL_BLOOM": {"hoodie.bloom.index.update.partition.path": "false"},
+    "GLOBAL_SIMPLE": {},
 }
-
-
-def is_at_home(one: Row) -> bool:
-    """Whether a change stays in the partition that ``rows`` gave its key, or its key is new."""
-    return one["id"] >= 100 or one["p"] == "ab"[one["id"] % 2]
 
 
 @pytest.mark.parametrize(
     ("table_type", "index"),
-    [(COW, "SIMPLE"), (COW, "BLOOM"), (COW, "RECORD_INDEX"), (MOR, "SIMPLE"), (MOR, "BUCKET")],
+    [
+        *((COW, "SIMPLE"), (COW, "BLOOM"), (COW, "RECORD_INDEX"), (MOR, "SIMPLE"), (MOR, "BUCKET")),
+        *((COW, "GLOBAL_BLOOM"), (MOR, "GLOBAL_SIMPLE")),
+    ],
 )
 def test_tasks_write_what_spark_would(spark: SparkSession, tmp_path: Path, table_type: str, index: str) -> None:
     conf = {"hoodie.index.type": index, **INDEXES[index]}
     by_tasks = Jobs(spark=spark, path=tmp_path / "tasks", table_type=table_type, conf=conf)
     by_spark = Jobs(spark=spark, path=tmp_path / "spark", table_type=table_type, conf=conf)
-    changes = CHANGES if index != "RECORD_INDEX" else [one for one in CHANGES if is_at_home(one)]
     for op, batch in (
         ("insert", rows(range(12))),
-        ("upsert", changes),
+        ("upsert", CHANGES),
         ("delete", [row(5, "b", "x"), row(999, "a", "x")]),
     ):
         one, other = by_tasks.write(op, batch), by_spark.write(op, batch, **SPARK)
@@ -114,12 +113,15 @@ def test_tasks_write_new_file_groups_as_spark_does(spark: SparkSession, tmp_path
         assert by_tasks.rows() == by_spark.rows()
 
 
-def test_a_key_that_moves_partitions_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
-    conf = {"hoodie.index.type": "RECORD_INDEX", **INDEXES["RECORD_INDEX"]}
+def test_a_record_that_a_payload_merges_on_its_way_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    payload = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
+    conf = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.datasource.write.payload.class": payload}
     jobs = Jobs(spark=spark, path=tmp_path / "t", conf=conf)
-    jobs.write("insert", [row(1, "a", "x"), row(2, "a", "x")])
-    jobs.write("upsert", [row(1, "b", "y", 2), row(2, "a", "y", 2)])
-    assert jobs.rows() == shown([row(1, "b", "y", 2), row(2, "a", "y", 2)])
+    jobs.write("insert", [row(1, "a", "x", 5), row(2, "a", "x")])
+    assert jobs.write("upsert", [row(2, "a", "y", 2)]).extra["source_reader"] == "tasks"
+    moved = jobs.write("upsert", [row(1, "b", "late", 2), row(2, "b", "z", 3)])
+    assert moved.extra["source_reader"].startswith("spark")
+    assert jobs.rows() == shown([row(1, "a", "x", 5), row(2, "b", "z", 3)])
 
 
 def test_an_insert_drops_what_the_table_has(spark: SparkSession, tmp_path: Path) -> None:

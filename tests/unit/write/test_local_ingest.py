@@ -144,7 +144,6 @@ def test_no_value_is_shown_where_none_may_be(tmp_path: Path) -> None:
         ({"continuous": True}, "--continuous"),
         ({"hoodie_conf": {"hoodie.streamer.source.sanitize.invalid.schema.field.names": "true"}}, "sanitize"),
         ({"record_key_fields": "f"}, "floating-point"),
-        ({"hoodie_conf": {"hoodie.index.type": "GLOBAL_BLOOM"}}, "GLOBAL_BLOOM"),
         ({"source": ("/a/*.parquet", "/b")}, "several may have one file"),
     ],
 )

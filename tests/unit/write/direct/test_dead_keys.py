@@ -52,7 +52,7 @@ def placed(table: HudiTable, index: str, op: Operation, keys: list[str], conf: d
         context=context_of(table, "1"),
         incoming=by_partition(pa.table(incoming)),
     )
-    return placing.place(number_slices(table.view(["p"]).latest_slices()), None)
+    return placing.place(number_slices(table.view(["p"]).latest_slices()))
 
 
 def groups_of(table: HudiTable, index: str, *keys: str, **conf: str) -> list[list[str]]:
