@@ -21,6 +21,7 @@ from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_system_view import PendingServices, group_files, merged_slice
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.options.archive import ArchiveOptions
+from spark_jobs.options.indexing import IndexingOptions
 from spark_jobs.options.restore import RestoreOptions
 from spark_jobs.options.result import JobState
 from spark_jobs.options.rollback import RollbackOptions
@@ -28,6 +29,7 @@ from spark_jobs.options.savepoint import SavepointOptions
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.indexing.job import run_indexing
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
@@ -39,6 +41,11 @@ from tests.unit.core.format.version_66.layout import Version66
 
 pytestmark = pytest.mark.unit
 
+INDEXES = {
+    "hoodie.metadata.record.index.enable": "true",
+    "hoodie.metadata.index.column.stats.enable": "true",
+    "hoodie.metadata.index.bloom.filter.enable": "true",
+}
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
 FEW = {
     **local_table.AT_ONCE,
@@ -130,6 +137,24 @@ def test_every_moment_and_every_way_back(tmp_path: Path, table_type: str) -> Non
     run_restore(RestoreOptions(base_path=str(path), instant_time=times[2], verify="rows"), job_context())
     assert local_table.rows_of(path) == local_table.expected_rows(local_table.batch(0, 20, "v3", 3))
     assert local_table.problems_of(path) == []
+    assert validate(str(path), deep=True) == []
+
+
+@pytest.mark.parametrize("table_type", TYPES)
+def test_writes_by_every_index(tmp_path: Path, table_type: str) -> None:
+    path = tmp_path / "t"
+    create(path, table_type)
+    third = local_table.batch(0, 30, "v3", 3)
+    HudiTable.open(str(path)).insert(local_table.batch(0, 20, "v1", 1))
+    HudiTable.open(str(path)).upsert(local_table.batch(0, 30, "v2", 2))
+    options = IndexingOptions(base_path=str(path), index_types=("COLUMN_STATS", "BLOOM_FILTERS", "RECORD_INDEX"))
+    assert run_indexing(options, job_context()).state is JobState.COMPLETED
+    for index in ("BLOOM", "RECORD_INDEX"):
+        HudiTable.open(str(path)).upsert(third, hoodie_conf={**INDEXES, "hoodie.index.type": index})
+    if table_type == "MERGE_ON_READ":
+        local_table.compact(path)
+    HudiTable.open(str(path)).delete(local_table.batch(0, 5, "", 4), hoodie_conf=INDEXES)
+    assert local_table.rows_of(path) == local_table.expected_rows(third.slice(5))
     assert validate(str(path), deep=True) == []
 
 
