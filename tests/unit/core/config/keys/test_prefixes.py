@@ -76,6 +76,7 @@ MODULE_OF = {
     "pyhudi.lock": "lock",
     "pyhudi.payload": "payload",
     "pyhudi.recordkey": "keygen",
+    "pyhudi.ingest": "write",
     "pyhudi.transformer": "streamer",
 }
 """The longest prefix that a name begins with decides; a word may go on behind it (``hoodie.clean`` and ``cleaner``)."""
