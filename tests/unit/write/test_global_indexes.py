@@ -65,22 +65,23 @@ def test_a_key_is_one_record_wherever_it_comes_from(
     table, options = made(tmp_path / "t", table_type), {"hoodie_conf": conf(index, moves=moves)}
     model: Rows = {one: ("ab"[one % 2], "x") for one in range(12)}
     table.upsert(data((key, *value) for key, value in model.items()), **options)
-    # to another partition, to a new one, at home, and a new key
-    changed = [(1, "a", "y"), (2, "c", "y"), (3, "b", "y"), (50, "b", "y")]
+    # to a new partition, to another one (from a group that logs the removal alone), at home, and a new key
+    changed = [(1, "c", "y"), (2, "b", "y"), (3, "b", "y"), (50, "b", "y")]
     table.upsert(data(changed, 2), **options)
     for key, partition, value in changed:
         model[key] = (partition if moves or key not in model else model[key][0], value)
     assert rows_of(table) == model
     # back again, and of one key's records in several partitions the latest
-    several = pa.concat_tables([data([(4, "d", "old")], 3), data([(4, "c", "new"), (1, "b", "z")], 4)])
+    several = pa.concat_tables([data([(4, "d", "old")], 3), data([(4, "c", "new"), (1, "b", "z"), (2, "d", "w")], 4)])
     table.upsert(several, **options)
-    model[4], model[1] = ("c" if moves else "a", "new"), ("b", "z")
+    model[4], model[1], model[2] = ("c" if moves else "a", "new"), ("b", "z"), ("d" if moves else "a", "w")
     assert rows_of(table) == model
     # deletions reach a record wherever it is
     table.upsert(data([(5, "zz", "")], 5, gone=True), **options)
     table.delete(data([(6, "zz", ""), (999, "a", "")], 6), **options)
     del model[5], model[6]
     assert rows_of(table) == model
+    assert not (tmp_path / "t" / "zz").exists()
     # a key that is gone is new again
     table.upsert(data([(5, "c", "again")], 7), **options)
     assert rows_of(table)[5][1] == "again"
