@@ -30,6 +30,11 @@ def create_marker(
     storage.create(f"{marker_folder(base_path, instant)}/{marker.relative_path}", b"")
 
 
+def has_markers(storage: Storage, base_path: str, instant: str) -> bool:
+    """Whether the folder of an instant's markers is there, empty or not."""
+    return storage.has_folder(marker_folder(base_path, instant))
+
+
 def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker] | None:
     """All markers of an instant, each once, direct or batched (by whatever the type file says: a writer that died may
     have left it empty); None where its folder is missing.
@@ -37,7 +42,7 @@ def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker]
     :raises OutsideTableError: a marker that leads out of the table.
     """
     folder = marker_folder(base_path, instant)
-    if not storage.has_folder(folder):
+    if not has_markers(storage, base_path, instant):
         return None
     markers: dict[Marker, None] = {}
     for name, where in _marker_names(storage, folder):

@@ -13,14 +13,16 @@ from enum import Enum
 from typing import NamedTuple
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
+from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError, InstantGoneError
 from spark_jobs.core.files.log_extents import LogExtent, LogExtents, damaged
 from spark_jobs.core.files.names import PARTITION_METAFILE
-from spark_jobs.core.format.instant import COMMITS, Instant, State
+from spark_jobs.core.format.file_names import LogFileName
+from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import earliest, is_from, is_up_to, precedes
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
 from spark_jobs.core.timeline.write_stat import WrittenFile
 from spark_jobs.core.view.file_slice import FileSlice
 
@@ -58,6 +60,7 @@ class CommittedFiles:
         self._archived: dict[str, tuple[WrittenFile, ...]] = {}
         self._archived_from: str | None = None
         self._archived_ids: frozenset[str] = frozenset()
+        self._resizings: dict[Instant, bool] = {}
 
     @property
     def format(self) -> TableFormat:
@@ -80,17 +83,50 @@ class CommittedFiles:
 
     def built_upon_pending(self) -> tuple[LostCommit, ...]:
         """Writes that are not completed, and that a completed one merged or logged upon: they were completed then.
-        Nothing is read unless an older write is pending.
+        Nothing is read unless an older write is under way.
+
+        :raises InstantGoneError: one was completed since the timeline was loaded.
         """
         line = self._timeline
-        pending = {one.timestamp: one for one in line.pending(COMMITS)}
+        # who loses the completed file keeps the one that says it is under way
+        pending = {one.timestamp: one for one in line.pending(COMMITS) if one.state is State.INFLIGHT}
         if not pending:
             return ()
         later = self.since(earliest(pending))
         found = {(time, one.previous) for time, files in later.items() for one in files if one.previous in pending}
+        for _, lost in found:
+            self._refuse_completed_meanwhile(pending[lost].at(State.COMPLETED))
+        resizings = {lost for _, lost in found if self._is_resizing(pending[lost])}
+        found = {(time, lost) for time, lost in found if lost not in resizings}
         return tuple(
             LostCommit(lost, line.name_of(pending[lost].at(State.COMPLETED)), later) for later, lost in sorted(found)
         )
+
+    def _refuse_completed_meanwhile(self, completed: Instant) -> None:
+        """
+        :raises InstantGoneError: a listing that came in parts had a later write and not yet this one.
+        """
+        if self._timeline.storage.stat(self._timeline.path(completed)) is not None:
+            raise InstantGoneError(
+                f"{self._timeline.name_of(completed)} was published while the timeline was listed",
+                todo="run it again",
+                instant=completed.timestamp,
+            )
+
+    def is_on_new_bucket(self, log: LogFileName) -> bool:
+        """Whether a log is of a slice that a pending resizing of buckets is yet to make: writers log to both the old
+        buckets and the new ones, which nobody reads before it is completed (Hudi:
+        SparkConsistentBucketDuplicateUpdateStrategy).
+        """
+        found = [one for one in self._timeline.find(log.instant) if one.action is Action.REPLACE_COMMIT]
+        return bool(found) and not any(one.is_completed for one in found) and self._is_resizing(found[0])
+
+    def _is_resizing(self, pending: Instant) -> bool:
+        if pending.action is not Action.REPLACE_COMMIT:
+            return False
+        if pending not in self._resizings:
+            self._resizings[pending] = RequestedClustering.read(self._timeline, pending, self._clock).resizes_buckets
+        return self._resizings[pending]
 
     def files_archived_since(self, begin: str, file_ids: Collection[str]) -> dict[str, tuple[WrittenFile, ...]]:
         """The same of writes to some file groups that left the timeline for the archive, which is read only for what is
@@ -213,7 +249,7 @@ def refuse_lost_groups(
             if key in there or key in replaced or (partitions is not None and file.partition not in partitions):
                 continue
             base, log = files.format.parse_base_file(file.name), files.format.parse_log_file(file.name)
-            if base is None and (parts is Parts.BASES or log is None or log.is_cdc):
+            if base is None and (parts is Parts.BASES or log is None or log.is_cdc or files.is_on_new_bucket(log)):
                 continue
             path = join(file.partition, file.name)
             raise damaged(path, instant, f"it is gone, and instant {instant} wrote it", "data file")
@@ -223,11 +259,11 @@ def refuse_lost_commits(found: Iterable[LostCommit], until: str | None = None) -
     """
     :param found: :meth:`CommittedFiles.built_upon_pending`.
     :param until: the newest instant that the reader sees; None for all.
-    :raises CorruptTableError: the reader sees one that was built upon a lost commit. What that replaced counts again,
-        and what it made does not: rows would be doubled or old.
+    :raises CorruptTableError: the reader would see a lost commit. What that replaced counts again, and what it made
+        does not: rows would be doubled or old, also at a moment before somebody built upon it.
     """
     for lost in found:
-        if is_up_to(lost.built_by, until):
+        if is_up_to(lost.instant, until):
             raise CorruptTableError(
                 f"{lost.file_name} is gone: instant {lost.built_by} was built upon files of {lost.instant}, "
                 "which looks pending",

@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from spark_jobs.core.errors import RESTORE_FILE, AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_writer import command_block
-from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
-from spark_jobs.core.files.names import MarkerType
+from spark_jobs.core.files.markers import create_marker, delete_markers, has_markers, read_markers
+from spark_jobs.core.files.names import MARKER_FOLDER, MarkerType
 from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
@@ -165,23 +165,35 @@ def requests_for_pending(
 ) -> tuple[RollbackRequest, ...]:
     """What undoing a pending instant takes.
 
-    :param by_markers: ``hoodie.rollback.using.markers``; without them, or where they are gone, the table is listed.
+    :param by_markers: ``hoodie.rollback.using.markers``; without them, or where there are none, the table is listed.
+    :raises CorruptTableError: it has files and no folder of markers, which is made before the first file and goes after
+        the completed file came: that was lost, and live file slices may need the files.
     """
     if target.state is State.REQUESTED:
         return ()
     is_stray = stray_logs(settings, target)
     markers = read_markers(settings.storage, settings.base_path, target.timestamp) if by_markers else None
-    if markers is not None:
+    if markers:
         return plan_by_markers(settings.config.format, markers, is_stray)
     listing = StorageListing(settings.storage, settings.base_path)  # the metadata table does not know pending files
     files = list(listing.files(listing.partitions()))
-    return plan_by_listing(
+    found = plan_by_listing(
         settings.config.format,
         target,
         files,
         lambda partition, status: block_instants(settings, status),
         is_stray,
     )
+    if found and not has_markers(settings.storage, settings.base_path, target.timestamp):
+        name = (*found[0].delete, *found[0].cancel)[0]
+        raise CorruptTableError(
+            f"instant {target.timestamp} looks pending, has files ({join(found[0].partition, name)}) and no markers: "
+            "its completed file was lost",
+            todo=f"restore that from a copy of the table; or, where it was never completed, make an empty file "
+            f"{MARKER_FOLDER}/{target.timestamp}/never-completed",
+            instant=target.timestamp,
+        )
+    return found
 
 
 def _execute(

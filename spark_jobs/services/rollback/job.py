@@ -18,6 +18,7 @@ from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
+from spark_jobs.core.view.written_files import CommittedFiles, refuse_lost_commits
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
@@ -133,6 +134,8 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
         else:
             targets = [_target(settings, table, asked)] if asked not in finishing else []
         found = [target for target in targets if target is not None]
+        if any(not target.is_completed for target in found):
+            refuse_lost_commits(CommittedFiles(table.timeline, settings.clock).built_upon_pending())
         if not found and (asked not in finishing if asked is not None else not finishes):
             return Nothing(_why_nothing(settings, table, asked))
         undoings = tuple(undoing_of(settings, table, target, self.by_markers) for target in found)

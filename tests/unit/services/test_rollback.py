@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spark_jobs.core.files.markers import create_marker, delete_markers, read_markers
+from spark_jobs.core.files.markers import create_marker, delete_markers, marker_folder, read_markers
 from spark_jobs.core.files.names import Marker, MarkerType
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
@@ -114,11 +114,17 @@ def assert_undone(failed: FailedWrite, rollbacks: int = 1) -> None:
     assert all(log.name.file_id == "g-0" for one in view.latest_slices() for log in one.log_files)
 
 
+def lose_markers(table: HudiTable, instant: str) -> None:
+    """Nothing names the files of a write any more, and somebody said that it was never completed."""
+    delete_markers(table.storage, table.base_path, instant)
+    table.storage.create(f"{marker_folder(table.base_path, instant)}/never-completed", b"")
+
+
 @pytest.mark.parametrize("with_markers", [True, False])
 def test_a_dead_write_is_undone(tmp_path: Path, with_markers: bool) -> None:
     failed = failed_write(tmp_path / "t")
     if not with_markers:
-        delete_markers(failed.table.storage, failed.table.base_path, T2)
+        lose_markers(failed.table, T2)
     ((target, by),) = roll_back_failed_writes(failed.settings())
     assert target == T2
     assert_undone(failed)
@@ -185,7 +191,7 @@ def test_a_rollback_that_dies_at_any_call_is_finished_by_the_next_writer(tmp_pat
     while True:
         failed = failed_write(tmp_path / str(deaths))
         if not with_markers:
-            delete_markers(failed.table.storage, failed.table.base_path, T2)
+            lose_markers(failed.table, T2)
         storage = MortalStorage(deaths)
         settings = failed.settings(storage)
         if not dies(lambda settings=settings: roll_back_failed_writes(settings)):  # type: ignore[misc]
@@ -312,7 +318,7 @@ def test_the_log_of_a_file_group_that_a_dead_write_began_goes_whole(tmp_path: Pa
     [log] = append_changes(context, scope(), target, changes, hard_deletes=False)
     assert log.path in failed.data_files()
     if not with_markers:
-        delete_markers(failed.table.storage, failed.table.base_path, T2)
+        lose_markers(failed.table, T2)
     ((_, by),) = roll_back_failed_writes(failed.settings())
     assert_undone(failed)
     assert [path for path in failed.data_files() if "n-0" in path] == []

@@ -15,6 +15,8 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, REQUESTED_REPLACE_METADATA
 
+_RESIZING = "ConsistentBucket"
+"""In the names of Hudi's strategies that resize buckets (SparkConsistentBucketClusteringExecutionStrategy)."""
 _COMPACTION_VERSION, _VERSION = 2, 1
 _REPLACE_FIELDS = [field["name"] for field in REQUESTED_REPLACE_METADATA["fields"]]
 
@@ -157,6 +159,11 @@ class RequestedClustering:
     @property
     def slices(self) -> tuple[PlannedSlice, ...]:
         return tuple(one for group in self.groups for one in group.slices)
+
+    @property
+    def resizes_buckets(self) -> bool:
+        """Whether it splits or merges buckets of a consistent-hashing index."""
+        return _RESIZING in self.strategy
 
     def encode(self, base_path: str) -> bytes:
         """The content of the requested file."""

@@ -1,0 +1,107 @@
+"""Writes whose completed file was lost: they look as if their writers had died, and are not taken back for that."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.instant import Action
+from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.table import HudiTable
+from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.rollback.job import run_rollback
+from tests.faults import local_table as local
+from tests.support.folder import Folder
+from tests.support.jobs import job_context
+from tests.support.through import Through
+
+pytestmark = pytest.mark.unit
+TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+ROWS = (local.batch(0, 8, "one", 1), local.batch(0, 8, "two", 2), local.batch(0, 8, "three", 3))
+
+
+@pytest.fixture(params=TYPES)
+def path(request: pytest.FixtureRequest, root: Folder) -> Folder:
+    """A table of three upserts of the same rows."""
+    found = root / "t"
+    local.create(found, request.param)
+    for number, rows in enumerate(ROWS):
+        local.write(found, rows, f"k{number}")
+    return found
+
+
+def completed_file(path: Folder, number: int) -> Folder:
+    timeline = opened(path).timeline
+    return path / ".hoodie" / timeline.name_of(timeline.completed_commits()[number])
+
+
+def opened(path: Folder) -> HudiTable:
+    return HudiTable.open(str(path), lake=path.lake)
+
+
+def data_files(path: Folder) -> set[str]:
+    return {str(one) for one in path.rglob("*") if "/.hoodie/" not in str(one)}
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["older", "newest"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_rollback_deletes_nothing_of_it(path: Folder, number: int, named: bool) -> None:
+    lost = completed_file(path, number)
+    time, content, before = lost.name.partition(".")[0], lost.read_bytes(), data_files(path)
+    lost.unlink()
+    options = RollbackOptions(base_path=str(path), instant_time=time if named else None)
+
+    with pytest.raises(CorruptTableError, match=r"completed file was lost|is gone: instant \d+ was built upon"):
+        run_rollback(options, job_context(lake=path.lake))
+    with pytest.raises(CorruptTableError, match=r"completed file was lost|is gone: instant \d+ was built upon"):
+        roll_back_failed_writes(opened(path).transaction_settings({}))
+
+    assert data_files(path) == before
+    assert not opened(path).timeline.pending({Action.ROLLBACK})
+    lost.write_bytes(content)
+    assert local.rows_of(path) == local.expected_rows(*ROWS)
+
+
+def test_one_that_was_never_completed_can_be_said_to_be(path: Folder) -> None:
+    lost = completed_file(path, 2)
+    time = lost.name.partition(".")[0]
+    lost.unlink()
+    path.storage.create(str(path / ".hoodie/.temp" / time / "never-completed"), b"")
+
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=time), job_context(lake=path.lake))
+
+    assert local.rows_of(path) == local.expected_rows(*ROWS[:2])
+
+
+@pytest.mark.parametrize("path", ["COPY_ON_WRITE"], indirect=True)
+def test_its_own_moment_is_refused_too(path: Folder) -> None:
+    lost = completed_file(path, 1)
+    lost.unlink()
+    with pytest.raises(CorruptTableError, match="which looks pending"):
+        opened(path).scan(as_of=lost.name.partition(".")[0]).to_arrow()
+
+
+class TornListing(Through):
+    """The first listing of the timeline comes in parts: a file of the first part is published before the second."""
+
+    def __init__(self, inner: Storage, unseen: str) -> None:
+        super().__init__(inner)
+        self.unseen: str | None = unseen
+
+    def list(self, path: str) -> list[FileStatus]:
+        found: list[FileStatus] = self.inner.list(path)
+        names = [one.name for one in found]
+        if self.unseen in names:
+            found = [one for one in found if one.name != self.unseen]
+            self.unseen = None
+        return found
+
+
+@pytest.mark.parametrize("path", ["COPY_ON_WRITE"], indirect=True)
+def test_a_listing_that_came_in_parts_is_taken_anew(path: Folder) -> None:
+    table = opened(path)
+    torn = table.refreshed(TornListing(table.storage, completed_file(path, 1).name))
+    assert torn.timeline.pending_writes()
+    assert len(torn.file_slices()) == len(table.file_slices())
+    assert not torn.timeline.pending_writes()
