@@ -12,8 +12,9 @@ from types import MappingProxyType
 from spark_jobs.core.errors import RESTORE_FILE, AlreadyExistsError, CorruptTableError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, has_markers, read_markers
-from spark_jobs.core.files.names import MARKER_FOLDER, MarkerType
+from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
+from spark_jobs.core.format.folders import MARKER_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
