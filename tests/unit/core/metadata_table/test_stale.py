@@ -20,7 +20,7 @@ from tests.support.folder import Folder
 from tests.support.through import Through
 from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
 
-pytestmark = pytest.mark.unit
+pytestmark = [pytest.mark.unit, pytest.mark.usefixtures("hasty")]
 
 ROWS = (local.batch(0, 20, "one", 1), local.batch(0, 20, "two", 2), local.batch(0, 10, "three", 3))
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
