@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spark_jobs.core.format.folders import METADATA_FOLDER
-from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import BEFORE_ALL, follows, is_from, latest, precedes
 from spark_jobs.core.metadata_table.table import REBUILD
 from spark_jobs.core.view.file_system_view import GroupKey
@@ -58,22 +58,6 @@ def check_lost_compactions(evidence: Evidence) -> Iterator[Finding]:
             )
             done = Instant(pending, Action.COMPACTION, State.REQUESTED).at(State.COMPLETED)
             yield error(3, evidence.instant_path(done), what, _RESTORE)
-
-
-def check_lost_commits(evidence: Evidence) -> Iterator[Finding]:
-    """Writes without a completed file upon which later ones were built."""
-    pending = {one.timestamp: one for one in evidence.timeline.pending(COMMITS)}
-    built: dict[str, str] = {}
-    for instant, metadata in evidence.commits.items():
-        for stat in metadata.write_stats:
-            if stat.prev_commit in pending:
-                built.setdefault(stat.prev_commit, instant.timestamp)
-    for time, later in built.items():
-        what = (
-            f"it is missing: instant {later} was built upon files of {time}, which looks pending; what it replaced "
-            "counts again, and what it made does not"
-        )
-        yield error(3, evidence.instant_path(pending[time].at(State.COMPLETED)), what, _RESTORE)
 
 
 def _raise(newest: dict[GroupKey, str], key: GroupKey, instant: str) -> None:

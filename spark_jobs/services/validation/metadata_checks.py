@@ -7,17 +7,14 @@ from collections.abc import Collection, Iterator, Mapping
 from spark_jobs.core.config.keys.table import METADATA_PARTITIONS_INFLIGHT
 from spark_jobs.core.config.table_config import PROPERTIES
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.markers import marker_folder
 from spark_jobs.core.format.folders import META_FOLDER, METADATA_FOLDER
-from spark_jobs.core.format.instant import COMMITS, Action, State
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.order import follows
-from spark_jobs.core.metadata_table.commit import commits_at
 from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import REBUILD, MetadataTable
 from spark_jobs.core.storage import RelativePath, join, resolve
-from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import base_instant_of
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
@@ -51,7 +48,6 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
         yield error(9, FILES_FOLDER, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
         return
     yield from _indexes(opened, config.metadata_partitions)
-    yield from _lost_completions(evidence, opened)
     yield from _partitions(evidence, records)
     listed: dict[str, FileEntry] = {
         join(partition_of(key), name): entry
@@ -74,29 +70,6 @@ def _indexes(opened: MetadataTable, listed: Collection[str]) -> Iterator[Finding
         except HudiError as failure:
             folder = f"{METADATA_FOLDER}/{partition.path}"
             yield error(9, folder, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
-
-
-def _lost_completions(evidence: Evidence, opened: MetadataTable) -> Iterator[Finding]:
-    """Writes that look pending, of which the metadata table has files, and whose markers are gone: these go when the
-    completed file is there. A plan that was undone before is carried out at its old time, where nothing can be said.
-    """
-    table, settings = evidence.table, evidence.table.heartbeats
-    if evidence.later.pending({Action.ROLLBACK, Action.RESTORE}):
-        return  # which may be at it just now
-    for pending in evidence.later.filter(lambda one: one.state is State.INFLIGHT and one.action in COMMITS):
-        time = pending.timestamp
-        known = [one for one in commits_at(opened, time) if one.is_completed]
-        if time in evidence.undone or not any(opened.timeline.written_files(one, table.clock) for one in known):
-            continue
-        if table.storage.list(marker_folder(table.base_path, time)):
-            continue
-        if read_pulse(table.storage, table.base_path, time, settings, table.clock).alive:
-            continue
-        if pending in evidence.timeline.reload().instants:
-            what = "the metadata table has its files, and its markers are gone: its completed file was lost"
-            name = evidence.timeline.name_of(pending.at(State.COMPLETED))
-            todo = f"restore {name} from a copy of the table: the next write undoes it"
-            yield error(3, evidence.instant_path(pending), what, todo)
 
 
 def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Iterator[Finding]:

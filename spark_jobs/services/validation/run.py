@@ -22,12 +22,13 @@ from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
 from spark_jobs.services.validation.finding import Finding, error, warning
 from spark_jobs.services.validation.footer_checks import check_footers
-from spark_jobs.services.validation.hidden_slices import check_hidden_slices, check_lost_commits, check_lost_compactions
+from spark_jobs.services.validation.hidden_slices import check_hidden_slices, check_lost_compactions
 from spark_jobs.services.validation.index_checks import check_indexes
 from spark_jobs.services.validation.key_checks import check_keys
 from spark_jobs.services.validation.leftovers import check_leftovers
 from spark_jobs.services.validation.log_checks import check_logs
 from spark_jobs.services.validation.looks import Looks
+from spark_jobs.services.validation.lost_completions import check_lost_completions
 from spark_jobs.services.validation.metadata_checks import check_metadata_table
 from spark_jobs.services.validation.overlap_checks import check_overlaps
 from spark_jobs.services.validation.rewrite_checks import check_rewrites
@@ -167,7 +168,7 @@ def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, Sequen
             lambda: check_leftovers(evidence),
             lambda: check_hidden_slices(evidence),
             lambda: check_lost_compactions(evidence),
-            lambda: check_lost_commits(evidence),
+            lambda: check_lost_completions(evidence),
             lambda: check_deadlines(evidence, overdue_hours),
         ],
     )

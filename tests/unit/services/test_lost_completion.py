@@ -11,8 +11,10 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
-from tests.support.folder import Folder
+from tests.hudi_tables import FIXTURES, unpack
+from tests.support.folder import Folder, read_parquet
 from tests.support.jobs import job_context
 from tests.support.through import Through
 
@@ -50,6 +52,8 @@ def test_a_rollback_deletes_nothing_of_it(path: Folder, number: int, named: bool
     lost = completed_file(path, number)
     time, content, before = lost.name.partition(".")[0], lost.read_bytes(), data_files(path)
     lost.unlink()
+    found = [one for one in validate(str(path), lake=path.lake) if one.is_error]
+    assert [one.path for one in found] == [f".hoodie/{lost.name}"]
     options = RollbackOptions(base_path=str(path), instant_time=time if named else None)
 
     with pytest.raises(CorruptTableError, match=r"completed file was lost|is gone: instant \d+ was built upon"):
@@ -105,3 +109,21 @@ def test_a_listing_that_came_in_parts_is_taken_anew(path: Folder) -> None:
     assert torn.timeline.pending_writes()
     assert len(torn.file_slices()) == len(table.file_slices())
     assert not torn.timeline.pending_writes()
+
+
+@pytest.mark.parametrize("is_executed", [False, True], ids=["planned", "being executed"])
+@pytest.mark.parametrize("lists_storage", [False, True], ids=["metadata table", "listing"])
+def test_writes_to_the_buckets_of_a_pending_resizing_prove_nothing(
+    root: Folder, is_executed: bool, lists_storage: bool
+) -> None:
+    """Of real Hudi: its upserts log to the old buckets, which readers take, and to those that are not made yet."""
+    table = unpack("log_tables/logs_resizing", root)
+    if is_executed:
+        (planned,) = (table / ".hoodie").glob("*.replacecommit.requested")
+        (table / ".hoodie" / planned.name.replace("requested", "inflight")).write_bytes(b"")
+    answer = read_parquet(FIXTURES / "log_tables/logs_resizing.snapshot.parquet").sort_by("_hoodie_record_key")
+
+    found = HudiTable.open(str(table), lake=table.lake, lists_storage=lists_storage).scan().to_arrow()
+
+    assert found.select(answer.column_names).sort_by("_hoodie_record_key").equals(answer)
+    assert [one for one in validate(str(table), lake=table.lake) if one.is_error] == []
