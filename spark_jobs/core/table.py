@@ -147,6 +147,7 @@ class HudiTable(TableWrites):
                 config=self.config,
                 clock=self.clock,
                 timeline=self.loaded or self._load_timeline(),
+                heartbeats=self.heartbeats,
                 lists_storage=self.lists_storage,
             )
         return self._snapshot

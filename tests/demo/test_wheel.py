@@ -1,4 +1,4 @@
-"""What the built wheel carries: the demo must run from it, outside the clone."""
+"""What the built wheels carry: the demo must run from them, outside the clone."""
 
 from __future__ import annotations
 
@@ -15,28 +15,43 @@ pytestmark = pytest.mark.unit
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    folder = tmp_path_factory.mktemp("wheel")
+def built(project: Path, folder: Path) -> zipfile.ZipFile:
     outcome = subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)],
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(project)],
         capture_output=True,
         text=True,
         check=False,
     )
     assert outcome.returncode == 0, outcome.stderr
-    (path,) = folder.glob("airflow_provider_pyhudi-*.whl")
+    (path,) = folder.glob("*.whl")
     return zipfile.ZipFile(path)
 
 
-def test_the_three_packages_and_nothing_else_are_inside(wheel: zipfile.ZipFile) -> None:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """Of the provider."""
+    return built(ROOT, tmp_path_factory.mktemp("provider"))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """Of ``pyhudi``."""
+    return built(ROOT / "distributions" / "pyhudi", tmp_path_factory.mktemp("tables"))
+
+
+def packages(wheel: zipfile.ZipFile) -> set[str]:
     tops = {name.partition("/")[0] for name in wheel.namelist()}
-    packages = {top for top in tops if not top.endswith(".dist-info")}
-    assert packages == {"airflow_provider_pyhudi", "spark_jobs", "dags_examples"}
+    return {top for top in tops if not top.endswith(".dist-info")}
 
 
-def test_the_demo_is_inside(wheel: zipfile.ZipFile) -> None:
-    names = set(wheel.namelist())
+def test_each_package_is_in_one_of_them(wheel: zipfile.ZipFile, tables: zipfile.ZipFile) -> None:
+    assert packages(wheel) == {"airflow_provider_pyhudi", "dags_examples"}
+    assert packages(tables) == {"pyhudi", "spark_jobs"}
+    assert not [name for name in tables.namelist() if name.endswith(".pyc")]
+
+
+def test_the_demo_is_inside(wheel: zipfile.ZipFile, tables: zipfile.ZipFile) -> None:
+    names = {*wheel.namelist(), *tables.namelist()}
     assert {
         "dags_examples/flights_demo.py",
         "dags_examples/.airflowignore",

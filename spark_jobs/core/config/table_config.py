@@ -208,7 +208,9 @@ def refuse_lost_properties(storage: Storage, base_path: str) -> None:
     if any(storage.stat(f"{folder}/{name}") is not None for name in (PROPERTIES, BACKUP)):
         return
     for place in TIMELINE_FOLDERS:
-        found = [one.name for one in storage.list(f"{base_path}/{place}") if _INSTANT_FILE.match(one.name)]
+        found = [
+            one.name for one in storage.list(resolve(base_path, RelativePath(place))) if _INSTANT_FILE.match(one.name)
+        ]
         if found:
             raise CorruptTableError(
                 f"{folder}/{PROPERTIES} is missing, while there is a timeline ({len(found)} files such as {found[0]})",
@@ -238,7 +240,7 @@ def create_table_config(storage: Storage, base_path: str, properties: Mapping[st
     of_format = (config.format.timeline_folder(base_path), config.archive_folder(base_path))
     bootstrap = (f"{BOOTSTRAP_INDEX_FOLDER}/{name}" for name in (".partitions", ".fileids"))
     others = (META_FOLDER, SCHEMA_FOLDER, MARKER_FOLDER, AUX_FOLDER, *bootstrap)
-    for folder in dict.fromkeys((*of_format, *(f"{base_path}/{one}" for one in others))):
+    for folder in dict.fromkeys((*of_format, *(resolve(base_path, RelativePath(one)) for one in others))):
         storage.make_directory(folder)
     storage.create(f"{meta}/{PROPERTIES}", _text(complete, "Properties saved on", clock))
     return config

@@ -127,6 +127,11 @@ class ActiveTimeline:
         """The timeline as it will be when these are taken back."""
         return replace(self, instants=self.filter(lambda one: one not in pending))
 
+    def supposing(self, pending: Instant) -> ActiveTimeline:
+        """The timeline as it would be, were this instant completed."""
+        done = pending.at(State.COMPLETED)
+        return replace(self, instants=tuple(done if one == pending else one for one in self.instants))
+
     def pending_writes(self) -> tuple[Instant, ...]:
         return self.pending(WRITES)
 

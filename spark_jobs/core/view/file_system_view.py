@@ -81,6 +81,10 @@ class FileSystemView:
     def all_groups(self) -> tuple[FileGroup, ...]:
         return self.groups
 
+    def a_file_of(self, instant: str) -> str | None:
+        """The relative path of a base file that a write made, seen or not; None where none was listed."""
+        return None
+
     def live_groups(self) -> tuple[FileGroup, ...]:
         """Groups not replaced at the reader's moment."""
         return tuple(group for group in self.groups if is_live(group.replaced_at, self.visibility))
@@ -177,6 +181,13 @@ class ListedView(FileSystemView):
             key = (*group, instant)
             found[key] = max(version, found.get(key, 0))
         return found
+
+    def a_file_of(self, instant: str) -> str | None:
+        for (partition, file_id), files in self._listed.files.items():
+            raw = files.bases.get(instant)
+            if raw is not None:
+                return self._format.base_of(partition, file_id, instant, raw).relative_path
+        return None
 
     def latest_slices(self) -> tuple[FileSlice, ...]:
         with collector_paused():

@@ -18,6 +18,7 @@ from spark_jobs.core.format.folders import MARKER_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.plans.rewriting import planned_slices
 from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
 from spark_jobs.core.timeline.write_stat import written_paths
@@ -168,7 +169,8 @@ def requests_for_pending(
 
     :param by_markers: ``hoodie.rollback.using.markers``; without them, or where there are none, the table is listed.
     :raises CorruptTableError: it has files and no folder of markers, which is made before the first file and goes after
-        the completed file came: that was lost, and live file slices may need the files.
+        the completed file came: that was lost, and live file slices may need the files. Not of a plan that can be
+        carried out again.
     """
     if target.state is State.REQUESTED:
         return ()
@@ -185,7 +187,8 @@ def requests_for_pending(
         lambda partition, status: block_instants(settings, status),
         is_stray,
     )
-    if found and not has_markers(settings.storage, settings.base_path, target.timestamp):
+    is_marked = has_markers(settings.storage, settings.base_path, target.timestamp)
+    if found and not is_marked and not _can_be_carried_out_again(settings, target):
         name = (*found[0].delete, *found[0].cancel)[0]
         raise CorruptTableError(
             f"instant {target.timestamp} looks pending, has files ({join(found[0].partition, name)}) and no markers: "
@@ -195,6 +198,15 @@ def requests_for_pending(
             instant=target.timestamp,
         )
     return found
+
+
+def _can_be_carried_out_again(settings: TransactionSettings, target: Instant) -> bool:
+    """Whether it is a plan whose files are all there: what was made of them can be made again."""
+    if target.action not in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT):
+        return False
+    slices = planned_slices(settings.load_timeline(), target, settings.clock)
+    paths = [resolve(settings.base_path, path) for one in slices for path in one.paths]
+    return bool(paths) and all(settings.storage.stat(path) is not None for path in paths)
 
 
 def _execute(

@@ -10,7 +10,7 @@ import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_writer import command_block
-from spark_jobs.core.files.markers import delete_markers
+from spark_jobs.core.files.markers import delete_markers, marker_folder
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
@@ -149,6 +149,7 @@ def test_a_dead_write_leaves_no_logs_on_slices_that_lost_their_plan(path: Path, 
     assert len(left) == 2
     if not by_markers:
         delete_markers(table.storage, table.base_path, dead.timestamp)
+        table.storage.create(f"{marker_folder(table.base_path, dead.timestamp)}/never-completed", b"")
     # a log in which another write has a block too, as where Hudi appends to a file that is there, is not this one's
     shared = left[0]
     with (path / shared).open("ab") as file:

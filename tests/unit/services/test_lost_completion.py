@@ -86,6 +86,32 @@ def test_its_own_moment_is_refused_too(path: Folder) -> None:
         opened(path).scan(as_of=lost.name.partition(".")[0]).to_arrow()
 
 
+@pytest.mark.parametrize("metadata", [True, False], ids=["metadata table", "listing"])
+@pytest.mark.parametrize("table_type", TYPES)
+def test_readers_refuse_the_newest_too(root: Folder, table_type: str, metadata: bool) -> None:
+    """But for logs of a table without a metadata table: their names don't say who wrote to them."""
+    path, properties = root / "t", {"hoodie.metadata.enable": str(metadata).lower()}
+    local.create(path, table_type)
+    for rows in ROWS[:2]:
+        opened(path).upsert(rows, hoodie_conf=properties)
+    completed_file(path, 1).unlink()
+
+    if table_type == "MERGE_ON_READ" and not metadata:
+        assert local.rows_of(path) == local.expected_rows(ROWS[0])
+        return
+    with pytest.raises(CorruptTableError, match="looks pending, has files"):
+        opened(path).scan().to_arrow()
+
+
+def test_of_a_write_that_died_readers_see_nothing(path: Folder) -> None:
+    """Its markers are there still, whatever of it the metadata table knows."""
+    lost = completed_file(path, 2)
+    time = lost.name.partition(".")[0]
+    lost.unlink()
+    path.storage.create(str(path / ".hoodie/.temp" / time / "p" / "f.parquet.marker.CREATE"), b"")
+    assert local.rows_of(path) == local.expected_rows(*ROWS[:2])
+
+
 class TornListing(Through):
     """The first listing of the timeline comes in parts: a file of the first part is published before the second."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.known import VERSION_6
 from spark_jobs.core.format.v6.instant_names import file_name_of, parse_instant
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -18,7 +19,9 @@ def timeline(*names: str) -> ActiveTimeline:
     instants = tuple(instant for name in names if (instant := parse_instant(name)) is not None)
     assert len(instants) == len(names)
     archive = ArchivedWrites(LocalStorage(), (), ())
-    return ActiveTimeline(LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0), "/nowhere", False, archive)
+    return ActiveTimeline(
+        LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0), "/nowhere", False, archive, VERSION_6
+    )
 
 
 OWN = parse_instant("5.deltacommit.inflight")
