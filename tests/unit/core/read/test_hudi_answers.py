@@ -43,6 +43,8 @@ LEFT_OUT = {
 """Columns in which the answers differ."""
 CLEANED = {"metadata_tables/indexed_cow": ("20261121160629811",), "tables/cow_clustered": ("20261121123815706",)}
 """Where Hudi answers for a range whose end can't be read any more, by what is left of the files of its commits."""
+DOUBLED = ("log_tables/logs_resizing",)
+"""Where Hudi's incremental queries give each record twice: of the old bucket, and of the one that is not made yet."""
 
 
 @cache
@@ -60,6 +62,10 @@ def ask(table: HudiTable, question: Question) -> pa.Table:
     if question.query == "incremental":
         return table.scan(query="incremental", begin=begin, end=end).to_arrow()
     return table.scan(query=question.query, as_of=end).to_arrow()
+
+
+def keys_of(rows: list[str]) -> list[str]:
+    return [json.loads(row)["_hoodie_record_key"] for row in rows]
 
 
 def without(columns: tuple[str, ...], rows: list[str]) -> list[str]:
@@ -80,5 +86,9 @@ def test_we_answer_what_hudi_answered(name: str, root: Folder) -> None:
                 ask(table, question)
             continue
         rows = texts(ask(table, question))
+        if name in DOUBLED and question.query == "incremental":
+            assert set(rows) <= set(wanted), question
+            assert sorted(keys_of(rows)) == sorted(set(keys_of(wanted))), question
+            continue
         differing = LEFT_OUT.get(name, ())
         assert without(differing, rows) == without(differing, wanted), question
