@@ -146,12 +146,19 @@ class Snapshot:
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
         format, visibility, pending = self.timeline.format, Visibility.of(self.timeline, until), self.pending
         wanted = self.listing.partitions() if partitions is None else partitions
+        asked = None if partitions is None else frozenset(partitions)
         if isinstance(self.listing, MetadataListing):
             with collector_paused():  # from the first record that is read until the last is sorted
                 listed = self.listing.committed(wanted)
                 if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
                     return group_files(
-                        format, listed, visibility, pending, self._written_by, is_proven=lambda instant: True
+                        format,
+                        listed,
+                        visibility,
+                        pending,
+                        self._written_by,
+                        is_proven=lambda instant: True,
+                        partitions=asked,
                     )
             self.listing = self._storage_listing  # by which slices are checked, too
         return group_files(
@@ -161,7 +168,7 @@ class Snapshot:
             pending,
             self._written_by,
             self.proves_committed,
-            partitions=None if partitions is None else frozenset(partitions),
+            partitions=asked,
         )
 
     def proves_committed(self, partition: str, name: str, instant: str) -> bool:

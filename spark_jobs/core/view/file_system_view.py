@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 
-from spark_jobs.core.errors import CorruptTableError, UnknownInstantError
+from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError, UnknownInstantError
 from spark_jobs.core.format.file_groups import GroupFiles, Groups, RawBase, RawLog
 from spark_jobs.core.format.file_groups import GroupKey as GroupKey
 from spark_jobs.core.format.order import follows, latest, newest_first
@@ -116,8 +116,9 @@ def merged_slice(group: FileGroup) -> FileSlice | None:
 
 def _merged(newest_first: Iterator[FileSlice], pending: str | None) -> FileSlice | None:
     """
-    :raises CorruptTableError: a later compaction was completed upon one that looks pending. A file group is in one
-        pending plan at a time, and while it is nothing else makes slices of it.
+    :raises CorruptTableError: a later compaction was completed upon one that looks pending, or the slice that it reads
+        is gone. A file group is in one pending plan at a time, and while it is nothing else makes slices of it, and
+        cleaning keeps the one below.
     """
     newest = next(newest_first, None)
     if newest is not None and pending is not None and follows(newest.base_instant, pending):
@@ -132,7 +133,20 @@ def _merged(newest_first: Iterator[FileSlice], pending: str | None) -> FileSlice
     if newest is None or pending is None or newest.base_instant != pending or newest.base_file is not None:
         return newest
     below = next(newest_first, None)
-    return newest if below is None else replace(below, log_files=below.log_files + newest.log_files)
+    if below is None:
+        raise lost_inputs(pending, (newest.partition, newest.file_id))
+    return replace(below, log_files=below.log_files + newest.log_files)
+
+
+def lost_inputs(pending: str, key: GroupKey) -> CorruptTableError:
+    """Cleaning keeps what a pending compaction reads: the error of one of which nothing is there."""
+    return CorruptTableError(
+        f"compaction {pending} looks pending for file group {key[1]} of partition {key[0]!r}, of which there is no "
+        f"older slice: .hoodie/{pending}.commit is gone",
+        todo=RESTORE_FILE,
+        instant=pending,
+        file_id=key[1],
+    )
 
 
 Proof = Callable[[str, str, str], bool]
@@ -195,6 +209,10 @@ class ListedView(FileSystemView):
 
     def _latest(self) -> Iterator[FileSlice]:
         compaction, replaced = self._services.compaction, self._services.replaced
+        for key, pending in compaction.items():
+            is_listed = self.partitions is None or key[0] in self.partitions
+            if is_listed and key not in self._listed.files and key not in replaced and self._is_due(pending):
+                raise lost_inputs(pending, key)
         for key, files in sorted(self._listed.files.items(), key=itemgetter(0)):
             if key in replaced and not is_live(replaced[key], self.visibility):
                 continue
@@ -202,10 +220,16 @@ class ListedView(FileSystemView):
                 merged = _merged(self._slices(key, files, compaction[key]), compaction[key])
                 if merged is not None:
                     yield merged
+                elif self._is_due(compaction[key]):
+                    raise lost_inputs(compaction[key], key)
                 continue
             newest = self._newest_seen(key, files)
             if newest is not None:
                 yield self._file_slice(key, newest, files.bases.get(newest), files.logs.get(newest, ()))
+
+    def _is_due(self, pending: str) -> bool:
+        """Whether the reader has to find what a pending compaction reads."""
+        return self.visibility.is_reached(pending)
 
     def _newest_seen(self, key: GroupKey, files: GroupFiles) -> str | None:
         """What is behind the newest slice that counts is not judged: it may be long archived."""

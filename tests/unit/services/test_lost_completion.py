@@ -137,6 +137,22 @@ def test_a_listing_that_came_in_parts_is_taken_anew(path: Folder) -> None:
     assert not torn.timeline.pending_writes()
 
 
+@pytest.mark.parametrize("path", ["MERGE_ON_READ"], indirect=True)
+@pytest.mark.parametrize("lists_storage", [False, True], ids=["metadata table", "listing"])
+def test_a_compaction_whose_inputs_were_cleaned_since(path: Folder, lists_storage: bool) -> None:
+    """Of two file groups one had logs alone, one nothing any more, and no reader missed their rows."""
+    local.compact(path)
+    lost = completed_file(path, -1)
+    local.write(path, local.batch(0, 1, "later", 4), "later")
+    local.clean(path)
+    assert {lost.name.partition(".")[0]} == {one.base_instant for one in opened(path).file_slices()}
+    lost.unlink()
+    table = HudiTable.open(str(path), lake=path.lake, lists_storage=lists_storage)
+    for partition in local.PARTITIONS:
+        with pytest.raises(CorruptTableError, match="no older slice"):
+            table.file_slices(partition)
+
+
 @pytest.mark.parametrize("is_executed", [False, True], ids=["planned", "being executed"])
 @pytest.mark.parametrize("lists_storage", [False, True], ids=["metadata table", "listing"])
 def test_writes_to_the_buckets_of_a_pending_resizing_prove_nothing(

@@ -37,6 +37,7 @@ EXPECTED: dict[str, dict[BlockType, int]] = {
     "logs_compacted": {AVRO: 15},
     "logs_rolled_back": {AVRO: 7, COMMAND: 3},
     "logs_change_data": {AVRO: 1, CHANGES: 2},
+    "logs_resizing": {AVRO: 22},
 }
 
 
