@@ -8,9 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
 from spark_jobs.core.config.keys.index import IndexType
-from spark_jobs.core.errors import ConfigError, HudiError
+from spark_jobs.core.errors import HudiError
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
@@ -39,8 +38,7 @@ from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.new_table import create_table
 from spark_jobs.write.outcome import done_before, nothing_to_delete
 from spark_jobs.write.overwrite import (
-    matching_partitions,
-    refuse_paths_outside,
+    partitions_to_delete,
     replaced_groups,
 )
 from spark_jobs.write.perform import perform
@@ -143,7 +141,7 @@ def _write_ready(
         done = done_before(config, table, progress)
         if done is not None:
             return sync_after_write(table, config.properties, done, progress) if synced else done
-        partitions = _partitions_to_delete(table, rows)
+        partitions = partitions_to_delete(config, table, rows)
         has_groups = any(replaced_groups(table, config.operation, partitions).values())
         if not has_groups and config.checkpoint is None:  # which moves all the same
             return nothing_to_delete(config, partitions)
@@ -221,7 +219,7 @@ def _run(
 ) -> Written:
     if config.operation is Operation.DELETE_PARTITION:
         transaction.to_inflight(CommitMetadata(operation_type=OperationType.DELETE_PARTITION).encode())
-        partitions = _partitions_to_delete(table, rows)
+        partitions = partitions_to_delete(config, table, rows)
         return Written(stats=[], replaced=replaced_groups(table, config.operation, partitions))
     with marker_service(spark, table, config.properties, transaction.time, progress.note) as markers:
         context = replace(write_context(config, table, rows.stored, transaction.time), marker_service=markers)
@@ -240,18 +238,3 @@ def _run(
     by_tasks = isinstance(work.records, PlacedSource)
     reader = "tasks" if by_tasks else "spark: too many records, or a payload merges some that leave their partition"
     return replace(written, notes={**written.notes, SOURCE_READER: reader})
-
-
-def _partitions_to_delete(table: HudiTable, rows: PreparedRows) -> list[str]:
-    """Those that the options name, else those of the source's records."""
-    asked = PARTITIONS_TO_DELETE.of(rows.config.properties)
-    if asked:
-        refuse_paths_outside(asked, PARTITIONS_TO_DELETE.name)
-        return matching_partitions(asked, table.partitions())
-    if rows.source is None:
-        raise ConfigError(
-            "a delete_partition needs partitions",
-            todo=f"give --hoodie-conf {PARTITIONS_TO_DELETE.name}=PATH,..., or a source with their records",
-            key=PARTITIONS_TO_DELETE.name,
-        )
-    return sorted(row[0] for row in rows.partition_paths.collect())

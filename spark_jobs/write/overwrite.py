@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import write as keys
+from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.keygen.path_names import REFUSED_PARTS, RESERVED, RESERVED_PATH
 from spark_jobs.core.table import HudiTable
@@ -48,6 +50,34 @@ def refuse_paths_outside(paths: Iterable[str], option: str) -> None:
             raise ConfigError(
                 f"{option} names {path!r}, which {why}", todo="give paths below the table's base path", key=option
             )
+
+
+class Records(Protocol):
+    """Those of a write, if it has a source."""
+
+    @property
+    def source(self) -> object | None: ...
+
+    def paths(self) -> Iterable[str]:
+        """Their partition paths, each once."""
+
+
+def partitions_to_delete(config: WriteConfig, table: HudiTable, records: Records) -> list[str]:
+    """Those that the options name, else those of the source's records.
+
+    :raises ConfigError: neither is given, or a path that leads out of the table.
+    """
+    asked = PARTITIONS_TO_DELETE.of(config.properties)
+    if asked:
+        refuse_paths_outside(asked, PARTITIONS_TO_DELETE.name)
+        return matching_partitions(asked, table.partitions())
+    if records.source is None:
+        raise ConfigError(
+            "a delete_partition needs partitions",
+            todo=f"give --hoodie-conf {PARTITIONS_TO_DELETE.name}=PATH,..., or a source with their records",
+            key=PARTITIONS_TO_DELETE.name,
+        )
+    return sorted(records.paths())
 
 
 def matching_partitions(asked: Collection[str], existing: Collection[str]) -> list[str]:

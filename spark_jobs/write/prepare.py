@@ -51,6 +51,10 @@ class PreparedRows:
         """Rows by partition path."""
         return {row[0]: row[1] for row in self.keyed.groupBy(PARTITION_PATH).count().collect()}
 
+    def paths(self) -> list[str]:
+        """Partition paths of the source, each once; the rows need no keys for it."""
+        return [row[0] for row in self.partition_paths.collect()]
+
     def placed(self, write: OpenWrite) -> AbstractContextManager[Workload]:
         """The rows with their places, found by joins."""
         return place_by_joins(write, self.keyed)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from spark_jobs.core.config.keys import bulkinsert as bulkinsert_keys
-from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import WriteContext
@@ -32,7 +31,7 @@ from spark_jobs.write.direct.write import bulk_insert_rows
 from spark_jobs.write.explain import Batch, explain
 from spark_jobs.write.new_table import create_table
 from spark_jobs.write.outcome import done_before, nothing_to_delete
-from spark_jobs.write.overwrite import matching_partitions, refuse_paths_outside, replaced_groups
+from spark_jobs.write.overwrite import partitions_to_delete, replaced_groups
 from spark_jobs.write.perform import perform
 from spark_jobs.write.preview import preview
 from spark_jobs.write.publish import Written
@@ -82,6 +81,10 @@ class SourceRows:
         found = self.keyed.partition_paths(RowRange(0, self.keyed.source.rows)).value_counts()
         return {one["values"]: one["counts"] for one in found.to_pylist()}
 
+    def paths(self) -> list[str]:
+        """Partition paths of the rows, each once."""
+        return list(self.counts())
+
     @contextmanager
     def placed(self, write: OpenWrite) -> Iterator[Workload]:
         """The rows with their places.
@@ -124,7 +127,7 @@ def write_source(
     rows = SourceRows.of(config, source, table)
     partitions: list[str] = []
     if table is not None and config.operation is Operation.DELETE_PARTITION:
-        partitions = _partitions_to_delete(table, rows)
+        partitions = partitions_to_delete(config, table, rows)
         if not any(replaced_groups(table, config.operation, partitions).values()):
             return nothing_to_delete(config, partitions)
     if options.explain:
@@ -151,7 +154,7 @@ def _write(
         rows = SourceRows.of(config, source, table)  # again: another writer may have added a column
         if config.operation is Operation.DELETE_PARTITION:
             transaction.to_inflight(CommitMetadata(operation_type=OperationType.DELETE_PARTITION).encode())
-            replaced = replaced_groups(table, config.operation, _partitions_to_delete(table, rows))
+            replaced = replaced_groups(table, config.operation, partitions_to_delete(config, table, rows))
             return rows.stored, Written(stats=[], replaced=replaced)
         context = write_context(config, table, rows.stored, transaction.time)
         if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
@@ -174,18 +177,3 @@ def _bulk_insert(
         tasks = asked or min(engine.slots, 1 + ordered.source.content_size // BYTES_FOR_ONE)
         stats = bulk_insert_rows(engine, ordered, tasks, context, table.clock.new_uuid(), rules)
     return Written(stats=stats)
-
-
-def _partitions_to_delete(table: HudiTable, rows: SourceRows) -> list[str]:
-    """Those that the options name, else those of the source's records."""
-    asked = PARTITIONS_TO_DELETE.of(rows.config.properties)
-    if asked:
-        refuse_paths_outside(asked, PARTITIONS_TO_DELETE.name)
-        return matching_partitions(asked, table.partitions())
-    if rows.source is None:
-        raise ConfigError(
-            "a delete_partition needs partitions",
-            todo=f"give --hoodie-conf {PARTITIONS_TO_DELETE.name}=PATH,..., or a source with their records",
-            key=PARTITIONS_TO_DELETE.name,
-        )
-    return sorted(rows.counts())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.partition_metafile import Enter
+from spark_jobs.core.format.folders import METADATA_FOLDER
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.metadata_table.layout import identifier_of, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, RAW_FILES, RawEntries
+from spark_jobs.core.metadata_table.recovery import is_compacted
 from spark_jobs.core.metadata_table.scan import read_listing
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
@@ -61,6 +64,34 @@ class MetadataListing:
         wanted = list(partitions)
         records = self._files_of(wanted)
         return None if records is None else _names(wanted, records)
+
+    def added_by(self, pending: Instant, partitions: Collection[str] | None) -> str | None:
+        """What the metadata table has of a write of the data table that looks pending: a file that it would list more,
+        were the write completed, or itself where it was compacted since, which it is not while a write is under way.
+
+        :param partitions: where files are looked for; None for all.
+        """
+        supposed = replace(self, timeline=self.timeline.supposing(pending))
+        try:
+            table = MetadataTable.open(self.storage, self.base_path, self.timeline, self.clock)
+        except StorageError:
+            return None
+        if not any(one.is_completed for one in table.timeline.find(pending.timestamp)):
+            return None
+        if is_compacted(table, pending.timestamp):
+            return METADATA_FOLDER
+        wanted = list(supposed.partitions() if partitions is None else partitions)
+        now, then = self.committed(wanted), supposed.committed(wanted)
+        if now is None or then is None:
+            return None
+        listed = {partition: frozenset(names) for partition, names, _ in now}
+        added = (
+            join(partition, name)
+            for partition, names, _ in then
+            for name in names
+            if name not in listed.get(partition, ())
+        )
+        return next(added, None)
 
     def _files_of(self, partitions: Collection[str]) -> Mapping[str, RawEntries] | None:
         if ALL_PARTITIONS in partitions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.read.lost_completion import refuse_lost_completions
 from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
 from spark_jobs.core.schema.evolution import SchemaEvolution
-from spark_jobs.core.storage import Storage, join
+from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings
 from spark_jobs.core.view.collector import collector_paused
@@ -117,30 +117,13 @@ class Snapshot:
         found = self._view(partitions, until)
 
         def file_of(pending: Instant) -> str | None:
-            return found.a_file_of(pending.timestamp) or self._added_by(pending, partitions)
+            listed = found.a_file_of(pending.timestamp)
+            if listed is None and isinstance(self.listing, MetadataListing):
+                return self.listing.added_by(pending, partitions)
+            return listed
 
         refuse_lost_completions(self.timeline, self.base_path, self.heartbeats, self.clock, until, file_of)
         return found
-
-    def _added_by(self, pending: Instant, partitions: Sequence[str] | None) -> str | None:
-        """A file that the metadata table would list more, were this write completed."""
-        if not isinstance(self.listing, MetadataListing):
-            return None
-        supposed = replace(self.listing, timeline=self.timeline.supposing(pending))
-        wanted = supposed.partitions() if partitions is None else partitions
-        now, then = self.listing.committed(wanted), supposed.committed(wanted)
-        if now is None or then is None:
-            return None
-        listed = {partition: frozenset(names) for partition, names, _ in now}
-        return next(
-            (
-                join(partition, name)
-                for partition, names, _ in then
-                for name in names
-                if name not in listed.get(partition, ())
-            ),
-            None,
-        )
 
     def _view(self, partitions: Sequence[str] | None, until: str | None) -> FileSystemView:
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole

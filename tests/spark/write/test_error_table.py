@@ -16,6 +16,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.options.result import JobResult
 from tests.spark.tables import Jobs, row
+from tests.support.deaths import forget_newest
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -74,8 +75,7 @@ def test_rows_that_do_not_fit_fail_the_write_or_go_to_the_error_table(spark: Spa
     assert {one["idempotency_key"] for one in found.values()} == {"k"}
     assert len({one["error_id"] for one in stored(errors)}) == 4
 
-    timeline = jobs.table().timeline
-    timeline.storage.delete(timeline.path(timeline.completed_commits()[-1]))  # as if the write ended before its commit
+    forget_newest(jobs.table())
     again = jobs.write("upsert", [], **given, error_table=str(errors))
     assert again.instant != done.instant
     assert [one["id"] for one in jobs.rows()] == [1, 6]

@@ -103,6 +103,20 @@ def test_readers_refuse_the_newest_too(root: Folder, table_type: str, metadata: 
         opened(path).scan().to_arrow()
 
 
+@pytest.mark.parametrize("path", ["MERGE_ON_READ"], indirect=True)
+def test_readers_refuse_one_that_the_metadata_table_was_compacted_upon(path: Folder) -> None:
+    """Its files are listed then, whoever looks."""
+    lost = completed_file(path, 2)
+    often = {"hoodie.metadata.compact.max.delta.commits": "1"}
+    for number in range(2):
+        opened(path).upsert(local.batch(20 + number, 1, "other", 1), hoodie_conf=often)
+    compactions = opened(path / ".hoodie/metadata").timeline.completed(Action.COMMIT)
+    assert any(one.follows(lost.name.partition(".")[0]) for one in compactions)
+    lost.unlink()
+    with pytest.raises(CorruptTableError, match=r"looks pending, has files \(.hoodie/metadata\)"):
+        opened(path).scan().to_arrow()
+
+
 def test_of_a_write_that_died_readers_see_nothing(path: Folder) -> None:
     """Its markers are there still, whatever of it the metadata table knows."""
     lost = completed_file(path, 2)
