@@ -5,13 +5,14 @@ Spark: ALTER TABLE ADD/DROP/RENAME/ALTER COLUMN. What each does to a schema is i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
+from spark_jobs.core.alter import Change
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.alteration import path_of
 from spark_jobs.core.schema.avro import avro_schema_of
@@ -34,8 +35,6 @@ FORM = (
     "(column, ...) | rename column column to name | alter column column [type type] [comment '...'] "
     "[first | after column] [drop not null]"
 )
-Change = Callable[[InternalSchema], InternalSchema]
-"""Gives the schema after for the one before; raises ConfigError where it can't be made."""
 _ACTIONS = ("TYPE", "COMMENT", "FIRST", "AFTER", "DROP")
 
 

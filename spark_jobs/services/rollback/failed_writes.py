@@ -60,9 +60,10 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
         return []
     with settings.new_lock() as locked:
         done = finish_rollbacks(locked)
-        abandoned = abandoned_writes(locked, locked.load_timeline())
+        timeline = locked.load_timeline()
+        abandoned = abandoned_writes(locked, timeline)
         if abandoned:
-            refuse_lost_commits(CommittedFiles(locked.load_timeline(), locked.clock).built_upon_pending())
+            refuse_lost_commits(CommittedFiles(timeline, locked.clock).built_upon_pending())
         for target in abandoned:
             finished = roll_back(locked, locked.load_timeline(), target)
             done.append((target.timestamp, finished.timestamp))
