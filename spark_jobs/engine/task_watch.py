@@ -62,8 +62,12 @@ def let_tasks_end(context: SparkContext, clock: Clock = SYSTEM_CLOCK) -> None:
 
 
 def _running(context: SparkContext) -> int:
-    tracker = context._jsc.sc().statusTracker()  # PySpark's own tracker has no executors
-    return sum(one.numRunningTasks() for one in tracker.getExecutorInfos())
+    """As the scheduler has it (TaskSchedulerImpl); the status tracker's numbers are those of up to 100 ms ago."""
+    by_executor = context._jsc.sc().taskScheduler().runningTasksByExecutors().values().iterator()
+    running = 0
+    while by_executor.hasNext():
+        running += by_executor.next()
+    return running
 
 
 def _done(context: SparkContext, group: str) -> int:
