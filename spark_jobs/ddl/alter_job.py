@@ -14,11 +14,11 @@ from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.ddl.alter_statement import AlterTable, parse_alter_table
 from spark_jobs.ddl.text import statement_of
 from spark_jobs.engine.context import JobContext
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_to_change
+from spark_jobs.frame.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.options.alter_table import AlterTableOptions
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_to_change
-from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
 
 ACTION = "alter_table"
 STATEMENT_KEY = "_pyhudi.ddl"

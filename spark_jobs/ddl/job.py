@@ -21,6 +21,7 @@ from spark_jobs.ddl.create import PlannedTable, plan_ddl, plan_table
 from spark_jobs.ddl.properties import stored_keys
 from spark_jobs.ddl.text import read_text, statement_of
 from spark_jobs.engine.context import JobContext
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.options.create_table import CreateTableOptions
 from spark_jobs.options.result import JobResult, JobState
 
@@ -54,13 +55,8 @@ def run_create_table(options: CreateTableOptions, context: JobContext) -> JobRes
             plan = _by_statement(options, ddl, context)
     name = table_keys.NAME.of(plan.properties)
     if plan.existing is not None:
-        return JobResult(
-            action=ACTION,
-            state=JobState.NOTHING_TO_DO,
-            reason=f"the table {plan.existing.config.name} stands at {plan.base_path} already",
-            base_path=plan.base_path,
-            table=plan.existing.config.name,
-        )
+        reason = f"the table {plan.existing.config.name} stands at {plan.base_path} already"
+        return Nothing(reason).result(ACTION, plan.existing)
     told = _told(plan.properties)
     if options.dry_run:
         return JobResult(action=ACTION, state=JobState.DRY_RUN, base_path=plan.base_path, table=name, plan=told)

@@ -17,6 +17,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.metastore import MetastoreError, MetastoreUnreachableError, TableExistsError
 from spark_jobs.hive.state import Buckets, Column, MetastorePartition, MetastoreTable
 
@@ -54,6 +55,11 @@ class ThriftMetastore:
                 continue
             return cls(ThriftHiveMetastore.Client(TBinaryProtocol(transport)), transport, f"thrift://{host}:{port}")
         raise _unreachable(uris, reason)
+
+    @classmethod
+    def of(cls, config: SyncConfig) -> Self:
+        """By the addresses of a sync."""
+        return cls.connect(config.metastore_uris)
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,9 @@ Hudi takes from the write's configuration (name, partition fields, style) comes 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Self
 
 from spark_jobs.core.config.key import Key
@@ -15,12 +17,19 @@ from spark_jobs.core.config.keys import hive_sync as keys
 from spark_jobs.core.config.keys import meta_sync as meta_sync_keys
 from spark_jobs.core.config.keys.hive_sync import SyncMode, TableStrategy
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.hive.metastore import Metastore
+
+CLIENTS: Mapping[SyncMode, str] = {SyncMode.HMS: "spark_jobs.hive.client:ThriftMetastore"}
+"""For each way to a metastore that is served, ``module:class``; its ``of(config)`` gives a metastore for a ``with``.
+Imported when it is asked for: no write without a sync needs the packages of a client.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncConfig:
     """The keys, parsed; empty texts and tuples mean "as the table has it"."""
 
+    mode: SyncMode = SyncMode.HMS
     metastore_uris: str = keys.METASTORE_URIS.default
     database: str = keys.DATABASE.default
     table: str = ""
@@ -51,7 +60,7 @@ class SyncConfig:
     def of(cls, properties: Mapping[str, str]) -> Self:
         """Parse ``hoodie.*`` properties; keys of other concerns are passed over.
 
-        :raises ConfigError: a value is not valid, or a mode other than ``hms`` is asked for or is what the values mean.
+        :raises ConfigError: a value is not valid, or means a way to the metastore that is not served.
         """
         mode = keys.MODE.of(properties)
         for key in (keys.USE_JDBC, keys.JDBC_URL):
@@ -60,12 +69,13 @@ class SyncConfig:
                     f"{key.name} is given and {keys.MODE.name} is not: that is a sync by JDBC, which is not served",
                     todo=f"give {keys.MODE.name}=hms, and the metastore's Thrift address as {keys.METASTORE_URIS.name}",
                 )
-        if mode is not SyncMode.HMS:
+        if mode not in CLIENTS:
             raise ConfigError(
                 f"{keys.MODE.name}={mode.value} is not served",
-                todo=f"give hms, and the metastore's Thrift address as {keys.METASTORE_URIS.name}",
+                todo=f"give {' or '.join(CLIENTS)}, and the metastore's Thrift address as {keys.METASTORE_URIS.name}",
             )
         return cls(
+            mode=mode,
             metastore_uris=keys.METASTORE_URIS.of(properties),
             database=keys.DATABASE.of(properties),
             table=keys.TABLE.of(properties),
@@ -92,6 +102,17 @@ class SyncConfig:
             conditional=meta_sync_keys.CONDITIONAL.of(properties),
             spark_version=meta_sync_keys.SPARK_VERSION.of(properties),
         )
+
+
+def connect(config: SyncConfig) -> AbstractContextManager[Metastore]:
+    """The metastore of a sync.
+
+    :raises ConfigError: an address is not valid.
+    :raises MetastoreUnreachableError: none answers.
+    """
+    module, _, name = CLIENTS[config.mode].partition(":")
+    metastore: AbstractContextManager[Metastore] = getattr(import_module(module), name).of(config)
+    return metastore
 
 
 def _lines(key: Key[str], properties: Mapping[str, str]) -> dict[str, str]:

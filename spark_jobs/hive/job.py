@@ -12,12 +12,11 @@ from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
-from spark_jobs.hive.config import SyncConfig
-from spark_jobs.hive.facts import facts_of
-from spark_jobs.hive.sync import all_synced_until, sync
-from spark_jobs.options import HiveSyncOptions, JobResult, JobState
-
-ACTION = "hive_sync"
+from spark_jobs.frame.in_steps import run_in_steps
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.hive.config import SyncConfig, connect
+from spark_jobs.hive.sync import ACTION, HiveSync
+from spark_jobs.options import HiveSyncOptions, JobResult
 
 
 def run_hive_sync(options: HiveSyncOptions, context: JobContext) -> JobResult:
@@ -41,14 +40,14 @@ def sync_table(
     """
     config = SyncConfig.of(properties)
     try:
-        return _sync_table(table, config, progress, dry_run)
+        with connect(config) as metastore:
+            service = HiveSync(config=config, metastore=metastore, progress=progress)
+            return run_in_steps(service, table, progress, dry_run=dry_run)
     except HudiError as error:
         if not config.ignore_exceptions:
             raise
         progress.note(f"warning: not synced, and ignored as asked for: {error}")
-        return JobResult(
-            action=ACTION, state=JobState.NOTHING_TO_DO, reason=f"not synced: {error}", base_path=table.base_path
-        )
+        return Nothing(f"not synced: {error}").result(ACTION, table)
 
 
 def sync_asked_for(properties: Mapping[str, str]) -> bool:
@@ -81,32 +80,3 @@ def sync_after_write(
     synced = sync_table(table, properties, progress)
     extra = {**written.extra, "sync": {"state": str(synced.state), "reason": synced.reason}}
     return dataclasses.replace(written, extra=extra)
-
-
-def _sync_table(table: HudiTable, config: SyncConfig, progress: Progress, dry_run: bool) -> JobResult:
-    from spark_jobs.hive.client import ThriftMetastore  # and its package, which no write without a sync needs
-
-    with ThriftMetastore.connect(config.metastore_uris) as metastore:
-        with progress.phase("plan"):
-            since = all_synced_until(config, metastore, table.config.name, table.config.is_merge_on_read)
-            facts = facts_of(table, since)
-        with progress.phase("sync") as phase:
-            outcome = sync(facts, config, metastore, dry_run=dry_run, after_event=phase.advance)
-    if dry_run:
-        state = JobState.DRY_RUN
-    else:
-        state = JobState.COMPLETED if outcome.plan.events else JobState.NOTHING_TO_DO
-    return JobResult(
-        action=ACTION,
-        state=state,
-        reason=outcome.reason or None,
-        base_path=table.base_path,
-        table=table.config.name,
-        plan=outcome.plan.describe() if dry_run else None,
-        extra={
-            "metastore": metastore.uri,
-            "database": config.database,
-            "synced_until": facts.last_instant,
-            **dataclasses.asdict(outcome.counts),
-        },
-    )

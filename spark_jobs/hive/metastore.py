@@ -24,6 +24,11 @@ class TableExistsError(MetastoreError):
 class Metastore(Protocol):
     """The calls of sync. Partitions that are there already when added, or gone when dropped, are no error."""
 
+    @property
+    def uri(self) -> str:
+        """The address that answered."""
+        ...
+
     def database_exists(self, database: str) -> bool: ...
 
     def create_database(self, database: str) -> None: ...

@@ -9,6 +9,7 @@ from typing import Any
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.order import precedes
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.events import (
     AddPartitions,
@@ -45,16 +46,12 @@ class MetastoreState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncPlan:
-    """Calls in their order, and for each table to which no call goes the reason."""
+    """Calls in their order, at least one, and for each table to which no call goes the reason."""
 
+    facts: TableFacts
     database: str
     events: tuple[Event, ...]
     reasons: Mapping[str, str]
-
-    @property
-    def reason(self) -> str:
-        """Why nothing is to be done; empty where there are events."""
-        return "" if self.events else "; ".join(dict.fromkeys(self.reasons.values()))
 
     def describe(self) -> dict[str, Any]:
         """JSON's own types."""
@@ -65,20 +62,14 @@ class SyncPlan:
         }
 
 
-def plan_sync(facts: TableFacts, config: SyncConfig, state: MetastoreState, owner: str) -> SyncPlan:
+def plan_sync(facts: TableFacts, config: SyncConfig, state: MetastoreState, owner: str) -> SyncPlan | Nothing:
     """All that sync has to do.
 
     :raises ConfigError: the database is missing and may not be made, a table of that name is no Hudi table or has other
         partition keys, or a column's type changed in a way that Hive cannot follow.
     """
     if not facts.last_instant:
-        return SyncPlan(
-            database=config.database,
-            events=(),
-            reasons={
-                reading.name: f"{facts.base_path} has no completed commit yet" for reading in readings_of(facts, config)
-            },
-        )
+        return Nothing(f"{facts.base_path} has no completed commit yet")
     events: list[Event] = []
     reasons: dict[str, str] = {}
     if not state.database_exists:
@@ -93,7 +84,9 @@ def plan_sync(facts: TableFacts, config: SyncConfig, state: MetastoreState, owne
         events += planned
         if not planned:
             reasons[reading.name] = f"{config.database}.{reading.name} is in sync with instant {facts.last_instant}"
-    return SyncPlan(database=config.database, events=tuple(events), reasons=reasons)
+    if not events:
+        return Nothing("; ".join(reasons.values()))
+    return SyncPlan(facts=facts, database=config.database, events=tuple(events), reasons=reasons)
 
 
 def _plan_table(

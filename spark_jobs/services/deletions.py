@@ -10,7 +10,7 @@ from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.many import delete_files
 from spark_jobs.engine.protocol import Engine
-from spark_jobs.services.frame.steps import reported_by_items
+from spark_jobs.frame.steps import reported_by_items
 
 PIECE = 500
 """Files of one piece of work: about a second where a deletion takes 30 ms and 16 are under way at once."""

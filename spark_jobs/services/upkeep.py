@@ -16,10 +16,10 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.at_once import carry_out_at_once
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.archival.job import Archival
 from spark_jobs.services.cleaning.job import clean_table
-from spark_jobs.services.frame.at_once import carry_out_at_once
 
 
 def maintain_table(settings: TransactionSettings, properties: Mapping[str, str], tell: Callable[[str], None]) -> None:

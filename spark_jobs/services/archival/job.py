@@ -13,6 +13,12 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.at_once import ServiceAtOnce, run_at_once
+from spark_jobs.frame.estimate import seconds_to_delete, seconds_to_write
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_to_change
+from spark_jobs.frame.plan_hash import PlanFacts
+from spark_jobs.frame.results import planned
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.archival.bounds import bounds_of
@@ -20,12 +26,6 @@ from spark_jobs.services.archival.orphans import Orphans, orphans_passed
 from spark_jobs.services.archival.plan import ArchivalPlan, Bound, Keep, TimelineFacts, plan_archival, why_nothing
 from spark_jobs.services.archival.work import ArchivalWork, work_of
 from spark_jobs.services.cleaning.candidates import retained_from
-from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
-from spark_jobs.services.frame.estimate import seconds_to_delete, seconds_to_write
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_to_change
-from spark_jobs.services.frame.plan_hash import PlanFacts
-from spark_jobs.services.frame.results import planned
 
 ACTION = "archive"
 

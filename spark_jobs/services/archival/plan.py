@@ -11,7 +11,7 @@ from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.format.instant import COMMITS, WRITES, Action, Instant
 from spark_jobs.core.format.order import earliest, follows, latest, precedes
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
-from spark_jobs.services.frame.nothing import Nothing
+from spark_jobs.frame.nothing import Nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,10 +20,10 @@ from spark_jobs.core.timeline.archive_merge import (
 )
 from spark_jobs.core.timeline.archive_writer import PreparedArchival, carry_out_archival, prepare_archival
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.services.archival.orphans import Orphans
 from spark_jobs.services.archival.plan import ArchivalPlan
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.plan_hash import PlanFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

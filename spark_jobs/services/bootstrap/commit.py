@@ -25,11 +25,11 @@ from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INS
 from spark_jobs.core.view.bootstrap_writer import IndexedFile, write_bootstrap_index
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.plan_hash import PLAN_HASH_KEY
 from spark_jobs.services.bootstrap.leftovers import PAST, note_of_begun
 from spark_jobs.services.bootstrap.plan import BootstrapPlan, pieces_of
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.bootstrap.work import CopyRows, Done, WriteSkeletons, schema_text, skeleton_format
-from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY
 from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.rollback.new_table import in_the_way, take_back_table
 

@@ -7,18 +7,21 @@ what is left.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from spark_jobs.core.errors import AlreadyExistsError, TableNotFoundError, WriteConflictError
-from spark_jobs.core.format.known import NEW_TABLES
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.in_steps import ServiceInSteps, run_in_steps
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.plan_hash import PlanFacts, refuse_other_plan
+from spark_jobs.frame.results import written
 from spark_jobs.hive.job import sync_after_write, sync_asked_for
 from spark_jobs.options.bootstrap import BootstrapOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -28,9 +31,6 @@ from spark_jobs.services.bootstrap.leftovers import PAST, Leftovers, busy, lefto
 from spark_jobs.services.bootstrap.plan import SERVICE, BootstrapPlan, plan_bootstrap
 from spark_jobs.services.bootstrap.settings import BootstrapSettings
 from spark_jobs.services.bootstrap.source import hive_fields, table_schema
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
-from spark_jobs.services.frame.results import written
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.new_table import take_back_table
@@ -62,75 +62,88 @@ def _bootstrap(options: BootstrapOptions, context: JobContext) -> JobResult:
     for line in writer_warnings(options.hoodie_properties()):
         progress.note(f"warning: {line}")
     settings = BootstrapSettings.of(options, context.lake)
-    table = _open(settings)
-    used = _used(table) if table is not None else None
-    if table is not None and used is not None:
-        return Nothing(used).result(SERVICE, table)
-    if not settings.source.files:
-        reason = f"there is no Parquet file below {settings.source.path}"
-        return JobResult(action=SERVICE, state=JobState.NOTHING_TO_DO, reason=reason, base_path=settings.base_path)
-    with progress.phase("plan"):
-        schema = table_schema(settings.source, settings.key_spec.partition_fields, settings.name)
-        from_folders = hive_fields(settings.source.partitions)
-        refuse_missing_columns(schema, settings.key_spec, settings.precombine_field, from_folders)
-        plan = plan_bootstrap(
-            settings.source.files, settings.to_json(), settings.source.path, schema, settings.properties
-        )
-    job = _Job(engine=context.engine, options=options, progress=progress, settings=settings, plan=plan)
-    return job.run(table)
+    service = _Bootstrapping(engine=context.engine, progress=progress, settings=settings, asked=options.plan_hash)
+    return run_in_steps(service, _open(settings), progress, dry_run=options.dry_run, plan_hash=options.plan_hash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
+class _Work:
+    """What a run is to do: ``rest`` of the ``whole`` plan is left after the commits that are ``done``; it becomes the
+    commits ``wanted``, once what an earlier run ``left`` is removed.
+    """
+
+    whole: BootstrapPlan
+    rest: BootstrapPlan
+    done: tuple[str, ...] = ()
+    wanted: tuple[str, ...]
+    left: Leftovers = field(default_factory=Leftovers)
+
+    @property
+    def facts(self) -> PlanFacts:
+        """Those of the whole plan, where no run began it before."""
+        before = {"done": list(self.done)} if self.done else {}
+        deletions = self.left.deletions
+        return PlanFacts(
+            service=SERVICE,
+            content={**self.rest.content(), **self.left.content(), **before},
+            files=len(self.rest.files) + len(deletions),
+            bytes=self.rest.bytes + sum(deletions.values()),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bootstrapping(ServiceInSteps[HudiTable | None, _Work]):
+    """The table of the ``settings``, or what is left of it; ``asked`` is the hash that was given, if one was."""
+
     engine: Engine
-    options: BootstrapOptions
     progress: Progress
     settings: BootstrapSettings
-    plan: BootstrapPlan
+    asked: str | None
+    action: ClassVar[str] = SERVICE
 
-    def run(self, table: HudiTable | None) -> JobResult:
-        timeline = _timeline(self.settings, table)
-        wanted, done, left = self._wanted(), list[str](), Leftovers()
-        if table is not None:
-            self.settings.refuse_other_table(table.config)
-            done = _completed(timeline)
-            self._refuse_other_beginning(table, done)
-            if set(wanted) <= set(done):
-                self._sweep(table)
-                reason = f"the table is there already: {_text_of(done)} bootstrapped it from {self.plan.source}"
-                return Nothing(reason, extra={BOOTSTRAPPED: True}).result(SERVICE, table)
-            wanted = [one for one in wanted if one not in done]
-            left = leftovers_of(table.transaction_settings(self.settings.properties), table)
-        rest = self.plan.without(done)
-        facts = _facts(rest, left, done)
-        asked = self.options.plan_hash
-        if asked is not None and not left.is_of(asked, self.plan.facts()):
-            refuse_other_plan(asked, facts, timeline)
-        if self.options.dry_run:
-            return self._planned(rest, left, done, facts.hash_at(timeline))
-        return self._execute(table, rest, wanted, facts)
+    def plan(self, table: HudiTable | None) -> _Work | Nothing:
+        used = _used(table) if table is not None else None
+        if used is not None:
+            return Nothing(used)
+        if not self.settings.source.files:
+            return Nothing(f"there is no Parquet file below {self.settings.source.path}")
+        with self.progress.phase("plan"):
+            whole = self._plan_of_source()
+        if table is None:
+            return _Work(whole=whole, rest=whole, wanted=whole.commits)
+        self.settings.refuse_other_table(table.config)
+        done = tuple(one.timestamp for one in table.timeline.completed_commits())
+        _refuse_other_beginning(table, whole, done)
+        wanted = tuple(one for one in whole.commits if one not in done)
+        if not wanted:
+            reason = f"the table is there already: {_text_of(done)} bootstrapped it from {whole.source}"
+            return Nothing(reason, extra={BOOTSTRAPPED: True})
+        left = leftovers_of(table.transaction_settings(self.settings.properties), table)
+        return _Work(whole=whole, rest=whole.without(done), done=done, wanted=wanted, left=left)
 
-    def _sweep(self, table: HudiTable) -> None:
-        """Heartbeat and markers that a run left which died right after its last commit."""
-        if not self.options.dry_run and not table.timeline.pending_writes():
+    def facts(self, plan: _Work) -> PlanFacts:
+        return plan.facts
+
+    def requested(self, table: HudiTable | None, plan_hash: str) -> _Work | Nothing:
+        """A bootstrap that is done finds nothing to do, whatever its hash was."""
+        plan = self.plan(table)
+        if not isinstance(plan, Nothing) and not plan.left.is_of(plan_hash, plan.whole.facts()):
+            refuse_other_plan(plan_hash, plan.facts, None if table is None else table.timeline)
+        return plan
+
+    def without_plan(self, table: HudiTable | None, found: Nothing, progress: Progress) -> None:
+        """Heartbeat and markers go that a run left which died right after its last commit."""
+        if table is not None and found.extra.get(BOOTSTRAPPED) and not table.timeline.pending_writes():
             roll_back_failed_writes(table.transaction_settings(self.settings.properties))
 
-    def _wanted(self) -> list[str]:
-        found = [BOOTSTRAP_INSTANT] if self.plan.kept else []
-        return [*found, FULL_BOOTSTRAP_INSTANT] if self.plan.copied else found
+    def _plan_of_source(self) -> BootstrapPlan:
+        settings, source = self.settings, self.settings.source
+        schema = table_schema(source, settings.key_spec.partition_fields, settings.name)
+        from_folders = hive_fields(source.partitions)
+        refuse_missing_columns(schema, settings.key_spec, settings.precombine_field, from_folders)
+        return plan_bootstrap(source.files, settings.to_json(), source.path, schema, settings.properties)
 
-    def _refuse_other_beginning(self, table: HudiTable, done: list[str]) -> None:
-        """What an earlier run completed counts as a part of this plan alone."""
-        for time in done:
-            began = planned_by(table, time)
-            if began is not None and began != self.plan.facts().digest:
-                raise WriteConflictError(
-                    f"instant {time} of table {table.config.name} came of another plan of this bootstrap",
-                    todo="give the options of that run and leave the source as it was, or remove the table",
-                    instant=time,
-                )
-
-    def _execute(self, table: HudiTable | None, rest: BootstrapPlan, wanted: list[str], facts: PlanFacts) -> JobResult:
+    def carry_out(self, table: HudiTable | None, plan: _Work, progress: Progress) -> JobResult:
         table = self._cleared(table)
         if table is None:
             try:
@@ -140,33 +153,33 @@ class _Job:
         bootstrap = Bootstrap(
             table=HudiTable.open(table.url, lake=table.lake, lists_storage=True),
             settings=self.settings,
-            plan=self.plan,
+            plan=plan.whole,
             engine=self.engine,
-            progress=self.progress,
-            digest=self.plan.facts().digest,
-            asked=self.options.plan_hash,
+            progress=progress,
+            digest=plan.whole.facts().digest,
+            asked=self.asked,
         )
-        stats = []
+        stats, rest = [], plan.rest
         try:
             engine = self.engine.settle(rest.bytes)
-            for time in wanted:
+            for time in plan.wanted:
                 stats += bootstrap.carry_out(time)
         except BaseException:
             bootstrap.undo()
             raise
         transaction = bootstrap.transaction
-        maintain_metadata_table(transaction, self.settings.properties, self.progress.note)
-        result = written(SERVICE, table, wanted[-1], stats, files_in=len(rest.files), bytes_in=rest.bytes)
-        extra: dict[str, Any] = {**rest.counts(), "instants": wanted, "engine": engine, BOOTSTRAPPED: True}
-        return replace(result, extra={**extra, "plan_hash": facts.hash_at(transaction.load_timeline())})
+        maintain_metadata_table(transaction, self.settings.properties, progress.note)
+        result = written(SERVICE, table, plan.wanted[-1], stats, files_in=len(rest.files), bytes_in=rest.bytes)
+        extra: dict[str, Any] = {**rest.counts(), "instants": list(plan.wanted), "engine": engine, BOOTSTRAPPED: True}
+        return replace(result, extra={**extra, "plan_hash": plan.facts.hash_at(transaction.load_timeline())})
 
     def _cleared(self, table: HudiTable | None) -> HudiTable | None:
         """Without what a dead run left; None where that was all."""
         if table is None:
             return None
         settings = table.transaction_settings(self.settings.properties)
-        for undone, by in roll_back_failed_writes(settings):
-            self.progress.note(f"rolled back {undone} of a bootstrap that failed, by {by}")
+        for target, by in roll_back_failed_writes(settings):
+            self.progress.note(f"rolled back {target} of a bootstrap that failed, by {by}")
         timeline = settings.load_timeline()
         if timeline.pending_writes():
             raise busy(self.settings.base_path, f"instant {timeline.pending_writes()[0].timestamp} is under way")
@@ -175,34 +188,32 @@ class _Job:
         take_back_table(settings, self.progress.note, PAST)
         return _open(self.settings)
 
-    def _planned(self, rest: BootstrapPlan, left: Leftovers, done: list[str], shown: str) -> JobResult:
-        """
-        :param rest: what is left of the plan.
-        """
-        for line in left.lines():
-            self.progress.note(line)
+    def shown(self, table: HudiTable | None, plan: _Work, progress: Progress) -> JobResult:
+        plan_hash = plan.facts.hash_at(None if table is None else table.timeline)
+        rest, deletions = plan.rest, plan.left.deletions
+        for line in plan.left.lines():
+            progress.note(line)
         for file in rest.kept:
-            self.progress.note(f"METADATA_ONLY {file.path} {file.size} bytes")
+            progress.note(f"METADATA_ONLY {file.path} {file.size} bytes")
         for file in rest.copied:
-            self.progress.note(f"FULL_RECORD {file.path} {file.size} bytes")
-        deletions = left.deletions
-        before = f"{_text_of(done)} did the others before; " if done else ""
+            progress.note(f"FULL_RECORD {file.path} {file.size} bytes")
+        before = f"{_text_of(plan.done)} did the others before; " if plan.done else ""
         gone = f"{len(deletions)} file(s) that an earlier run left" if deletions else "nothing"
-        self.progress.note(
+        progress.note(
             f"bootstrap would leave {len(rest.kept)} file(s) in the source and copy {len(rest.copied)} of "
-            f"{rest.bytes_copied} bytes; {before}it deletes {gone}; --plan-hash {shown}"
+            f"{rest.bytes_copied} bytes; {before}it deletes {gone}; --plan-hash {plan_hash}"
         )
         content = {
-            "hash": shown,
+            "hash": plan_hash,
             **rest.content(),
-            "done": done,
+            "done": list(plan.done),
             "deletes": [{"path": path, "bytes": size} for path, size in sorted(deletions.items())],
             "estimate": {"files_out": len(rest.files), "bytes_copied": rest.bytes_copied},
         }
-        extra: dict[str, Any] = {**rest.counts(), "plan_hash": shown}
-        if left.first.undoings:
-            content["rolls_back"] = left.first.to_json()
-            extra["rolls_back"] = left.first.instants
+        extra: dict[str, Any] = {**rest.counts(), "plan_hash": plan_hash}
+        if plan.left.first.undoings:
+            content["rolls_back"] = plan.left.first.to_json()
+            extra["rolls_back"] = plan.left.first.instants
         return JobResult(
             action=SERVICE,
             state=JobState.DRY_RUN,
@@ -215,19 +226,19 @@ class _Job:
         )
 
 
-def _facts(rest: BootstrapPlan, left: Leftovers, done: list[str]) -> PlanFacts:
-    """Those of the whole plan, where no run began it before."""
-    before = {"done": done} if done else {}
-    deletions = left.deletions
-    return PlanFacts(
-        service=SERVICE,
-        content={**rest.content(), **left.content(), **before},
-        files=len(rest.files) + len(deletions),
-        bytes=rest.bytes + sum(deletions.values()),
-    )
+def _refuse_other_beginning(table: HudiTable, plan: BootstrapPlan, done: Sequence[str]) -> None:
+    """What an earlier run completed counts as a part of this plan alone."""
+    for time in done:
+        began = planned_by(table, time)
+        if began is not None and began != plan.facts().digest:
+            raise WriteConflictError(
+                f"instant {time} of table {table.config.name} came of another plan of this bootstrap",
+                todo="give the options of that run and leave the source as it was, or remove the table",
+                instant=time,
+            )
 
 
-def _text_of(instants: list[str]) -> str:
+def _text_of(instants: Sequence[str]) -> str:
     """``instant(s) a and b``."""
     return f"instant{'s' if len(instants) > 1 else ''} {' and '.join(instants)}"
 
@@ -251,15 +262,3 @@ def _used(table: HudiTable) -> str | None:
             f"{commits[-1].timestamp}"
         )
     return None
-
-
-def _completed(timeline: ActiveTimeline) -> list[str]:
-    return [one.timestamp for one in timeline.completed_commits()]
-
-
-def _timeline(settings: BootstrapSettings, table: HudiTable | None) -> ActiveTimeline:
-    """The table's; an empty one where there is none yet."""
-    if table is not None:
-        return table.timeline
-    folder, archive = NEW_TABLES.timeline_folder(settings.base_path), NEW_TABLES.archive_parent(settings.base_path)
-    return ActiveTimeline.load(settings.source.storage, folder, f"{archive}/archived", format=NEW_TABLES)

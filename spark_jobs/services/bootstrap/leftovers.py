@@ -11,7 +11,7 @@ from spark_jobs.core.format.instant import WRITES, Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
-from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
+from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
 from spark_jobs.services.rollback.candidates import PrecedingRollbacks, failed_writes_to_roll_back
 from spark_jobs.services.rollback.new_table import files_of_table
 

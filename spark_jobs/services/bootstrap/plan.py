@@ -13,8 +13,8 @@ import pyarrow as pa
 from spark_jobs.core.config.keys import bootstrap as keys
 from spark_jobs.core.config.keys.bootstrap import BootstrapMode, ModeSelector
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
+from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.services.bootstrap.source import SourceFile
-from spark_jobs.services.frame.plan_hash import PlanFacts
 
 SERVICE = "bootstrap"
 
@@ -32,6 +32,12 @@ class BootstrapPlan:
     @property
     def files(self) -> tuple[SourceFile, ...]:
         return (*self.kept, *self.copied)
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        """The instants that it is carried out by, in their order."""
+        wanted = ((BOOTSTRAP_INSTANT, self.kept), (FULL_BOOTSTRAP_INSTANT, self.copied))
+        return tuple(instant for instant, files in wanted if files)
 
     @property
     def bytes(self) -> int:

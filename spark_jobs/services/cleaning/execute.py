@@ -24,8 +24,8 @@ from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.budget import Budget, that_fit, waves
 from spark_jobs.services.deletions import delete_by, in_pieces
-from spark_jobs.services.frame.budget import Budget, that_fit, waves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,13 @@ from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.at_once import ServiceAtOnce, carry_out_at_once, run_at_once
+from spark_jobs.frame.budget import Budget, that_fit
+from spark_jobs.frame.estimate import seconds_to_delete
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_to_change
+from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
+from spark_jobs.frame.results import done_by_hash, planned
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.cleaning.candidates import clean_settings, plan_clean
@@ -23,13 +30,6 @@ from spark_jobs.services.cleaning.execute import CleanRun, carry_out_clean, with
 from spark_jobs.services.cleaning.pending import PendingClean, done_before, pending_clean
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan
 from spark_jobs.services.cleaning.reasons import held_back_by, why_not
-from spark_jobs.services.frame.at_once import ServiceAtOnce, carry_out_at_once, run_at_once
-from spark_jobs.services.frame.budget import Budget, that_fit
-from spark_jobs.services.frame.estimate import seconds_to_delete
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_to_change
-from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
-from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, undo_failed_writes
 from spark_jobs.services.rollback.job import undoing_of
 

@@ -11,8 +11,8 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
+from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of, refuse_other_plan
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan
-from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of, refuse_other_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from spark_jobs.core.format.order import AFTER_ALL, earliest, follows, is_up_to,
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.view.file_slice import FileGroup, FileSlice
-from spark_jobs.services.frame.plan_hash import PlanFacts
+from spark_jobs.frame.plan_hash import PlanFacts
 
 ACTION = "clean"
 

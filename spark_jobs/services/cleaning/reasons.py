@@ -10,9 +10,9 @@ from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.services.cleaning.plan import CleanPlan, retained_by
 from spark_jobs.services.due import commits_since
-from spark_jobs.services.frame.nothing import Nothing
 
 
 def why_not(table: HudiTable, properties: Mapping[str, str], plan: CleanPlan) -> Nothing | None:

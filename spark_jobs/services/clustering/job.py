@@ -23,6 +23,7 @@ from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.pending import replaced_by_plan
 from spark_jobs.core.view.written_files import Parts
 from spark_jobs.engine.context import JobContext
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import ClusteringOptions
 from spark_jobs.services.clustering.execute import Clusterer
@@ -38,7 +39,6 @@ from spark_jobs.services.clustering.reasons import why_no_group
 from spark_jobs.services.clustering.sortable import sort_columns_in
 from spark_jobs.services.clustering.updates import refuse_overtaken
 from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans
-from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.rewriting.context import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
 from spark_jobs.services.rewriting.run import run_service
 from spark_jobs.services.source_files import source_files

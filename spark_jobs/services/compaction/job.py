@@ -17,6 +17,7 @@ from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.written_files import Parts
 from spark_jobs.engine.context import JobContext
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.options.result import JobResult
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.execute import Compactor
@@ -26,7 +27,6 @@ from spark_jobs.services.compaction.read_plan import read_plan, with_sources
 from spark_jobs.services.compaction.service import ServiceOfLogs
 from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due
 from spark_jobs.services.due import kinds_of, what_blocks
-from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.rewriting.context import (
     busy_with_writes,
     rewrite_context,

@@ -16,12 +16,12 @@ from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.written_files import Parts
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.services.compaction.log_execute import LogCompactor, log_reader
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from spark_jobs.services.compaction.read_plan import read_plan
 from spark_jobs.services.compaction.service import ServiceOfLogs
 from spark_jobs.services.due import kinds_of, log_compacted, what_blocks
-from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.rewriting.context import (
     busy_with_writes,
     rewrite_context,

@@ -26,12 +26,12 @@ from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.services.archival.bounds import last_retained
 from spark_jobs.services.archival.job import plan_of
 from spark_jobs.services.archival.plan import Keep
 from spark_jobs.services.cleaning.candidates import plan_clean, retained_from
 from spark_jobs.services.due import commits_since, delta_commits_since_compaction
-from spark_jobs.services.frame.nothing import Nothing
 from spark_jobs.services.health.facts import (
     GroupLoad,
     Health,

@@ -16,12 +16,12 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.at_once import ServiceAtOnce, run_at_once
+from spark_jobs.frame.in_steps import ServiceInSteps, run_in_steps
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_to_change
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
-from spark_jobs.services.frame.in_steps import ServiceInSteps, run_in_steps
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_to_change
 from spark_jobs.services.indexing.execute import carry_out_plan, claim_plan, give_up, read_plan, remove_plan, unlist
 from spark_jobs.services.indexing.plan import IndexPlan, plan_indexing
 from spark_jobs.services.rewriting.context import choose_plan
@@ -112,7 +112,7 @@ def _planned(table: HudiTable, settings: TransactionSettings) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Execution(ServiceInSteps[_Pending]):
+class _Execution(ServiceInSteps[HudiTable, _Pending]):
     """The plan of an ``asked`` instant, or the oldest. Indexes are built beside writers; the table lock is held while
     the plan is claimed, and while what is built is listed.
     """

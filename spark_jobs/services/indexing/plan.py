@@ -12,7 +12,7 @@ from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
-from spark_jobs.services.frame.nothing import Nothing
+from spark_jobs.frame.nothing import Nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

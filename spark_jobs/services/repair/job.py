@@ -20,14 +20,14 @@ from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.in_steps import ServiceInSteps, run_in_steps
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_to_change
+from spark_jobs.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
+from spark_jobs.frame.results import done_by_hash, planned
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.frame.in_steps import ServiceInSteps, run_in_steps
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_to_change
-from spark_jobs.services.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
-from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.repair.doubled_keys import remove_surplus, surplus_rows
 from spark_jobs.services.repair.logs import compact_what_is_left, damaged_slices
 from spark_jobs.services.repair.plan import READS_ROWS, RepairPlan, SurplusRows, paths_of, why_nothing
@@ -105,7 +105,7 @@ def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Repair(ServiceInSteps[RepairPlan]):
+class _Repair(ServiceInSteps[HudiTable, RepairPlan]):
     """Some of the ``repairs``; what a run does again after it was killed is the same. ``asked`` is the hash that was
     given, if one was.
     """

@@ -20,10 +20,10 @@ from spark_jobs.core.transaction.transaction import TransactionSettings, schedul
 from spark_jobs.core.view.file_slice import FileSlice, LogFile
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.budget import Budget
 from spark_jobs.services.compaction.execute import Compactor
 from spark_jobs.services.compaction.job import CompactionService
 from spark_jobs.services.compaction.plan import CompactionPlan
-from spark_jobs.services.frame.budget import Budget
 from spark_jobs.services.repair.plan import refuse_changed
 from spark_jobs.services.rewriting.context import rewrite_context, slice_reader
 from spark_jobs.services.rewriting.execution import Execution

@@ -9,9 +9,9 @@ from typing import Any
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.options.choices import Repair
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.plan_hash import PlanFacts
 from spark_jobs.services.validation.finding import Finding
 
 READS_ROWS = frozenset({Repair.DOUBLED_KEYS, Repair.LOGS})

@@ -25,15 +25,15 @@ from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.at_once import ServiceAtOnce, run_at_once
+from spark_jobs.frame.estimate import seconds_to_delete
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_to_change
+from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
+from spark_jobs.frame.results import done_by_hash, planned
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
-from spark_jobs.services.frame.estimate import seconds_to_delete
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_to_change
-from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
-from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.restore.execute import execute_restore, still_there
 from spark_jobs.services.restore.plan import (
     RestorePlan,

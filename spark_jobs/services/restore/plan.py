@@ -16,7 +16,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.undoing import RequestedRestore
 from spark_jobs.core.timeline.results import NamedInstant
 from spark_jobs.core.timeline.undone import archived_after
-from spark_jobs.services.frame.plan_hash import PlanFacts
+from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.services.rollback.completed import (
     FilesOfTable,
     completed_write,

@@ -12,10 +12,10 @@ from spark_jobs.core.storage.times import now_ms
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.services.rewriting.context import choose_plan
 from spark_jobs.services.rewriting.service import P, RewriteService, carried_out
 from spark_jobs.services.rollback.candidates import PrecedingRollbacks, plans_to_roll_back

@@ -20,10 +20,10 @@ from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.budget import Budget, that_fit, waves
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.results import written
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.frame.budget import Budget, that_fit, waves
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.results import written
 from spark_jobs.services.rewriting.completion import CompletionRecords, Recorded
 from spark_jobs.services.rewriting.context import claim
 from spark_jobs.services.rewriting.service import P, RewriteService

@@ -14,15 +14,15 @@ from spark_jobs.core.transaction.transaction import TransactionSettings, schedul
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.budget import Budget, that_fit
+from spark_jobs.frame.estimate import estimate
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_to_change
+from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
+from spark_jobs.frame.results import done_by_hash
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import ServiceOptions
-from spark_jobs.services.frame.budget import Budget, that_fit
-from spark_jobs.services.frame.estimate import estimate
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_to_change
-from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, PLAN_KEY, digest_of, refuse_other_plan
-from spark_jobs.services.frame.results import done_by_hash
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.rewriting.cancel import cancel_plan, expired_plans, take_back_expired
 from spark_jobs.services.rewriting.completion import CompletionRecords

@@ -12,8 +12,8 @@ from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationTy
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.plan_hash import PlanFacts
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.services.rewriting.command_logs import command_logs
 
 

@@ -22,14 +22,14 @@ from spark_jobs.core.view.written_files import CommittedFiles, refuse_lost_commi
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.at_once import ServiceAtOnce, run_at_once
+from spark_jobs.frame.estimate import seconds_to_delete
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_to_change
+from spark_jobs.frame.plan_hash import PlanFacts, refuse_other_plan
+from spark_jobs.frame.results import done_by_hash, planned
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
-from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
-from spark_jobs.services.frame.estimate import seconds_to_delete
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_to_change
-from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
-from spark_jobs.services.frame.results import done_by_hash, planned
 from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
 from spark_jobs.services.rollback.execute import requests_for_pending, roll_back
 from spark_jobs.services.rollback.failed_writes import (

@@ -14,7 +14,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import note_of
 from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
 from spark_jobs.core.transaction.transaction import TransactionSettings
-from spark_jobs.services.frame.plan_hash import PLAN_HASH_KEY, digest_of
+from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, digest_of
 from spark_jobs.services.rollback.execute import has_plan
 from spark_jobs.services.rollback.failed_writes import is_plan
 from spark_jobs.services.rollback.undoing import Undoing

@@ -19,11 +19,11 @@ from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.at_once import ServiceAtOnce, run_at_once
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_table, open_to_change
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.savepoint import SavepointMode, SavepointOptions
-from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import open_table, open_to_change
 from spark_jobs.services.savepoint.kept_back import archive_kept_back, kept_back, refuse_needed
 from spark_jobs.services.savepoint.plan import Savepoint, files_of
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
-from spark_jobs.services.frame.steps import reported_by_items
+from spark_jobs.frame.steps import reported_by_items
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")

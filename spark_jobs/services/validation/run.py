@@ -15,8 +15,8 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
+from spark_jobs.frame.refresh import with_refresh
 from spark_jobs.options.choices import EngineKind
-from spark_jobs.services.frame.refresh import with_refresh
 from spark_jobs.services.validation.ambiguous_keys import check_ambiguous_keys
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import check_protected_files, check_written_files
@@ -39,7 +39,8 @@ from spark_jobs.services.validation.timeline_checks import check_archive, check_
 
 OVERDUE_HOURS = 24
 _LEFTOVERS = 7
-_ATTEMPTS = 4
+ATTEMPTS = 4
+"""Times that a table is loaded anew, where a file of its timeline goes while it is read."""
 _OUTSIDE = 15
 _ROWS = 1
 _RESTORE = "restore the file from a copy of the table, and validate again"
@@ -92,19 +93,27 @@ def inspect(
     Where an archival or a rollback takes a file of the timeline away before it was read, all is read once more.
     """
     by = engine or LocalEngine(table.clock)
-    return with_refresh(table, lambda table: _inspect(table, deep, overdue_hours, progress, by), _ATTEMPTS)
+    return with_refresh(
+        table, lambda table: examine(evidence_of(table, deep), deep, overdue_hours, progress, by), ATTEMPTS
+    )
 
 
-def _inspect(table: HudiTable, deep: bool, overdue_hours: int, progress: Progress, engine: Engine) -> Validation:
+def evidence_of(table: HudiTable, deep: bool) -> Evidence:
+    """What a validation looks at; nothing of it is read yet."""
     # without a metadata table nothing else tells of a lost file that an archived write made
     is_listed = MetadataPartition.FILES.path in table.config.metadata_partitions
-    evidence = Evidence(table, reads_archive=deep or not is_listed)
+    return Evidence(table, reads_archive=deep or not is_listed)
+
+
+def examine(evidence: Evidence, deep: bool, overdue_hours: int, progress: Progress, engine: Engine) -> Validation:
+    """All checks."""
+    table = evidence.table
     found: list[Finding] = []
     for name, checks in _quick(evidence, overdue_hours):
         with progress.phase(name):
             for check in checks:
                 found += _outcome(check, table)
-    worked = engine.settle(*_to_read(evidence, deep))
+    worked = engine.settle(*to_read(evidence, deep))
     looks = Looks(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
     for check in _by_file(evidence, deep, looks):
         found += _outcome(check, table)
@@ -143,7 +152,7 @@ def _broken_off(table: HudiTable, name: object, failure: HudiError, invariant: i
     return error(invariant, at, what, _RESTORE)
 
 
-def _to_read(evidence: Evidence, deep: bool) -> tuple[int, int]:
+def to_read(evidence: Evidence, deep: bool) -> tuple[int, int]:
     """Bytes of rows, and files whose footers or first bytes are looked at."""
     groups = evidence.view.all_groups() if evidence.view is not None else ()
     sizes = [size for group in groups for one in group.slices for _, size in one.sizes]

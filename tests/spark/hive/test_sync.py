@@ -10,13 +10,16 @@ import pytest
 
 from dags_examples.demo.metastore import EmbeddedMetastore
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.facts import SyncedUntil
 from spark_jobs.hive.metastore import MetastoreUnreachableError
 from spark_jobs.hive.register import synced_tables
 from spark_jobs.hive.state import MetastorePartition, MetastoreTable
-from spark_jobs.hive.sync import SyncCounts, all_synced_until, sync
+from spark_jobs.hive.sync import SyncCounts, all_synced_until
+from tests.support.hive_sync import sync, to_do
+from tests.support.hive_sync import synced as done_by
 from tests.unit.hive.left_by_hudi import Synced, described, facts_named, synced_by_hudi, without_element_nulls
 
 pytestmark = pytest.mark.spark
@@ -28,8 +31,7 @@ def test_what_we_leave_is_what_hudi_left(
 ) -> None:
     synced: Synced = synced_by_hudi(str(tmp_path))[number]
     config = dataclasses.replace(SyncConfig.of(synced.options), database=database)
-    outcome = sync(synced.facts, config, metastore)
-    assert outcome.counts.tables_created == len(synced.left)
+    assert done_by(synced.facts, config, metastore).tables_created == len(synced.left)
     assert metastore.tables(database) == sorted(synced.left)
     for name, left in synced.left.items():
         table = metastore.table(database, name)
@@ -38,7 +40,7 @@ def test_what_we_leave_is_what_hudi_left(
         assert without_element_nulls(ours) == without_element_nulls(left)
 
     again = sync(synced.facts, config, metastore)
-    assert again.counts == SyncCounts()
+    assert isinstance(again, Nothing)
     assert again.reason.startswith(f"{database}.")
     assert again.reason.endswith(f" is in sync with instant {synced.facts.last_instant}")
 
@@ -48,8 +50,7 @@ def test_evolution_reaches_the_partitions(metastore: ThriftMetastore, database: 
     without = [field for field in facts.avro_schema["fields"] if field["name"] != "extra"]
     old = dataclasses.replace(facts, avro_schema={**facts.avro_schema, "fields": without}, last_instant="2024")
     sync(old, config, metastore)
-    outcome = sync(facts, config, metastore)
-    assert outcome.counts == SyncCounts(schemas_changed=1, properties_set=2)
+    assert done_by(facts, config, metastore) == SyncCounts(schemas_changed=1, properties_set=2)
     table = metastore.table(database, "cow_evo")
     assert table is not None
     assert [column.name for column in table.columns][-1] == "extra"
@@ -58,7 +59,7 @@ def test_evolution_reaches_the_partitions(metastore: ThriftMetastore, database: 
 
     wider = [*without, {"name": "tip", "type": "float"}, {"name": "extra", "type": ["null", "long"]}]
     newer = dataclasses.replace(facts, avro_schema={**facts.avro_schema, "fields": wider}, last_instant="2099")
-    assert sync(newer, config, metastore).counts.schemas_changed == 1
+    assert done_by(newer, config, metastore).schemas_changed == 1
     table = metastore.table(database, "cow_evo")
     assert table is not None
     assert [(column.name, column.type) for column in table.columns][-2:] == [("tip", "float"), ("extra", "bigint")]
@@ -69,9 +70,7 @@ def test_partitions_come_move_and_go(metastore: ThriftMetastore, database: str, 
     sync(facts, config, metastore)
     kept = tuple(path for path in facts.partitions if "2020" in path)
     later = dataclasses.replace(facts, partitions=(*kept, "year=2022/month=1"), last_instant="2099")
-    assert sync(later, config, metastore).counts == SyncCounts(
-        partitions_added=1, partitions_dropped=3, properties_set=1
-    )
+    assert done_by(later, config, metastore) == SyncCounts(partitions_added=1, partitions_dropped=3, properties_set=1)
     assert {one.values for one in metastore.partitions(database, "cow_multi")} == {
         ("2020", "1"),
         ("2020", "2"),
@@ -80,7 +79,7 @@ def test_partitions_come_move_and_go(metastore: ThriftMetastore, database: str, 
     }
 
     moved = dataclasses.replace(later, base_path=str(tmp_path / "elsewhere"))
-    assert sync(moved, config, metastore).counts == SyncCounts(partitions_updated=4, properties_set=1)
+    assert done_by(moved, config, metastore) == SyncCounts(partitions_updated=4, properties_set=1)
     assert MetastorePartition(values=("2022", "1"), location=f"file:{moved.base_path}/year=2022/month=1") in (
         metastore.partitions(database, "cow_multi")
     )
@@ -91,14 +90,13 @@ def test_a_dry_run_lists_the_plan_and_changes_nothing(
     metastore: ThriftMetastore, database: str, tmp_path: Path
 ) -> None:
     facts = facts_named("cow_hive", str(tmp_path))
-    outcome = sync(facts, SyncConfig(database=database), metastore, dry_run=True)
-    assert [event["event"] for event in outcome.plan.describe()["events"]] == [
+    plan = to_do(facts, SyncConfig(database=database), metastore)
+    assert [event["event"] for event in plan.describe()["events"]] == [
         "create database",
         "create table",
         "add partitions",
         "set properties",
     ]
-    assert outcome.counts == SyncCounts()
     assert not metastore.database_exists(database)
 
 
@@ -112,7 +110,7 @@ def test_syncs_at_the_same_time_agree(server: EmbeddedMetastore, database: str, 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(run, range(4)))
     with ThriftMetastore.connect(server.uri) as metastore:
-        assert sync(facts, config, metastore).plan.events == ()
+        assert isinstance(sync(facts, config, metastore), Nothing)
         assert len(metastore.partitions(database, "mor")) == 3
 
 
@@ -120,7 +118,7 @@ def test_a_sync_that_broke_off_is_finished_by_the_next(
     metastore: ThriftMetastore, database: str, tmp_path: Path
 ) -> None:
     facts, config = facts_named("mor", str(tmp_path)), SyncConfig(database=database)
-    whole = len(sync(facts, config, metastore, dry_run=True).plan.events)
+    whole = len(to_do(facts, config, metastore).events)
     for events in range(1, whole):
         name = f"{database}_{events}"
         left = events
@@ -134,7 +132,7 @@ def test_a_sync_that_broke_off_is_finished_by_the_next(
         with pytest.raises(KeyboardInterrupt):
             sync(facts, dataclasses.replace(config, database=name), metastore, after_event=stop)
         sync(facts, dataclasses.replace(config, database=name), metastore)
-        assert sync(facts, dataclasses.replace(config, database=name), metastore).plan.events == ()
+        assert isinstance(sync(facts, dataclasses.replace(config, database=name), metastore), Nothing)
         assert [len(metastore.partitions(name, table)) for table in metastore.tables(name)] == [3, 3, 3]
 
 

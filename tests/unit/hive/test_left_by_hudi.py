@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.frame.nothing import Nothing
 from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.events import AddPartitions, CreateDatabase, CreateTable, SetProperties
 from spark_jobs.hive.plan import MetastoreState, plan_sync
@@ -20,6 +21,7 @@ def test_plan_of_a_new_table_is_what_hudi_left(synced: Synced) -> None:
     tables: dict[str, MetastoreTable] = {}
     partitions: dict[str, list[MetastorePartition]] = {}
     times: dict[str, dict[str, str]] = {}
+    assert not isinstance(plan, Nothing)
     for event in plan.events:
         if isinstance(event, CreateTable):
             tables[event.table.name] = event.table

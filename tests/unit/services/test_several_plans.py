@@ -16,9 +16,9 @@ from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.at_once import carry_out_at_once
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.archival.job import Archival
-from spark_jobs.services.frame.at_once import carry_out_at_once
 from spark_jobs.services.health.measure import measure
 from spark_jobs.services.inline import run_inline_services
 from spark_jobs.services.rewriting.completion import FOLDER

@@ -153,6 +153,13 @@ def test_the_job_leaves_the_table_alone(unpack: Unpack, tmp_path: Path, capsys: 
     assert found["extra"]["health"]["base_files"] == 2
     assert picture.read_text().startswith("<svg ")
     assert digest(base) == before
+    picture.unlink()
+    assert run_job(run_health, HealthOptions, [*words, "--dry-run"]) == 0
+    printed = capsys.readouterr()
+    shown = json.loads(printed.out.splitlines()[-1])
+    assert (shown["state"], shown["plan"]) == ("DRY_RUN", {"text": True, "picture": str(picture)})
+    assert (shown["extra"], picture.exists()) == (found["extra"], False)
+    assert "MERGE_ON_READ" not in printed.err
     inside = base / ".hoodie" / "hoodie.properties"
     assert run_job(run_health, HealthOptions, [f"--base-path={base}", f"--picture={inside}"]) == 2
     assert digest(base) == before

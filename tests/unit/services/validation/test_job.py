@@ -50,6 +50,21 @@ def test_a_sound_table(unpack: Callable[[str], Path]) -> None:
     assert "pyspark" not in done.stderr
 
 
+def test_a_dry_run_says_what_would_be_read_and_judges_nothing(
+    unpack: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = unpack("tables/cow_upserts")
+    path = data_files(base)[-1]
+    (base / path).unlink()
+    assert validate(base, "--dry-run", "--deep") == 0
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (result["state"], result["extra"]) == ("DRY_RUN", {})
+    assert result["plan"]["deep"]
+    assert result["plan"]["bytes_of_rows"] > 0
+    assert result["plan"]["files_opened"] > 0
+    assert result["files_in"] >= len(data_files(base))
+
+
 def test_findings_are_lines_and_objects_and_end_with_1(
     unpack: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

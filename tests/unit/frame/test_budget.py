@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.services.frame.budget import Budget, that_fit, waves
+from spark_jobs.frame.budget import Budget, that_fit, waves
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit

@@ -15,11 +15,11 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.at_once import ServiceAtOnce, run_at_once
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import Opened, open_to_change
+from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.options import ArchiveOptions, JobResult, JobState
-from spark_jobs.services.frame.at_once import ServiceAtOnce, run_at_once
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import Opened, open_to_change
-from spark_jobs.services.frame.plan_hash import PlanFacts
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
 

@@ -14,16 +14,16 @@ from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import Opened
+from spark_jobs.frame.refresh import with_refresh
+from spark_jobs.frame.service import P, Service
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.opening import Opened
-from spark_jobs.services.frame.refresh import with_refresh
-from spark_jobs.services.frame.service import P, Service
 
 _REFRESHES = 3
 
 
-class ServiceAtOnce(Service[P]):
+class ServiceAtOnce(Service[HudiTable, P]):
     """What such a service knows. A run goes through the methods in their order here, and plans after :meth:`settle`.
     Those that have a body are for services which need them.
     """

@@ -11,17 +11,17 @@ import pytest
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.in_steps import ServiceInSteps, run_in_steps
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.options import JobResult, JobState
-from spark_jobs.services.frame.in_steps import ServiceInSteps, run_in_steps
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.plan_hash import PlanFacts
 from tests.faults import local_table as local
 
 pytestmark = pytest.mark.unit
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered(ServiceInSteps[int]):
+class Numbered(ServiceInSteps[HudiTable, int]):
     number: int
     action: ClassVar[str] = "number"
 

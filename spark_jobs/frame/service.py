@@ -7,22 +7,23 @@ from typing import ClassVar, Generic, TypeVar
 
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.options.result import JobResult
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.plan_hash import PlanFacts, refuse_other_plan
 
+T = TypeVar("T", bound=HudiTable | None)
 P = TypeVar("P")
 
 
-class Service(ABC, Generic[P]):
-    """``P`` is its plan, which holds all that is going to be done."""
+class Service(ABC, Generic[T, P]):
+    """``T`` is the table, or None where none is there yet; ``P`` the plan, which holds all that is going to be done."""
 
     __slots__ = ()
     action: ClassVar[str]
     """Of its results."""
 
     @abstractmethod
-    def plan(self, table: HudiTable) -> P | Nothing:
+    def plan(self, table: T) -> P | Nothing:
         """What there is to do; nothing is changed by it.
 
         :raises ConfigError: what is asked for can't be done.
@@ -33,7 +34,7 @@ class Service(ABC, Generic[P]):
         """What the hash of a plan is made of; None where the options take no hash."""
         return None
 
-    def requested(self, table: HudiTable, plan_hash: str) -> P | Nothing | JobResult:
+    def requested(self, table: T, plan_hash: str) -> P | Nothing | JobResult:
         """The plan of a hash: the one that is made now, or what an earlier run by the hash left of its own; the result
         of that run, where it left nothing.
 
@@ -42,9 +43,9 @@ class Service(ABC, Generic[P]):
         plan = self.plan(table)
         now = plan if isinstance(plan, Nothing) else self.facts(plan)
         if now is not None:
-            refuse_other_plan(plan_hash, now, table.timeline)
+            refuse_other_plan(plan_hash, now, None if table is None else table.timeline)
         return plan
 
     @abstractmethod
-    def shown(self, table: HudiTable, plan: P, progress: Progress) -> JobResult:
+    def shown(self, table: T, plan: P, progress: Progress) -> JobResult:
         """Of a dry run."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.services.frame.nothing import Nothing
+from spark_jobs.frame.nothing import Nothing
 
 PLAN_HASH_KEY = "_pyhudi.plan.hash"
 """In the extra metadata of a plan on the timeline that was scheduled by its hash, or of the commit that it ended in."""
@@ -42,9 +42,10 @@ class PlanFacts:
         text = json.dumps([self.service, self.content], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_LENGTH]
 
-    def hash_at(self, timeline: ActiveTimeline) -> str:
-        """The hash of a plan that was made from this state of the table."""
-        return f"{self.digest}-{self.files}-{self.bytes}-{timeline.last_time or '0'}"
+    def hash_at(self, timeline: ActiveTimeline | None) -> str:
+        """The hash of a plan that was made from this state of the table; None: there is none yet."""
+        last = timeline.last_time if timeline is not None else ""
+        return f"{self.digest}-{self.files}-{self.bytes}-{last or '0'}"
 
     def is_requested_by(self, asked: str) -> bool:
         """Whether a hash, printed at whatever moment, means this plan."""
@@ -59,7 +60,7 @@ def digest_of(asked: str) -> str:
     return _parts(asked)[0]
 
 
-def refuse_other_plan(asked: str, now: PlanFacts | Nothing, timeline: ActiveTimeline) -> None:
+def refuse_other_plan(asked: str, now: PlanFacts | Nothing, timeline: ActiveTimeline | None) -> None:
     """
     :param asked: the hash of the plan that is to be carried out.
     :param now: the plan as it would be made now, or why there is none.
@@ -69,7 +70,8 @@ def refuse_other_plan(asked: str, now: PlanFacts | Nothing, timeline: ActiveTime
     digest, files, size, instant = _parts(asked)
     if isinstance(now, PlanFacts) and now.digest == digest:
         return
-    later = [one for one in timeline.instants if one.follows(instant)]
+    instants = timeline.instants if timeline is not None else ()
+    later = [one for one in instants if one.follows(instant)]
     changes = []
     if isinstance(now, Nothing):
         changes.append(f"there is no such plan now: {now.reason}")

@@ -11,8 +11,8 @@ from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.services.frame.nothing import Nothing
-from spark_jobs.services.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
+from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
 
 pytestmark = pytest.mark.unit
 

@@ -20,13 +20,13 @@ class Nothing:
     _: KW_ONLY
     extra: Mapping[str, Any] = field(default_factory=dict)
 
-    def result(self, action: str, table: HudiTable) -> JobResult:
-        """That of a job which found nothing to do at a table."""
+    def result(self, action: str, table: HudiTable | None) -> JobResult:
+        """That of a job which found nothing to do at a table, or none."""
         return JobResult(
             action=action,
             state=JobState.NOTHING_TO_DO,
             reason=self.reason,
-            base_path=table.base_path,
-            table=table.config.name,
+            base_path=table.base_path if table is not None else "",
+            table=table.config.name if table is not None else "",
             extra=dict(self.extra),
         )

@@ -8,8 +8,8 @@ from typing import Any
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.progress import Progress
+from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.services.frame.plan_hash import PlanFacts
 
 
 def done_by_hash(
