@@ -78,6 +78,16 @@ def warm_runs(
     return [measure for measure in measures if measure.run > 0]
 
 
+def make_starts(bench: Bench, steps: tuple[Step, ...], sides: Sides, scratch: Path, memory: str) -> None:
+    """The tables that the steps begin with, where no warm session makes them."""
+    for side, start in sides.items():
+        client = start(scratch / f"{side}.log", memory)
+        try:
+            bench.prepare(side, client, steps)
+        finally:
+            client.stop()
+
+
 def process_runs(
     bench: Bench, steps: tuple[Step, ...], sides: Processes, runs: int, scratch: Path, memory: str
 ) -> list[Measure]:
@@ -189,6 +199,8 @@ def main() -> None:
             report_phases(measures, steps)
     if options.processes:
         alone = tuple(step for step in steps if step.name in PROCESS_TARGETS)
+        if options.no_warm:
+            make_starts(bench, alone, sides, scratch, options.memory)
         processes: Processes = {**sides, LOCAL: start_local} if "ours" in sides else sides
         whole = process_runs(bench, alone, processes, options.runs, scratch, options.memory)
         report("Whole processes: start, one operation, end", whole, processes, PROCESS_TARGETS)

@@ -19,7 +19,7 @@ _ADVICE = {
     errno.ENOTDIR: "a part of this path is a file; choose another path",
     errno.EEXIST: "a part of this path is a file; choose another path",
     errno.EISDIR: "this path is a directory; choose another path",
-    errno.ENOENT: "check the path",
+    errno.ENOENT: "check the path; where a table lists the file, validate.py says what mends that",
 }
 
 

@@ -15,6 +15,7 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.order import earliest, is_between, is_from, latest, oldest_first, precedes
+from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -28,11 +29,13 @@ from spark_jobs.services.archival.plan import Bound
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphans:
     """``files`` are to be deleted, bytes by whole path; ``stuck`` has an instant with the relative path of a file that
-    other instants need too.
+    other instants need too; ``listed`` is the relative path of one that the metadata table lists ("" where it has
+    none), gone from storage or not.
     """
 
     files: Mapping[str, int] = field(default_factory=dict)
     stuck: Mapping[str, str] = field(default_factory=dict)
+    listed: str = ""
 
     def bounds(self, timeline: ActiveTimeline) -> tuple[Bound, ...]:
         """A write before each instant that may not be passed has to stay."""
@@ -66,11 +69,11 @@ def orphans_passed(table: HudiTable, going: Collection[Instant]) -> Orphans:
     if passed.is_empty:
         return Orphans()
     listing = StorageListing(table.storage, table.base_path)
-    partitions = passed.partitions
+    partitions = listing.partitions() if passed.partitions is None else passed.partitions
     kept = cancelled_logs(timeline, passed.rolled_back, table.clock)
     files: dict[str, int] = {}
     stuck: dict[str, str] = {}
-    for partition in listing.partitions() if partitions is None else partitions:
+    for partition in partitions:
         statuses = [status for _, status in listing.files([partition])]
         bases = (status for status in statuses if passed.has(_instant_of_base(table, status)))
         files.update({status.path: status.size for status in bases})
@@ -82,7 +85,21 @@ def orphans_passed(table: HudiTable, going: Collection[Instant]) -> Orphans:
                 files[status.path] = status.size
             else:
                 stuck.update(dict.fromkeys(filter(passed.has, instants), path))
-    return Orphans(files=files, stuck=stuck)
+    return Orphans(files=files, stuck=stuck, listed=_listed(table, partitions, passed.has))
+
+
+def _listed(table: HudiTable, partitions: Collection[str], is_target: Callable[[str], bool]) -> str:
+    """A file of one of these instants that the metadata table lists (relative path; "" for none): it was made from a
+    listing while the write was under way, and the rollback, by Hudi or an earlier release, could not take it out.
+    """
+    listing, format = replace(table, lists_storage=False).listing, table.config.format
+    committed = listing.committed(partitions) if isinstance(listing, MetadataListing) else None
+    for partition, names, _ in committed or ():
+        for name in names:
+            found = format.parse_base_file(name) or format.parse_log_file(name)
+            if found is not None and is_target(found.instant):
+                return join(partition, name)
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

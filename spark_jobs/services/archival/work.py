@@ -8,6 +8,7 @@ from typing import Any
 
 from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.format.folders import META_FOLDER
+from spark_jobs.core.metadata_table.writer import take_off
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_merge import (
     ArchiveMerge,
@@ -28,10 +29,9 @@ from spark_jobs.services.archival.plan import ArchivalPlan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalWork:
-    """In this order: ``orphans`` go, files of rolled-back instants that are passed; ``unsettled`` goes, bytes by path
-    of what a merge left that broke off; ``archival`` is carried out as it is ``prepared``; and ``merge`` is, whose
-    inputs may name the file that the archival writes. Paths are whole. ``why_no_more`` says why it is not
-    more.
+    """In this order: ``orphans`` go, what is left of rolled-back instants that are passed; ``unsettled`` goes, bytes by
+    path of what a merge left that broke off; ``archival`` is carried out as it is ``prepared``; and ``merge`` is, whose
+    inputs may name the file that the archival writes. Paths are whole. ``why_no_more`` says why it is not more.
     """
 
     folder: str
@@ -40,7 +40,7 @@ class ArchivalWork:
     prepared: PreparedArchival | None
     unsettled: Mapping[str, int]
     merge: ArchiveMerge | None
-    orphans: Mapping[str, int] = field(default_factory=dict)
+    orphans: Orphans = field(default_factory=Orphans)
     why_no_more: str = ""
 
     @property
@@ -56,7 +56,7 @@ class ArchivalWork:
         left = {self._short(path): size for one in markers for path, size in one.items()}
         settled = {self._short(path): size for path, size in self.unsettled.items()}
         base = self.folder.rpartition(f"/{META_FOLDER}")[0]
-        orphans = {path.removeprefix(f"{base}/"): size for path, size in self.orphans.items()}
+        orphans = {path.removeprefix(f"{base}/"): size for path, size in self.orphans.files.items()}
         return {**orphans, **settled, **left, **self.leaving, **self._merged}
 
     @property
@@ -74,6 +74,7 @@ class ArchivalWork:
             "files": self.leaving,
             **({"left_over": others} if others else {}),
             **({"merge": self._merge_shown()} if self.merge else {}),
+            **self._metadata_table_shown(),
         }
         gone = self.deletions
         return PlanFacts(service="archive", content=content, files=len(gone), bytes=sum(gone.values()))
@@ -88,14 +89,20 @@ class ArchivalWork:
             "writes": {self._short(str(new.path)): len(new.data)} if new else {},
             "merge": self._merge_shown(),
             "deletions": self.deletions,
+            **self._metadata_table_shown(),
             "held_by": held_by.why if held_by else None,
         }
 
     def carry_out(self, table: HudiTable, progress: Progress) -> None:
         """The caller holds the table lock, and has since this was planned."""
         storage = table.storage
-        for path in self.orphans:
+        for path in self.orphans.files:
             storage.delete(path)
+        if self.orphans.listed:
+            take_off(storage, table.base_path, table.clock)
+            progress.note(
+                f"took the metadata table off, which lists {self.orphans.listed} of a write that was rolled back"
+            )
         settle_merge(storage, self.archive_folder)
         if self.prepared is not None:
             with progress.phase("archive"):
@@ -108,6 +115,10 @@ class ArchivalWork:
     def _merged(self) -> dict[str, int]:
         inputs = self.merge.inputs if self.merge else {}
         return {self._short(path): size for path, size in inputs.items()}
+
+    def _metadata_table_shown(self) -> dict[str, str]:
+        """The next write makes it anew."""
+        return {"takes_metadata_table_off_for": self.orphans.listed} if self.orphans.listed else {}
 
     def _merge_shown(self) -> dict[str, Any] | None:
         if self.merge is None:
@@ -124,7 +135,7 @@ def work_of(
     """What there is to do.
 
     :param archival: the instants that go, or why none does.
-    :param orphans: files of rolled-back instants that are passed by it.
+    :param orphans: what is left of rolled-back instants that are passed by it.
     """
     timeline, storage = table.timeline, table.storage
     folder = timeline.archive_folder
@@ -146,7 +157,7 @@ def work_of(
             why = "; ".join(one for one in (why, chosen) if one)
         else:
             merge = chosen
-    if plan is None and merge is None and not unsettled and not orphans.files:
+    if plan is None and merge is None and not (unsettled or orphans.files or orphans.listed):
         return Nothing(why)
     return ArchivalWork(
         folder=timeline.folder,
@@ -155,6 +166,6 @@ def work_of(
         prepared=prepared,
         unsettled=unsettled,
         merge=merge,
-        orphans=orphans.files,
+        orphans=orphans,
         why_no_more=why,
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,14 @@ import pytest
 from spark_jobs.core.errors import UnknownInstantError, WriteConflictError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import delete_markers
-from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.payload_shapes import decode_shaped
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.late_files import instants_of_blocks
@@ -26,12 +31,14 @@ from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.options import RestoreOptions
 from spark_jobs.options.choices import Repair
 from spark_jobs.services.restore.job import run_restore
+from spark_jobs.services.rollback.completed import requests_for_completed
+from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
 from tests.unit.core.support import complete, contents
-from tests.unit.services.test_archival import active, archive, clean, compact_metadata
+from tests.unit.services.test_archival import KEEP, active, archive, clean, compact_metadata
 from tests.unit.services.test_rollback import BEFORE, FailedWrite, failed_write, write
 
 pytestmark = pytest.mark.unit
@@ -377,3 +384,52 @@ def test_the_archive_is_read_once_and_not_where_the_metadata_table_lists(tmp_pat
     assert 0 < first < len(list((path / ".hoodie" / "archived").iterdir()))
     assert len(listing.refreshed().file_slices()) > 1
     assert storage.opened == first
+
+
+class RemembersUndone:
+    """Tells the metadata table nothing of what a rollback takes back, as Hudi 0.15 does of a write that the table was
+    made over.
+    """
+
+    def __init__(self, writer: MetadataWriter) -> None:
+        self.writer = writer
+
+    def before_publish(self, publication: Publication) -> None:
+        data = publication.data
+        if publication.instant.action is Action.ROLLBACK:
+            raw = decode_shaped(data, publication.instant.at(State.COMPLETED))
+            data = encode_payload(ROLLBACK_METADATA, {**raw, "commitsRollback": [], "partitionMetadata": {}})
+        self.writer.before_publish(replace(publication, data=data))
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+def test_archival_takes_off_a_metadata_table_that_lists_files_of_what_it_passes(
+    tmp_path: Path, table_type: str
+) -> None:
+    """Else they would count as committed from then on, and no query would find them."""
+    path = tmp_path / "t"
+    local.create(path, table_type)
+    local.write(path, local.batch(0, 20, "zero", 0), "0")
+    undone = local.write(path, local.batch(100, 4, "undone", 1), "undone")
+    local.write(path, local.batch(0, 20, "restored", 2), "restored")
+    run_restore(RestoreOptions(base_path=str(path), instant_time=undone), job_context())  # makes it from a listing
+    settings = HudiTable.open(str(path)).transaction_settings(KEEP)
+    settings = replace(settings, metadata_writer=RemembersUndone(settings.metadata_writer))
+    timeline = settings.load_timeline()
+    (target,) = timeline.find(undone)
+    blocks = partial(instants_of_blocks, settings.storage)
+    roll_back(settings, timeline, target, requests=requests_for_completed(HudiTable.open(str(path)), target, blocks))
+    for number in range(5):
+        local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
+        compact_metadata(path)
+        clean(path)
+    rows = local.rows_of(path)
+    look = archive(path, {"hoodie.compact.inline.max.delta.commits": "1"}, dry_run=True)
+    assert undone in (look.plan or {})["takes_metadata_table_off_for"]
+    archive(path, {"hoodie.compact.inline.max.delta.commits": "1"}, plan_hash=look.extra["plan_hash"])
+    assert min(active(path)) > undone
+    assert local.rows_of(path) == rows
+    local.write(path, local.batch(100, 4, "new", 9), "new")
+    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert len(local.rows_of(path)) == 24
+    assert validate(str(path), deep=True) == []
