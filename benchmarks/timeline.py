@@ -32,8 +32,9 @@ from spark_jobs.core.format.v6.instant_names import file_name_of
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.archive_entries import entry_of
-from spark_jobs.core.timeline.archive_files import archive_name, encode_entries
+from spark_jobs.core.timeline.archive.known import archive_of
+from spark_jobs.core.timeline.archive.v6.entries import entry_of
+from spark_jobs.core.timeline.archive.v6.files import archive_name, encode_entries
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -129,7 +130,7 @@ def main() -> int:
             "listing": lambda: plain(folder, options.read),
             "timeline": lambda: ours(folder, options.read),
             "bytes": lambda: [file.read_bytes() for file in archive.iterdir()],
-            "archive": lambda: ArchivedTimeline.load(LocalStorage(), str(archive)),
+            "archive": lambda: ArchivedTimeline.load(archive_of(VERSION_6, LocalStorage(), str(archive))),
         }
         times: dict[str, list[float]] = {name: [] for name in sides}
         for _ in range(options.runs + 1):

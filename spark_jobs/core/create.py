@@ -74,7 +74,7 @@ def new_table_properties(**asked: Unpack[NewTable]) -> dict[str, str]:
         table_keys.RECORD_KEY_FIELDS.name: ",".join(record_key_fields),
         table_keys.PARTITION_FIELDS.name: ",".join(partition_fields),
         table_keys.BASE_FILE_FORMAT.name: "PARQUET",
-        archive_keys.ARCHIVE_FOLDER.name: "archived",
+        archive_keys.ARCHIVE_FOLDER.name: archive_keys.ARCHIVE_FOLDER.default,
         table_keys.POPULATE_META_FIELDS.name: "true",
         table_keys.KEY_GENERATOR_CLASS.name: asked.get("key_generator_class")
         or infer_class(record_key_fields, partition_fields),

@@ -171,7 +171,7 @@ class HudiTable(TableWrites):
 
         One that is leaving just now may be in both.
         """
-        return ArchivedTimeline.load(self.storage, self.timeline.archive_folder, begin, end)
+        return ArchivedTimeline.load(self.timeline.archive_place, begin, end)
 
     @property
     def pending(self) -> PendingServices:

@@ -38,7 +38,7 @@ def _archived_write(timeline: ActiveTimeline, key: str) -> tuple[Instant, Commit
     in between, after an archival that broke off: it is to be done again.
     """
     undone = UndoneWrites(timeline)
-    for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, key):
+    for instant, metadata in commits_that_say(timeline.archive_place, key):
         if metadata.idempotency_key == key and not undone.has_archived(instant.timestamp):
             return instant, metadata
     return None

@@ -21,7 +21,6 @@ from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_field
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
 from spark_jobs.core.timeline.write_stat import written_paths
@@ -221,7 +220,7 @@ def problems_of(path: Where) -> list[str]:
     """What a table must not have when nothing is under way (invariants 5, 7 and 12)."""
     folder = as_folder(path)
     table = folder.table(lists_storage=True)
-    archived = ArchivedTimeline.load(table.storage, table.timeline.archive_folder).states
+    archived = table.archived_timeline().states
     completed = {one.timestamp for one in (*table.timeline.completed_commits(), *archived) if one.is_completed}
     found = [f"{one} is pending" for one in table.timeline.instants if not one.is_completed]
     for file in folder.walk():

@@ -223,7 +223,7 @@ def state_of(path: Folder) -> dict[str, Any]:
     """
     table = path.table(lists_storage=True)
     line = table.timeline
-    archived = ArchivedTimeline.load(table.storage, line.archive_folder).states
+    archived = ArchivedTimeline.load(line.archive_place).states
     commits = {
         (one.timestamp, one.action.value)
         for one in (*line.completed_commits(), *archived)

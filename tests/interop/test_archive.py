@@ -21,7 +21,6 @@ from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
-from spark_jobs.core.timeline.archive_files import list_archive
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
@@ -59,7 +58,7 @@ def states_by_hudi(hudi: RealHudi, path: Path) -> set[tuple[str, str, str]]:
 
 def states_by_us(path: Path) -> set[tuple[str, str, str]]:
     timeline = HudiTable.open(str(path)).timeline
-    found = ArchivedTimeline.load(timeline.storage, timeline.archive_folder).states
+    found = ArchivedTimeline.load(timeline.archive_place).states
     return {(one.timestamp, one.action.value, one.state.name) for one in found}
 
 
@@ -98,10 +97,10 @@ def test_hudi_loads_our_archive_and_goes_on(tmp_path: Path, real_hudi: RealHudi)
     }
     asked = ArchiveOptions(base_path=str(path), hoodie_conf=only_merge, dry_run=True)
     look = run_archival(asked, job_context())
-    assert len(list_archive(timeline.storage, timeline.archive_folder)) == 3
+    assert len(timeline.archive_place.newest_first()) == 3
     by_hash = ArchiveOptions(base_path=str(path), hoodie_conf=only_merge, plan_hash=look.extra["plan_hash"])
     assert run_archival(by_hash, job_context()).extra["merged_files"] == 3
-    assert len(list_archive(timeline.storage, timeline.archive_folder)) == 1
+    assert len(timeline.archive_place.newest_first()) == 1
     assert states_by_hudi(real_hudi, path) == states_by_us(path)
 
     # Hudi archives on behind ours, and merges its files with ours
@@ -110,7 +109,7 @@ def test_hudi_loads_our_archive_and_goes_on(tmp_path: Path, real_hudi: RealHudi)
         write(revision, {**KEEP, **merge})
         everything |= {one["instant"] for one in real_hudi.show_commits(path)}
         assert states_by_us(path) == states_by_hudi(real_hudi, path)
-    assert len(list_archive(timeline.storage, timeline.archive_folder)) <= 2
+    assert len(timeline.archive_place.newest_first()) <= 2
     left = {one["instant"] for one in real_hudi.show_commits(path)}
     assert {time for time, _, _ in states_by_us(path)} | left == everything
     assert not {time for time, _, state in states_by_us(path) if state == "COMPLETED"} & left

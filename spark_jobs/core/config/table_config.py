@@ -105,8 +105,9 @@ class TableConfig:
         """
         place = f"{base_path}/{META_FOLDER}/{PROPERTIES}"
         name = archive_keys.ARCHIVE_FOLDER.of(self.properties).rstrip("/")
-        folder = self.format.archive_parent(base_path)
-        return resolve(folder, RelativePath(name, f"{archive_keys.ARCHIVE_FOLDER.name} in {place}"))
+        return self.format.archive_folder(
+            base_path, RelativePath(name, f"{archive_keys.ARCHIVE_FOLDER.name} in {place}")
+        )
 
     @property
     def create_schema(self) -> str:

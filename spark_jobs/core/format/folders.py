@@ -10,5 +10,7 @@ HEARTBEAT_FOLDER = f"{META_FOLDER}/.heartbeat"
 SCHEMA_FOLDER = f"{META_FOLDER}/.schema"
 AUX_FOLDER = f"{META_FOLDER}/.aux"
 BOOTSTRAP_INDEX_FOLDER = f"{AUX_FOLDER}/.bootstrap"
+ARCHIVE_NAME = "archived"
+"""What tables name the folder of their archive, unless they are made with another name."""
 TIMELINE_FOLDERS = (META_FOLDER, f"{META_FOLDER}/timeline")
 """Where any release of Hudi has its timeline, also one whose tables are not known here."""

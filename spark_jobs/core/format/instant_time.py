@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError
-from spark_jobs.core.format.order import follows
+from spark_jobs.core.format.order import EARLIEST, follows
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{3}))?)?")
 
@@ -76,7 +76,7 @@ def query_instant(text: str) -> str:
     :raises ConfigError: any other text.
     """
     if text in ("", "earliest"):
-        return "000"
+        return EARLIEST
     if text.isdigit() and text.isascii():
         return text
     match = _DATE.fullmatch(text.strip())

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 T = TypeVar("T")
 BEFORE_ALL = ""
 AFTER_ALL = "~"
+EARLIEST = "000"
+"""How the beginning is named where a user may name it, and in checkpoints: a time before every instant's."""
 
 # Those that are asked of each instant of long timelines and listings are the operators themselves: called from C, they
 # cost no frame.

@@ -35,8 +35,15 @@ class TableFormat(Protocol):
     def timeline_folder(self, base_path: str) -> str:
         """Whole path of the folder of the active timeline."""
 
-    def archive_parent(self, base_path: str) -> str:
-        """Whole path of the folder in which that of the archived timeline is."""
+    @property
+    def archive_form(self) -> str:
+        """In which form archived instants are kept: a name of `core/timeline/archive/known.py`."""
+
+    def archive_folder(self, base_path: str, name: str) -> str:
+        """Whole path of the folder of the archived timeline.
+
+        :param name: by ``hoodie.archivelog.folder``: a path that leads nowhere but below where it begins.
+        """
 
     def file_name(self, instant: Instant) -> str:
         """The name, below that folder, of the file that says an instant is in its state."""

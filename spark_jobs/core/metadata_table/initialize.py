@@ -15,6 +15,7 @@ from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config, update_table_config
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_extents import damaged
+from spark_jobs.core.format.folders import ARCHIVE_NAME
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.order import is_up_to, latest
 from spark_jobs.core.format.protocol import TableFormat
@@ -43,7 +44,6 @@ from spark_jobs.core.view.written_files import (
 )
 
 R = TypeVar("R")
-_ARCHIVE = "archived"
 
 
 def is_quiet(timeline: ActiveTimeline, own: str) -> bool:
@@ -135,8 +135,8 @@ def records_by_group(records: Mapping[str, R], codec: Codec[R], groups: int) -> 
 def own_timeline(storage: Storage, base_path: str, format: TableFormat) -> ActiveTimeline:
     """The timeline of the metadata table, which is of the version that its table is of."""
     folder = metadata_path(base_path)
-    archive_folder = f"{format.archive_parent(folder)}/{_ARCHIVE}"
-    return ActiveTimeline.load(storage, format.timeline_folder(folder), archive_folder, format=format)
+    archive = format.archive_folder(folder, ARCHIVE_NAME)
+    return ActiveTimeline.load(storage, format.timeline_folder(folder), archive, format=format)
 
 
 def free_time(own: ActiveTimeline, timeline: ActiveTimeline) -> str:
@@ -208,7 +208,7 @@ def _properties(config: TableConfig) -> Mapping[str, str]:
         table_keys.LAYOUT_VERSION.name: config.format.timeline_layout,
         table_keys.RECORD_KEY_FIELDS.name: "key",
         table_keys.BASE_FILE_FORMAT.name: table_keys.BaseFileFormat.HFILE.value,
-        archive_keys.ARCHIVE_FOLDER.name: _ARCHIVE,
+        archive_keys.ARCHIVE_FOLDER.name: ARCHIVE_NAME,
         table_keys.POPULATE_META_FIELDS.name: "false",
         table_keys.KEY_GENERATOR_CLASS.name: "org.apache.hudi.metadata.HoodieTableMetadataKeyGenerator",
         compact_keys.PAYLOAD_CLASS.name: "org.apache.hudi.metadata.HoodieMetadataPayload",

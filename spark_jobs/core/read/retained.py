@@ -64,7 +64,7 @@ def _by_archived_cleans(timeline: ActiveTimeline, view: Callable[[], FileSystemV
     cleans = timeline.completed(Action.CLEAN)
     if not timeline.has_archive or (cleans and not cleans[0].follows(until)):
         return ""
-    archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, until)
+    archived = ArchivedTimeline.load(timeline.archive_place, until)
     bound = ""
     for clean in archived.completed(Action.CLEAN):
         raw = archived.payload(clean)

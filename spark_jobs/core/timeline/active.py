@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from spark_jobs.core.clock import Clock
@@ -23,7 +20,9 @@ from spark_jobs.core.errors import (
 from spark_jobs.core.format.instant import COMMITS, WRITES, Action, Instant, State
 from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, is_from, precedes
 from spark_jobs.core.format.protocol import TableFormat
-from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.storage import Storage
+from spark_jobs.core.timeline.archive.form import ArchivePlace
+from spark_jobs.core.timeline.archive.known import archive_of
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, decode_written_files
@@ -36,7 +35,6 @@ _TRIES = 5
 _FEW = 64
 """Texts that are looked for in an entry before it is decoded: more take as long."""
 _PLAN_COPIES = ".aux"
-_ARCHIVE_PREFIX = ".commits_.archive."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +68,12 @@ class ActiveTimeline:
         :param archive_folder: where archived instants go; whether anything is there tells if old ones were archived.
             Early releases put them in ``folder`` itself.
         """
+        place = archive_of(format, storage, archive_folder)
         for attempt in range(_TRIES):
             files = storage.list(folder)
-            archived = (*_archive_files(files), *_archive_files(storage.list(archive_folder)))
+            archived = (*place.form.beside_timeline(files), *place.form.files(storage, archive_folder))
             moved = dict(format.highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
-            archive = ArchivedWrites(storage, (folder, archive_folder), archived)
+            archive = ArchivedWrites(place.form, storage, (folder, archive_folder), archived)
             timeline = ActiveTimeline(
                 storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive, format, lost_before
             )
@@ -147,6 +146,11 @@ class ActiveTimeline:
     def last_time(self) -> str:
         """The greatest instant of any action and state; empty on a new table."""
         return self.instants[-1].timestamp if self.instants else BEFORE_ALL
+
+    @property
+    def archive_place(self) -> ArchivePlace:
+        """Where its instants go, and in which form."""
+        return archive_of(self.format, self.storage, self.archive_folder)
 
     @property
     def start(self) -> str:
@@ -291,7 +295,7 @@ class ActiveTimeline:
         return self.payload(requested, clock)
 
     def _archived(self, instant: Instant) -> ArchivedTimeline:
-        return ArchivedTimeline.load(self.storage, self.archive_folder, instant.timestamp, instant.timestamp)
+        return ArchivedTimeline.load(self.archive_place, instant.timestamp, instant.timestamp)
 
     def _from_archive(self, instant: Instant, read: Callable[[ArchivedTimeline], T | None]) -> T:
         archived = self._archived(instant)
@@ -328,12 +332,6 @@ class ActiveTimeline:
             todo="run it again",
             instant=instant.timestamp,
         )
-
-
-def _archive_files(files: Sequence[FileStatus]) -> list[FileStatus]:
-    """Those of a listing, which is sorted by name, that are of the archive."""
-    rest = files[bisect_left(files, _ARCHIVE_PREFIX, key=attrgetter("name")) :]
-    return list(takewhile(lambda one: one.name.startswith(_ARCHIVE_PREFIX), rest))
 
 
 def load_timeline(storage: Storage, base_path: str, config: TableConfig) -> ActiveTimeline:

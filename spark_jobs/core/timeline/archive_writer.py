@@ -1,4 +1,4 @@
-"""Moving instants to the archive (Hudi: HoodieTimelineArchiver, archive format 1).
+"""Moving instants to the archive (Hudi: HoodieTimelineArchiver).
 
 When to archive, and what, is the caller's; so is the table lock, which it holds.
 """
@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from spark_jobs.core.errors import InstantStateError
 from spark_jobs.core.files.markers import delete_markers, marker_sizes
 from spark_jobs.core.format.instant import Instant
-from spark_jobs.core.format.instant_time import TimelineZone, format_instant
 from spark_jobs.core.format.order import by_time, earliest
-from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.archive_entries import entry_of
-from spark_jobs.core.timeline.archive_files import encode_entries, list_archive
-from spark_jobs.core.timeline.archive_merge import next_archive_path, settle_merge
+from spark_jobs.core.timeline.archive.form import ArchivePlace, LeavingState
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 
 
@@ -69,8 +65,8 @@ def archive(
     :raises UnsupportedTableError: an action that has no form in the archive.
     """
     prepared = prepare_archival(timeline, base_path, instants, batch_size=batch_size)
-    settle_merge(timeline.storage, timeline.archive_folder)
-    return carry_out_archival(timeline.storage, base_path, prepared)
+    timeline.archive_place.settle()
+    return carry_out_archival(timeline.archive_place, base_path, prepared)
 
 
 def prepare_archival(
@@ -84,26 +80,26 @@ def prepare_archival(
             raise InstantStateError(
                 f"{instant} can't be archived before it is completed", instant=instant.timestamp, state=instant.state
             )
-    storage, folder = timeline.storage, timeline.archive_folder
+    storage, place = timeline.storage, timeline.archive_place
     states = _states(timeline, instants) if instants else []
-    before = (
-        ArchivedTimeline.load(storage, folder, earliest(one.timestamp for one, _ in states)).states if states else {}
-    )
+    before = ArchivedTimeline.load(place, earliest(one.timestamp for one, _ in states)).states if states else {}
     fresh = [(state, status) for state, status in states if state not in before]
-    archives = [status.path for status in list_archive(storage, folder)] if fresh else []
+    there = [status.path for status in place.newest_first()] if fresh else []
+    leaving = [LeavingState(state, storage.read(status.path), status.modified_ms) for state, status in fresh]
     return PreparedArchival(
-        path=next_archive_path(folder, archives) if fresh else None,
-        data=_encoded(storage, fresh, batch_size),
+        path=place.form.new_path(place.folder, there, [state for state, _ in fresh]) if fresh else None,
+        data=place.form.encode(leaving, batch_size) if fresh else b"",
         entries=len(fresh),
         states=tuple(states),
         markers=marker_sizes(storage, base_path, {instant.timestamp for instant in instants}) if instants else {},
     )
 
 
-def carry_out_archival(storage: Storage, base_path: str, prepared: PreparedArchival) -> ArchiveResult:
+def carry_out_archival(place: ArchivePlace, base_path: str, prepared: PreparedArchival) -> ArchiveResult:
     """Hudi's order: first the entries, then what they are of; so a crash loses nothing."""
+    storage = place.storage
     if prepared.path is not None:
-        storage.create(prepared.path, prepared.data)
+        place.form.add(storage, place.folder, prepared.path, prepared.data)
     for instant in prepared.markers:
         delete_markers(storage, base_path, instant)
     for _, status in prepared.leaving:
@@ -121,13 +117,3 @@ def _states(timeline: ActiveTimeline, instants: Iterable[Instant]) -> list[tuple
         if state is not None and (state.timestamp, state.comparable_action) in wanted:
             found.append((state, status))
     return sorted(found, key=lambda one: (wanted[one[0].timestamp, one[0].comparable_action], one[0].rank))
-
-
-def _encoded(storage: Storage, states: Sequence[tuple[Instant, FileStatus]], batch_size: int) -> bytes:
-    entries = [entry_of(state, storage.read(status.path), _moved(status)) for state, status in states]
-    return b"".join(encode_entries(entries[at : at + batch_size]) for at in range(0, len(entries), batch_size))
-
-
-def _moved(status: FileStatus) -> str:
-    """When a state was reached, as Hudi writes it: the file's time as an instant in local time, on any table."""
-    return format_instant(datetime.fromtimestamp(status.modified_ms / 1000, UTC), TimelineZone.LOCAL)

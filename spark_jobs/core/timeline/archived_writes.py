@@ -14,9 +14,8 @@ from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant
 from spark_jobs.core.format.order import earliest, follows, is_from, latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus, Storage
-from spark_jobs.core.timeline.archive_entries import commit_metadata_of, content_of, instant_of
-from spark_jobs.core.timeline.archive_files import EntryPlace, archive_version, decode_entry, list_archive, read_entry
-from spark_jobs.core.timeline.archived import entries_of_file, is_older
+from spark_jobs.core.timeline.archive.form import ArchivedState, ArchiveForm
+from spark_jobs.core.timeline.archived import is_older
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.results import RollbackResult
 
@@ -25,12 +24,12 @@ _TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class _FileFacts:
-    """What one archive file says: completed writes and completed rollbacks by time, with the places of their entries;
-    ``failure`` where it is damaged, behind what could be read.
+    """What one archive file says: completed writes and completed rollbacks by time; ``failure`` where it is damaged,
+    behind what could be read.
     """
 
-    writes: Mapping[str, tuple[Instant, EntryPlace]]
-    rollbacks: Mapping[str, tuple[Instant, EntryPlace]]
+    writes: Mapping[str, ArchivedState]
+    rollbacks: Mapping[str, ArchivedState]
     failure: CorruptTableError | None
 
     @property
@@ -46,10 +45,13 @@ class ArchivedWrites:
     """The completed writes and the rollbacks of an archive, as far as anybody asked. Pickles with what was read.
 
     :param folders: where archive files lie; early releases put them beside the timeline.
-    :param files: what a listing of them gave, in any order; others are passed over.
+    :param files: what a listing of them gave, in any order.
     """
 
-    def __init__(self, storage: Storage, folders: Sequence[str], files: Iterable[FileStatus]) -> None:
+    def __init__(
+        self, form: ArchiveForm, storage: Storage, folders: Sequence[str], files: Iterable[FileStatus]
+    ) -> None:
+        self._form = form
         self._storage = storage
         self._folders = tuple(folders)
         self._files = tuple(files)
@@ -70,7 +72,7 @@ class ArchivedWrites:
         :raises CorruptTableError: as :meth:`has`.
         """
         found = self._find(time)
-        return None if found is None else found[0]
+        return None if found is None else found.instant
 
     def commit_metadata(self, time: str, about: Collection[bytes] = ()) -> CommitMetadata | None:
         """What the completed write of this time wrote, as far as the archive keeps it (one ranged read); None where it
@@ -83,14 +85,10 @@ class ArchivedWrites:
             found = self._find(time)
             if found is None:
                 return None
-            instant, place = found
             try:
-                data = self._storage.read(place.path, place.offset, place.length)
-                if about and not any(text in data for text in about):
-                    return None
-                return commit_metadata_of(decode_entry(data, place), instant)
+                return self._form.commit_metadata(self._storage, found, about)
             except StorageError:
-                if not self._is_moved(place.path):
+                if not self._is_moved(found.place.path):
                     raise
         raise CorruptTableError(f"the archive of {time} is merged again and again", instant=time)
 
@@ -111,11 +109,11 @@ class ArchivedWrites:
 
         :raises CorruptTableError: as :meth:`has`.
         """
-        rollbacks: dict[str, tuple[Instant, EntryPlace]] = {}
+        rollbacks: dict[str, ArchivedState] = {}
         for facts in self._all(time):
             rollbacks.update(facts.rollbacks)
         for at in oldest_first(one for one in rollbacks if follows(one, time)):
-            undone = self._undone_by(*rollbacks[at])
+            undone = self._undone_by(rollbacks[at])
             if undone is None:  # the files are others
                 return self.rolled_back_by(time)
             if time in undone:
@@ -126,16 +124,15 @@ class ArchivedWrites:
         """The results of the completed rollbacks from an instant on (inclusive), oldest first; of a damaged file those
         that could be read.
         """
-        found: dict[str, tuple[Instant, EntryPlace]] = {}
+        found: dict[str, ArchivedState] = {}
         for facts in self._all(time):
             found.update(facts.rollbacks)
         results = []
         for at in oldest_first(one for one in found if is_from(one, time)):
-            rollback, place = found[at]
             try:
-                results.append(RollbackResult.of(content_of(read_entry(self._storage, place), rollback) or {}))
+                results.append(self._result_of(found[at]))
             except StorageError:
-                if self._is_moved(place.path):  # the files are others
+                if self._is_moved(found[at].place.path):  # the files are others
                     return self.rollbacks_since(time)
                 raise
         return results
@@ -146,20 +143,23 @@ class ArchivedWrites:
             self._facts.update({status: earlier._facts[status] for status in self._files if status in earlier._facts})
             self._undone.update(earlier._undone)
 
-    def _undone_by(self, rollback: Instant, place: EntryPlace) -> frozenset[str] | None:
+    def _undone_by(self, rollback: ArchivedState) -> frozenset[str] | None:
         """None where its entry moved to another file."""
-        known = self._undone.get(rollback.timestamp)
+        time = rollback.instant.timestamp
+        known = self._undone.get(time)
         if known is None:
             try:
-                result = RollbackResult.of(content_of(read_entry(self._storage, place), rollback) or {})
+                known = self._undone[time] = frozenset(self._result_of(rollback).undone)
             except StorageError:
-                if not self._is_moved(place.path):
+                if not self._is_moved(rollback.place.path):
                     raise
                 return None
-            known = self._undone[rollback.timestamp] = frozenset(result.undone)
         return known
 
-    def _find(self, time: str) -> tuple[Instant, EntryPlace] | None:
+    def _result_of(self, rollback: ArchivedState) -> RollbackResult:
+        return RollbackResult.of(self._form.payload(self._storage, rollback) or {})
+
+    def _find(self, time: str) -> ArchivedState | None:
         low, high = self._first_for(time), len(self._files)
         while low < high:
             middle = (low + high) // 2
@@ -199,7 +199,7 @@ class ArchivedWrites:
         are archived before their time.
         """
         if not self._is_sorted:
-            self._files, self._is_sorted = _in_order(self._files), True
+            self._files, self._is_sorted = self._form.oldest_first(self._files), True
         may = (number for number, status in enumerate(self._files) if not is_older(status, time))
         number = next(may, len(self._files))
         while number > 0:
@@ -227,29 +227,24 @@ class ArchivedWrites:
         """Whether a merge of small files took one away: what it held is in another, so the files are listed anew."""
         if self._storage.stat(path) is not None:
             return False
-        self._files = _in_order(one for folder in self._folders for one in list_archive(self._storage, folder))
+        listed = (one for folder in self._folders for one in self._form.files(self._storage, folder))
+        self._files = self._form.oldest_first(listed)
         self._facts = {status: facts for status, facts in self._facts.items() if status in self._files}
         return True
 
     def _read(self, status: FileStatus) -> _FileFacts:
-        writes: dict[str, tuple[Instant, EntryPlace]] = {}
-        rollbacks: dict[str, tuple[Instant, EntryPlace]] = {}
+        writes: dict[str, ArchivedState] = {}
+        rollbacks: dict[str, ArchivedState] = {}
         failure = None
         try:
-            for entry, place in entries_of_file(self._storage, status.path.rpartition("/")[0], status):
-                instant = instant_of(entry)
-                if instant is None or not instant.is_completed:
+            for state in self._form.entries(self._storage, status):
+                instant = state.instant
+                if not instant.is_completed:
                     continue
                 if instant.action in COMMITS:
-                    writes[instant.timestamp] = (instant, place)
+                    writes[instant.timestamp] = state
                 elif instant.action is Action.ROLLBACK:
-                    rollbacks[instant.timestamp] = (instant, place)
+                    rollbacks[instant.timestamp] = state
         except CorruptTableError as error:
             failure = error
         return _FileFacts(writes, rollbacks, failure)
-
-
-def _in_order(files: Iterable[FileStatus]) -> tuple[FileStatus, ...]:
-    """Archive files by their numbers, oldest first."""
-    found = [status for status in files if not status.is_directory and archive_version(status.name) is not None]
-    return tuple(sorted(found, key=lambda status: archive_version(status.name) or 0))

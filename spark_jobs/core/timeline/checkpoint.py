@@ -61,7 +61,7 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
         break
     archived = {
         instant.timestamp: found
-        for instant, metadata in commits_that_say(timeline.storage, timeline.archive_folder, "deltastreamer.checkpoint")
+        for instant, metadata in commits_that_say(timeline.archive_place, "deltastreamer.checkpoint")
         if (found := StoredCheckpoint.of(metadata)) is not None
     }
     undone = UndoneWrites(timeline)

@@ -73,5 +73,5 @@ def _is_archived(timeline: ActiveTimeline, commit: Instant) -> bool:
     if not timeline.has_archive:
         return False
     time = commit.timestamp
-    archived = ArchivedTimeline.load(timeline.storage, timeline.archive_folder, time, time)
+    archived = ArchivedTimeline.load(timeline.archive_place, time, time)
     return any(one.action in COMMITS for one in archived.instants)

@@ -10,15 +10,7 @@ from spark_jobs.core.config.keys import archive as keys
 from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.metadata_table.writer import take_off
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.archive_merge import (
-    ArchiveMerge,
-    MergeRule,
-    archive_sizes,
-    carry_out_merge,
-    choose_merge,
-    settle_merge,
-    unsettled_merge,
-)
+from spark_jobs.core.timeline.archive_merge import ArchiveMerge, MergeRule, choose_merge
 from spark_jobs.core.timeline.archive_writer import PreparedArchival, carry_out_archival, prepare_archival
 from spark_jobs.engine.progress import Progress
 from spark_jobs.frame.nothing import Nothing
@@ -35,7 +27,6 @@ class ArchivalWork:
     """
 
     folder: str
-    archive_folder: str
     archival: ArchivalPlan | None
     prepared: PreparedArchival | None
     unsettled: Mapping[str, int]
@@ -103,13 +94,14 @@ class ArchivalWork:
             progress.note(
                 f"took the metadata table off, which lists {self.orphans.listed} of a write that was rolled back"
             )
-        settle_merge(storage, self.archive_folder)
+        archive = table.timeline.archive_place
+        archive.settle()
         if self.prepared is not None:
             with progress.phase("archive"):
-                carry_out_archival(storage, table.base_path, self.prepared)
+                carry_out_archival(archive, table.base_path, self.prepared)
         if self.merge is not None:
             with progress.phase("merge"):
-                carry_out_merge(storage, self.archive_folder, self.merge)
+                archive.form.merge(storage, archive.folder, list(self.merge.inputs), self.merge.path)
 
     @property
     def _merged(self) -> dict[str, int]:
@@ -137,22 +129,22 @@ def work_of(
     :param archival: the instants that go, or why none does.
     :param orphans: what is left of rolled-back instants that are passed by it.
     """
-    timeline, storage = table.timeline, table.storage
-    folder = timeline.archive_folder
+    timeline = table.timeline
+    archive = timeline.archive_place
     plan, why = (None, archival.reason) if isinstance(archival, Nothing) else (archival, "")
     prepared = None
     if plan is not None:
         batch_size = keys.ARCHIVE_BATCH.of(properties)
         prepared = prepare_archival(timeline, table.base_path, plan.instants, batch_size=batch_size)
     merges = keys.ARCHIVE_MERGE.of(properties)
-    unsettled = unsettled_merge(storage, folder) if merges or plan is not None else {}
+    unsettled = archive.form.unsettled(archive.storage, archive.folder) if merges or plan is not None else {}
     merge: ArchiveMerge | None = None
     if merges:
-        files = archive_sizes(storage, folder)
+        files = archive.sizes()
         if prepared is not None and prepared.path is not None:
             files = {prepared.path: len(prepared.data), **files}
         at_least, small = keys.ARCHIVE_MERGE_FILES.of(properties), keys.ARCHIVE_MERGE_BYTES.of(properties)
-        chosen = choose_merge(folder, files, MergeRule(at_least=at_least, small_bytes=small), unsettled)
+        chosen = choose_merge(archive, files, MergeRule(at_least=at_least, small_bytes=small), unsettled)
         if isinstance(chosen, str):
             why = "; ".join(one for one in (why, chosen) if one)
         else:
@@ -161,7 +153,6 @@ def work_of(
         return Nothing(why)
     return ArchivalWork(
         folder=timeline.folder,
-        archive_folder=folder,
         archival=plan,
         prepared=prepared,
         unsettled=unsettled,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from spark_jobs.core.config.keys.write import ROLLBACK_BY_MARKERS
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import WRITES, Action, Instant, State
-from spark_jobs.core.format.order import latest
+from spark_jobs.core.format.order import latest, oldest_first, precedes
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.heartbeat import read_pulse
@@ -246,7 +246,7 @@ def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Inst
         if _undone_by(table, asked):
             return None
         others = ", ".join(str(one) for one in table.timeline.find(asked))
-        archived = bool(table.timeline.start) and asked < table.timeline.start
+        archived = bool(table.timeline.start) and precedes(asked, table.timeline.start)
         newest = latest(one.timestamp for one in table.timeline.instants if one.action in WRITES)
         raise ConfigError(
             f"--instant-time {asked} is no write of the active timeline" + (f" but {others}" if others else ""),
@@ -297,7 +297,7 @@ def _why_nothing(settings: TransactionSettings, table: HudiTable, asked: str | N
 
 
 def _done_before(table: HudiTable, begun: Begun, plan_hash: str) -> JobResult:
-    rollbacks = sorted(begun.done.values())
+    rollbacks = oldest_first(begun.done.values())
     reason = f"{ACTION} {', '.join(rollbacks)} carried out this plan before"
     undone = dict(begun.done)
     return done_by_hash(ACTION, table, plan_hash, instant=rollbacks[-1], reason=reason, rolled_back=undone)

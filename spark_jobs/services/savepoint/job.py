@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError, WriteConflictError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.order import precedes
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, transition
@@ -169,7 +170,7 @@ def _commit(timeline: ActiveTimeline, asked: str | None) -> Instant:
     for one in timeline.find(asked):
         if one.is_completed and one.action in COMMITS:
             return one
-    archived = bool(timeline.start) and asked < timeline.start
+    archived = bool(timeline.start) and precedes(asked, timeline.start)
     raise ConfigError(
         f"--instant-time {asked} is no completed commit of the active timeline",
         todo="it is archived, only later ones can be saved" if archived else "give one that is, or none for the last",

@@ -137,7 +137,7 @@ class Evidence:
                 metadata = self.archived.commit_metadata(instant)
             except HudiError as failure:
                 what = f"{instant} is unreadable ({failure.what})"
-                self.unreadable.append(error(8, self.relative(self.archived.folder), what, _FROM_BACKUP))
+                self.unreadable.append(error(8, self.relative(self.archived.place.folder), what, _FROM_BACKUP))
                 continue
             written.update(_stats(self.format, instant, metadata))
             for partition, ids in (metadata.replaced_file_ids or {}).items():

@@ -147,7 +147,7 @@ def check_archive(evidence: Evidence) -> Iterator[Finding]:
     """Invariant 8: what is named by files and results is on one of the timelines; archival left what is needed."""
     if evidence.archived is None:
         return
-    folder = evidence.relative(evidence.archived.folder)
+    folder = evidence.relative(evidence.archived.place.folder)
     missing = {time: by for time, by in _referenced(evidence).items() if time not in evidence.done | evidence.pending}
     for time, by in sorted(missing.items()):
         if time in evidence.undone:

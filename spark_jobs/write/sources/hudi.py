@@ -13,7 +13,7 @@ from spark_jobs.core.config.keys.streamer import MissingCheckpoint
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import COMMITS, Action
 from spark_jobs.core.format.instant_time import query_instant
-from spark_jobs.core.format.order import AFTER_ALL, earliest, follows, is_up_to
+from spark_jobs.core.format.order import AFTER_ALL, EARLIEST, earliest, follows, is_up_to
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.meta_fields import META_FIELDS
@@ -23,8 +23,6 @@ from spark_jobs.query.incremental import read_incremental
 from spark_jobs.write.sources.protocol import SourceBatch
 
 BEGIN = "hoodie.datasource.read.begin.instanttime"
-_START = "000"
-"""Before every instant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +91,7 @@ class HudiSource:
             return self.begin
         if self.missing is MissingCheckpoint.READ_LATEST and len(commits) > 1:
             return commits[-2]
-        return _START
+        return EARLIEST
 
     def _read(self, spark: SparkSession, table: HudiTable, begin: str, end: str, last: str) -> tuple[DataFrame, str]:
         """The rows up to ``end``, or up to ``last`` where cleaning took files of that moment: then a row that was

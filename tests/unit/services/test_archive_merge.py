@@ -10,8 +10,8 @@ import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.archive_files import MERGE_PLAN_NAME
-from spark_jobs.core.timeline.archive_schemas import MERGE_PLAN
+from spark_jobs.core.timeline.archive.v6.files import MERGE_PLAN_NAME
+from spark_jobs.core.timeline.archive.v6.schemas import MERGE_PLAN
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.options import ArchiveOptions, JobResult, JobState

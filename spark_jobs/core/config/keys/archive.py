@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from spark_jobs.core.config.key import Key, boolean, integer, text
+from spark_jobs.core.format.folders import ARCHIVE_NAME
 
 ARCHIVE_FOLDER = Key(
-    name="hoodie.archivelog.folder", parse=text, default="archived", doc="Folder of the archived timeline."
+    name="hoodie.archivelog.folder", parse=text, default=ARCHIVE_NAME, doc="Folder of the archived timeline."
 )
 ARCHIVE_LOST_BEFORE = Key(
     name="pyhudi.archive.lost.before",

@@ -26,12 +26,13 @@ class Version6:
     writable: bool
     trusts_metadata_table: bool
     timeline_layout: str = "1"
+    archive_form: str = "log files"
 
     def timeline_folder(self, base_path: str) -> str:
         return f"{base_path}/{META_FOLDER}"
 
-    def archive_parent(self, base_path: str) -> str:
-        return f"{base_path}/{META_FOLDER}"
+    def archive_folder(self, base_path: str, name: str) -> str:
+        return f"{base_path}/{META_FOLDER}/{name}" if name else f"{base_path}/{META_FOLDER}"
 
     def file_name(self, instant: Instant) -> str:
         return file_name_of(instant)

@@ -58,7 +58,8 @@ from spark_jobs.core.schema.history import read_history
 from spark_jobs.core.schema.internal import InternalSchema, parse_history
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.archive_files import read_merge_plan
+from spark_jobs.core.timeline.archive.known import archive_of
+from spark_jobs.core.timeline.archive.v6.files import read_merge_plan
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.avro_codec import decode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
@@ -141,7 +142,7 @@ def base_file(folder: Path) -> None:
 
 
 def archive(folder: Path) -> None:
-    found = ArchivedTimeline.load(STORAGE, str(folder))
+    found = ArchivedTimeline.load(archive_of(VERSION_6, STORAGE, str(folder)))
     for instant in found.instants[:5]:
         for read in (found.payload, found.commit_metadata):
             with suppress(HudiError):

@@ -63,6 +63,8 @@ def _is_time(node: ast.expr) -> bool:
         return _is_time(node.value)
     if isinstance(node, ast.Tuple):
         return any(map(_is_time, node.elts))
+    if isinstance(node, ast.Attribute) and node.attr == "start":  # others have bytes and rows of that name
+        return getattr(node.value, "attr", getattr(node.value, "id", "")) == "timeline"
     return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) in TIMES
 
 
@@ -72,6 +74,7 @@ def _is_time(node: ast.expr) -> bool:
         "one.timestamp < moment",
         "begin <= one.timestamp",
         "goal < instant < restore",
+        "asked < table.timeline.start",
         "max(one.timestamp for one in instants)",
         "sorted(instants, key=lambda one: one.timestamp)",
         "found.sort(key=lambda one: (one.base_instant, one.size))",
@@ -82,7 +85,10 @@ def test_a_comparison_of_times_is_seen(text: str) -> None:
     assert list(comparisons(text)) == [1]
 
 
-@pytest.mark.parametrize("text", ["one.timestamp == other.timestamp", "status.modified_ms < bound.timestamp() * 1000"])
+@pytest.mark.parametrize(
+    "text",
+    ["one.timestamp == other.timestamp", "block.start >= self.start", "status.modified_ms < bound.timestamp() * 1000"],
+)
 def test_what_compares_no_times_is_passed_over(text: str) -> None:
     assert list(comparisons(text)) == []
 

@@ -10,7 +10,6 @@ import pytest
 
 from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.timeline.archived import ArchivedTimeline
 from tests.support.folder import Folder, unzip
 
 pytestmark = pytest.mark.unit
@@ -66,7 +65,7 @@ def _use(path: Folder) -> None:
             with suppress(HudiError):
                 table.scan(query=query).to_arrow()
         with suppress(HudiError):
-            archive = ArchivedTimeline.load(table.storage, table.timeline.archive_folder)
+            archive = table.archived_timeline()
             for instant in archive.instants:
                 with suppress(HudiError):
                     archive.payload(instant)

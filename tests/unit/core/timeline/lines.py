@@ -13,13 +13,9 @@ from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.archive_merge import (
-    MergeRule,
-    archive_sizes,
-    carry_out_merge,
-    choose_merge,
-    settle_merge,
-)
+from spark_jobs.core.timeline.archive.form import ArchivePlace
+from spark_jobs.core.timeline.archive.known import archive_of
+from spark_jobs.core.timeline.archive_merge import MergeRule, choose_merge
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -72,13 +68,18 @@ def commit(number: int, key: str | None = None, **more: Any) -> CommitMetadata:
 
 def merge_small(storage: Storage, folder: str, at_least: int = 2, small_bytes: int = 20 << 20) -> str | None:
     """Make one archive file of small ones where they are enough; the path of the new one."""
-    settle_merge(storage, folder)
-    rule = MergeRule(at_least=at_least, small_bytes=small_bytes)
-    chosen = choose_merge(folder, archive_sizes(storage, folder), rule)
+    place = archive_in(folder, storage)
+    place.settle()
+    chosen = choose_merge(place, place.sizes(), MergeRule(at_least=at_least, small_bytes=small_bytes))
     if isinstance(chosen, str):
         return None
-    carry_out_merge(storage, folder, chosen)
+    place.form.merge(storage, folder, list(chosen.inputs), chosen.path)
     return chosen.path
+
+
+def archive_in(folder: Path | str, storage: Storage | None = None) -> ArchivePlace:
+    """The archive of a table of version 6."""
+    return archive_of(VERSION_6, storage or LocalStorage(), str(folder))
 
 
 class Line:

@@ -15,15 +15,14 @@ from spark_jobs.core.errors import CorruptTableError, HudiError, InstantStateErr
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, parse_blocks
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.archive_files import MERGE_PLAN_NAME, encode_entries, list_archive
-from spark_jobs.core.timeline.archive_merge import settle_merge
-from spark_jobs.core.timeline.archive_schemas import MERGE_PLAN
+from spark_jobs.core.timeline.archive.v6.files import MERGE_PLAN_NAME, encode_entries
+from spark_jobs.core.timeline.archive.v6.schemas import MERGE_PLAN
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline, commits_that_say
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from tests.unit.core.support import Died, MortalStorage
-from tests.unit.core.timeline.lines import MOMENT, Line, commit, merge_small, time
+from tests.unit.core.timeline.lines import MOMENT, Line, archive_in, commit, merge_small, time
 
 pytestmark = pytest.mark.unit
 
@@ -31,7 +30,7 @@ STORAGE = LocalStorage()
 
 
 def load(line: Line, begin: str = "", end: str | None = None) -> ArchivedTimeline:
-    return ArchivedTimeline.load(STORAGE, str(line.archive), begin, end)
+    return ArchivedTimeline.load(archive_in(line.archive), begin, end)
 
 
 def put_archive(line: Line, version: int, *numbers: int) -> Path:
@@ -165,7 +164,7 @@ def test_a_death_at_any_call_loses_nothing_and_a_rerun_repeats_nothing(tmp_path:
     archive(again.load(), str(tmp_path), [one for one in given if one in again.load().instants])
     assert again.names() == []
     assert set(load(again).instants) == whole
-    blocks = [block for status in list_archive(STORAGE, str(line.archive)) for block in blocks_of(Path(status.path))]
+    blocks = [block for status in archive_in(line.archive).newest_first() for block in blocks_of(Path(status.path))]
     assert sum(struct.unpack_from(">ii", content)[1] for content in blocks) == len(names)
 
 
@@ -205,7 +204,7 @@ def test_versions_are_numbers(tmp_path: Path) -> None:
     for version in (2, 10, 9):
         put_archive(line, version, version)
     (line.archive / "mergeArchivePlan.crc").touch()
-    names = [status.name for status in list_archive(STORAGE, str(line.archive))]
+    names = [status.name for status in archive_in(line.archive).newest_first()]
     assert names == [f".commits_.archive.{version}_1-0-1" for version in (10, 9, 2)]
     archive(line.load(), str(tmp_path), [line.commit(11)])
     assert ".commits_.archive.11_1-0-1" in line.archives()
@@ -215,10 +214,10 @@ def test_a_text_is_found_in_archived_commits(tmp_path: Path) -> None:
     line = Line(tmp_path)
     archive(line.load(), str(tmp_path), [line.commit(1, key="first"), line.commit(2, key="second")])
     archive(line.load(), str(tmp_path), [line.commit(3, key="third")])
-    found = list(commits_that_say(STORAGE, str(line.archive), "second"))
+    found = list(commits_that_say(archive_in(line.archive), "second"))
     assert [(one.timestamp, metadata.idempotency_key) for one, metadata in found] == [(time(2), "second")]
-    assert list(commits_that_say(STORAGE, str(line.archive), "fourth")) == []
-    assert list(commits_that_say(STORAGE, str(tmp_path / "nowhere"), "first")) == []
+    assert list(commits_that_say(archive_in(line.archive), "fourth")) == []
+    assert list(commits_that_say(archive_in(tmp_path / "nowhere"), "first")) == []
 
 
 def test_small_files_become_one(tmp_path: Path) -> None:
@@ -245,7 +244,7 @@ def test_a_merge_that_dies_is_ended_or_undone(tmp_path: Path, dies_at: int) -> N
     with suppress(Died):
         merge_small(MortalStorage(dies_at), str(line.archive), at_least=2)
     assert load(line).instants == before
-    settle_merge(STORAGE, str(line.archive))
+    archive_in(line.archive).settle()
     assert load(line).instants == before
     assert MERGE_PLAN_NAME not in line.archives()
     assert len(line.archives()) in (1, 4)
@@ -269,7 +268,7 @@ def test_a_cut_plan_of_a_merge_is_thrown_away(tmp_path: Path) -> None:
     line = Line(tmp_path)
     put_archive(line, 1, 1)
     (line.archive / MERGE_PLAN_NAME).write_bytes(b"Obj\x01")
-    settle_merge(STORAGE, str(line.archive))
+    archive_in(line.archive).settle()
     assert line.archives() == [".commits_.archive.1_1-0-1"]
 
 
@@ -300,7 +299,7 @@ def test_by_a_plan_of_other_names_nothing_goes(tmp_path: Path, candidates: list[
         other.write_text("mine")
     plan = {"candidate": candidates, "mergedArchiveFileName": merged}
     (line.archive / MERGE_PLAN_NAME).write_bytes(encode_payload(MERGE_PLAN, plan))
-    settle_merge(STORAGE, str(line.archive))
+    archive_in(line.archive).settle()
     assert [other.read_text() for other in others] == ["mine", "mine"]
     assert [name for name in line.archives() if name != "notes"] == [FIRST, SECOND, NEW]
 

@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline import archive_listing
-from spark_jobs.core.timeline.archive_files import (
+from spark_jobs.core.timeline.archive.v6 import listing as archive_listing
+from spark_jobs.core.timeline.archive.v6.files import (
     CONTENT_HEAD,
     LISTED,
     archive_blocks,
     encode_entries,
     entries_of,
-    list_archive,
     read_entry,
 )
-from spark_jobs.core.timeline.archive_listing import listed_entries
+from spark_jobs.core.timeline.archive.v6.listing import listed_entries
 from spark_jobs.core.timeline.avro_codec import encode_record, parsed_schema
+from tests.unit.core.timeline.lines import archive_in
 
 pytestmark = pytest.mark.unit
 
@@ -63,7 +63,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     with zipfile.ZipFile(TABLES / "archived.zip") as packed:
         packed.extractall(folder)
     archive = folder / "archived" / ".hoodie" / "archived"
-    return [Path(status.path).read_bytes() for status in list_archive(STORAGE, str(archive))]
+    return [Path(status.path).read_bytes() for status in archive_in(archive).newest_first()]
 
 
 def test_the_entries_of_hudi(files: list[bytes]) -> None:

@@ -17,18 +17,17 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.archive_files import (
+from spark_jobs.core.timeline.archive.v6.files import (
     archive_blocks,
     encode_entries,
     entries_of,
-    list_archive,
     read_entry,
 )
+from spark_jobs.core.timeline.archive.v6.schemas import ARCHIVED_ENTRY
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
-from spark_jobs.core.timeline.archive_schemas import ARCHIVED_ENTRY
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from tests.unit.core.timeline.lines import merge_small
+from tests.unit.core.timeline.lines import archive_in, merge_small
 
 pytestmark = pytest.mark.unit
 
@@ -49,7 +48,7 @@ def unpack(name: str, target: Path) -> Path:
 
 
 def load(meta: Path) -> ArchivedTimeline:
-    return ArchivedTimeline.load(STORAGE, str(meta / "archived"))
+    return ArchivedTimeline.load(archive_in(meta / "archived"))
 
 
 def key_of(raw: dict[str, str]) -> Instant:
@@ -59,7 +58,7 @@ def key_of(raw: dict[str, str]) -> Instant:
 def entries(meta: Path) -> list[dict[str, Any]]:
     """Every entry of an archive in the order of its files, oldest file first."""
     found = []
-    for status in reversed(list_archive(STORAGE, str(meta / "archived"))):
+    for status in reversed(archive_in(meta / "archived").newest_first()):
         with STORAGE.open_input(status.path) as file:
             for block in archive_blocks(file):
                 for _, place in entries_of(block, status.path, block.read_content()):
@@ -89,7 +88,7 @@ def test_we_read_the_details_that_hudi_reads(tmp_path: Path, witness: dict[str, 
 
 def test_the_schema_is_hudis(tmp_path: Path) -> None:
     meta = unpack("archived.zip", tmp_path)
-    with STORAGE.open_input(list_archive(STORAGE, str(meta / "archived"))[0].path) as file:
+    with STORAGE.open_input(archive_in(meta / "archived").newest_first()[0].path) as file:
         block = next(iter(archive_blocks(file)))
         assert list(block.headers) == [HeaderKey.SCHEMA]
         assert _plain(json.loads(block.schema_json)) == _plain(ARCHIVED_ENTRY)
@@ -109,7 +108,7 @@ def _plain(schema: Any) -> Any:
 
 def test_the_bytes_of_an_entry_are_hudis(tmp_path: Path) -> None:
     meta = unpack("archived.zip", tmp_path)
-    for status in list_archive(STORAGE, str(meta / "archived")):
+    for status in archive_in(meta / "archived").newest_first():
         with STORAGE.open_input(status.path) as file:
             for block in archive_blocks(file):
                 content = block.read_content()
@@ -143,9 +142,9 @@ def _order(archived: list[dict[str, Any]]) -> list[tuple[str, str]]:
 def test_hudis_files_merge(tmp_path: Path) -> None:
     meta = unpack("archived.zip", tmp_path)
     before = load(meta)
-    assert len(list_archive(STORAGE, str(meta / "archived"))) > 1
+    assert len(archive_in(meta / "archived").newest_first()) > 1
     merged = merge_small(STORAGE, str(meta / "archived"), at_least=2)
-    assert [status.path for status in list_archive(STORAGE, str(meta / "archived"))] == [merged]
+    assert [status.path for status in archive_in(meta / "archived").newest_first()] == [merged]
     after = load(meta)
     assert set(after.states) == set(before.states)
     assert all(after.payload(one) == before.payload(one) for one in before.states)

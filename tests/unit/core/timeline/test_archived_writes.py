@@ -12,7 +12,7 @@ import pytest
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline import archived_writes
+from spark_jobs.core.timeline.archive.v6 import form
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from tests.unit.core.timeline.lines import MOMENT, Line, commit, merge_small, time
@@ -77,8 +77,8 @@ def test_entries_of_other_file_groups_are_not_decoded(
 ) -> None:
     """A slice may have a log for longer than a table has thousands of writes."""
     seen: list[str] = []
-    decode = archived_writes.decode_entry
-    monkeypatch.setattr(archived_writes, "decode_entry", lambda data, place: seen.append("") or decode(data, place))
+    decode = form.decode_entry
+    monkeypatch.setattr(form, "decode_entry", lambda data, place: seen.append("") or decode(data, place))
     found = line.load().archived_files("", asked_for)
     assert len(seen) == decoded
     assert {one.file_id for written in found.values() for one in written}.issuperset(

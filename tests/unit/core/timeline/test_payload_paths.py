@@ -11,7 +11,7 @@ import pytest
 
 from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.timeline.archive_entries import commit_metadata_of, entry_of
+from spark_jobs.core.timeline.archive.v6.entries import commit_metadata_of, entry_of
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.payload_paths import files_of_clean

@@ -9,6 +9,7 @@ from spark_jobs.core.format.known import VERSION_6
 from spark_jobs.core.format.v6.instant_names import file_name_of, parse_instant
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.archive.known import archive_of
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from spark_jobs.core.transaction.conflict import Baseline, candidates, find_conflict
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.unit
 def timeline(*names: str) -> ActiveTimeline:
     instants = tuple(instant for name in names if (instant := parse_instant(name)) is not None)
     assert len(instants) == len(names)
-    archive = ArchivedWrites(LocalStorage(), (), ())
+    archive = ArchivedWrites(archive_of(VERSION_6, LocalStorage(), "/nowhere").form, LocalStorage(), (), ())
     return ActiveTimeline(
         LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0), "/nowhere", False, archive, VERSION_6
     )

@@ -5,20 +5,15 @@ logs are of slices by when their writes were completed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 
 from spark_jobs.core.format.instant import Action, Instant, State, order_of
-from spark_jobs.core.format.instant_time import TimelineZone, format_instant
 from tests.unit.core.format.version_66.file_names import BaseFileName66, LogFileName66, parse_base_file, parse_log_file
 from tests.unit.core.format.version_66.slices import base_of, last_version, logs_of, sort_into_groups
+from tests.unit.core.format.version_66.times import completion_of
 
 _WORDS = {State.REQUESTED: "asked", State.INFLIGHT: "begun", State.COMPLETED: "done"}
 _STATES = {word: state for state, word in _WORDS.items()}
-
-
-def _text_of(milliseconds: int) -> str:
-    return format_instant(datetime.fromtimestamp(milliseconds / 1000, UTC), TimelineZone.LOCAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +23,12 @@ class Version66:
     writable: bool = True
     trusts_metadata_table: bool = True
     timeline_layout: str = "66"
+    archive_form: str = "lines"
 
     def timeline_folder(self, base_path: str) -> str:
         return f"{base_path}/.hoodie/history"
 
-    def archive_parent(self, base_path: str) -> str:
+    def archive_folder(self, base_path: str, name: str) -> str:
         return f"{base_path}/.hoodie/history/old"
 
     def file_name(self, instant: Instant) -> str:
@@ -50,10 +46,8 @@ class Version66:
         highest: dict[tuple[str, str], tuple[Instant, int]] = {}
         for name, number in names:
             one = self.parse_instant(name)
-            if one is not None and one.is_completed:
-                one = replace(one, completed_at=max(one.timestamp, _text_of(number)))
             if one is not None and (order_of(one) not in highest or highest[order_of(one)][0].rank < one.rank):
-                highest[order_of(one)] = (one, number)
+                highest[order_of(one)] = (completion_of(one, number), number)
         return [highest[key] for key in sorted(highest)]
 
     base_file = staticmethod(BaseFileName66)

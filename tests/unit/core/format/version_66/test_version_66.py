@@ -8,29 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.config.keys.table import VERSION
-from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import UnsupportedTableError
-from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.known import FORMATS
 from spark_jobs.core.format.v6.file_names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
-from spark_jobs.core.read.scan import Scan
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.view.file_system_view import PendingServices, group_files, merged_slice
 from spark_jobs.core.view.visibility import Visibility
-from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.indexing import IndexingOptions
 from spark_jobs.options.restore import RestoreOptions
 from spark_jobs.options.result import JobState
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.options.savepoint import SavepointOptions
 from spark_jobs.options.service import CompactionOptions
-from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.indexing.job import run_indexing
-from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
@@ -38,6 +30,7 @@ from spark_jobs.services.validation.run import validate
 from tests.faults import local_table
 from tests.support.jobs import job_context
 from tests.unit.core.format.version_66.layout import Version66
+from tests.unit.core.format.version_66.tables import TYPES, create, fail, values, write
 
 pytestmark = pytest.mark.unit
 
@@ -46,32 +39,6 @@ INDEXES = {
     "hoodie.metadata.index.column.stats.enable": "true",
     "hoodie.metadata.index.bloom.filter.enable": "true",
 }
-TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
-FEW = {
-    **local_table.AT_ONCE,
-    "hoodie.keep.min.commits": "2",
-    "hoodie.keep.max.commits": "3",
-    "hoodie.metadata.compact.max.delta.commits": "1",
-}
-
-
-@pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FORMATS, 66, Version66())
-
-
-def create(path: Path, table_type: str) -> None:
-    values = new_table_properties(
-        name="t", table_type=table_type, record_key_fields=["id"], partition_fields=["p"], precombine_field="ts"
-    )
-    HudiTable.initialise(str(path), {**values, VERSION.name: "66"})
-
-
-def fail(path: Path) -> None:
-    """Begin a write that is given up."""
-    write = begin(HudiTable.open(str(path)).transaction_settings({}), Action.COMMIT)
-    write.to_inflight()
-    write.abandon()
 
 
 def names_below(path: Path) -> Iterator[str]:
@@ -119,7 +86,7 @@ def test_a_version_that_nobody_added_is_refused(tmp_path: Path, monkeypatch: pyt
 def test_every_moment_and_every_way_back(tmp_path: Path, table_type: str) -> None:
     path = tmp_path / "t"
     create(path, table_type)
-    times = [local_table.write(path, local_table.batch(0, 20, f"v{ts}", ts), f"write {ts}") for ts in (1, 2, 3)]
+    times = [write(path, version) for version in (1, 2, 3)]
     if table_type == "MERGE_ON_READ":
         merge_logs(path)
     table = HudiTable.open(str(path))
@@ -158,34 +125,10 @@ def test_writes_by_every_index(tmp_path: Path, table_type: str) -> None:
     assert validate(str(path), deep=True) == []
 
 
-@pytest.mark.parametrize("table_type", TYPES)
-def test_old_instants_leave_for_the_folder_of_the_archive(tmp_path: Path, table_type: str) -> None:
-    path = tmp_path / "t"
-    create(path, table_type)
-    for ts in range(1, 6):
-        local_table.write(path, local_table.batch(0, 4, f"v{ts}", ts), f"write {ts}")
-    if table_type == "MERGE_ON_READ":
-        local_table.compact(path)
-    local_table.clean(path)
-    settings = HudiTable.open(str(path)).transaction_settings(FEW)
-    maintain_metadata_table(settings, FEW, lambda line: None)
-    run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=FEW), job_context())
-    assert list((path / ".hoodie/history/old/archived").iterdir())
-    table = HudiTable.open(str(path))
-    assert len(table.timeline.completed_commits()) == 2
-    assert len(table.archived_timeline().instants) >= 3
-    assert validate(str(path), deep=True) == []
-    assert values(table.scan()) == {"v5"}
-
-
 def merge_logs(path: Path) -> None:
     conf = {**local_table.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
     options = CompactionOptions(base_path=str(path), hoodie_conf=conf, log_compaction=True)
     assert run_compaction(options, job_context()).state is JobState.COMPLETED
-
-
-def values(scan: Scan) -> set[object]:
-    return set(scan.to_arrow()["v"].to_pylist())
 
 
 def test_a_log_is_of_the_slice_that_there_was_when_its_write_was_completed() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
@@ -20,7 +20,7 @@ from spark_jobs.core.files.log_block import CONTENT_VERSION, BlockType, HeaderKe
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.storage import FileStatus, Storage
-from spark_jobs.core.timeline.archive_schemas import ARCHIVED_ENTRY
+from spark_jobs.core.timeline.archive.v6.schemas import ARCHIVED_ENTRY
 from spark_jobs.core.timeline.avro_codec import decode_payload, decode_record, encode_record, parsed_schema
 
 PREFIX = ".commits_.archive."
@@ -57,10 +57,10 @@ def archive_name(version: int) -> str:
     return f"{PREFIX}{version}_{UNKNOWN_WRITE_TOKEN}"
 
 
-def list_archive(storage: Storage, folder: str) -> list[FileStatus]:
-    """The archive files, newest first."""
-    found = [status for status in storage.list(folder) if archive_version(status.name) is not None]
-    return sorted(found, key=lambda status: archive_version(status.name) or 0, reverse=True)
+def oldest_first(files: Iterable[FileStatus]) -> list[FileStatus]:
+    """Archive files by their numbers; others are passed over."""
+    found = [status for status in files if not status.is_directory and archive_version(status.name) is not None]
+    return sorted(found, key=lambda status: archive_version(status.name) or 0)
 
 
 def is_unfinished_merge(storage: Storage, folder: str, name: str) -> bool:

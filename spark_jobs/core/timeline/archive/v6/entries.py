@@ -8,7 +8,7 @@ from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
-from spark_jobs.core.timeline.archive_schemas import STAT_FIELDS
+from spark_jobs.core.timeline.archive.v6.schemas import STAT_FIELDS
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType, replaced_ids
 from spark_jobs.core.timeline.payload_shapes import decode_shaped, shaped
 from spark_jobs.core.timeline.write_stat import WriteStat

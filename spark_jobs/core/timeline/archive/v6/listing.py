@@ -17,7 +17,7 @@ import pyarrow as pa
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.avro_columns import decode_between, record_bounds
 from spark_jobs.core.files.log_block import CONTENT_VERSION, LogBlock
-from spark_jobs.core.timeline.archive_files import CONTENT_HEAD, LISTED, Entry, EntryPlace, entries_of, schema_of
+from spark_jobs.core.timeline.archive.v6.files import CONTENT_HEAD, LISTED, Entry, EntryPlace, entries_of, schema_of
 
 _CHUNK_BYTES = 16 << 20
 _LISTED = pa.schema([(name, pa.string()) for name in LISTED])

@@ -1,0 +1,1 @@
+"""The archive of table version 6: log files of Avro records."""
