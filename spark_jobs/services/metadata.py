@@ -28,7 +28,7 @@ from spark_jobs.core.metadata_table.scan import read_slice
 from spark_jobs.core.metadata_table.table import CLEAN_SUFFIX, COMPACTION_SUFFIX, MetadataTable, is_initial
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.active import complete, request, transition
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.commit_metadata import OperationType
@@ -123,7 +123,7 @@ def _execute(table: MetadataTable, compaction: Instant, plan: CompactionPlan) ->
             _remove_attempts(table, one, compaction.timestamp)
             stats.append(_rewrite(table, listed[one.partition], one, compaction.timestamp))
     data = delta_commit_metadata(tuple(stats), OperationType.COMPACT, compacted=True)
-    transition(table.timeline, compaction, State.COMPLETED, data)
+    complete(table.timeline, compaction, data, table.clock)
 
 
 def _remove_attempts(table: MetadataTable, one: FileSlice, instant: str) -> None:

@@ -30,5 +30,5 @@ def write_context(config: WriteConfig, table: HudiTable, stored: StoredSchema, i
         virtual_keys=config.virtual_keys,
         evolution=stored.evolution_of_old_files,
         skeletons=table.bootstrap_reader(),
-        completed_file=table.timeline.path(Instant(instant, config.action, State.COMPLETED)) if instant else None,
+        completion=table.timeline.completion(Instant(instant, config.action, State.INFLIGHT)) if instant else None,
     )

@@ -42,8 +42,8 @@ WRITES = COMMITS | {Action.COMPACTION, Action.LOG_COMPACTION}
 class Instant:
     """One point of the timeline: the time by which it was requested, what it does, how far it is.
 
-    ``completed_at`` is the time by which it was completed, where the table's version keeps it (table version 6 does
-    not): readers of a moment go by it.
+    ``completed_at`` is the time at which it was completed, where the table's version keeps it (table version 6 does
+    not). Two are equal whatever is known of that: what is made of a plan is the instant that a timeline has.
     """
 
     timestamp: str
@@ -73,8 +73,10 @@ class Instant:
         return is_from(self.timestamp, begin)
 
     def is_visible_at(self, moment: str | None) -> bool:
-        """Whether a reader of a moment (inclusive; None: now) takes it, once it is completed."""
-        return is_up_to(self.completed_at or self.timestamp, moment)
+        """Whether a reader of a moment (inclusive; None: now) takes it, once it is completed. Moments are named by when
+        writes began, as in Hudi's time travel.
+        """
+        return is_up_to(self.timestamp, moment)
 
     @property
     def rank(self) -> int:

@@ -36,6 +36,12 @@ class TableFormat(Protocol):
         """Whole path of the folder of the active timeline."""
 
     @property
+    def keeps_completion(self) -> bool:
+        """The name of the file that completes an instant has the time of its completion: so do instants that are parsed
+        from such names, and it can be named by those alone.
+        """
+
+    @property
     def archive_form(self) -> str:
         """In which form archived instants are kept: a name of `core/timeline/archive/known.py`."""
 
@@ -46,7 +52,9 @@ class TableFormat(Protocol):
         """
 
     def file_name(self, instant: Instant) -> str:
-        """The name, below that folder, of the file that says an instant is in its state."""
+        """The name, below that folder, of the file that says an instant is in its state; a text for messages where the
+        time of completion would be in it and is not known.
+        """
 
     def parse_instant(self, file_name: str) -> Instant | None:
         """The instant that a file of that folder stands for; None for any other file."""

@@ -26,6 +26,7 @@ from spark_jobs.core.schema.conform import Origins
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.meta_fields import COMMIT_SEQNO, COMMIT_TIME, FILE_NAME, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import Storage, join, resolve
+from spark_jobs.core.timeline.completion import Completion
 from spark_jobs.core.view.file_slice import BaseFile
 
 
@@ -63,8 +64,8 @@ class WriteContext:
     skeletons: SkeletonReader | None = None
     log_format: LogFormat = DEFAULT_LOG_FORMAT
     marker_service: MarkerService | None = None
-    completed_file: str | None = None
-    """Where the instant's completed file will be: a task that finds it there came too late."""
+    completion: Completion | None = None
+    """Of the instant: a task that finds it completed came too late."""
 
     unforced: list[str] | None = None
     """Paths of data files that are forced to the disk together; None: each as it is finished."""
@@ -90,7 +91,7 @@ class WriteContext:
         if self.marker_service is not None:
             return
         marker = f"{marker_folder(self.base_path, self.instant)}/{Marker(partition, file_name, kind).relative_path}"
-        is_over = self.completed_file is not None and self.storage.stat(self.completed_file) is not None
+        is_over = self.completion is not None and self.completion.found(self.storage) is not None
         if is_over or self.storage.stat(marker) is None:
             raise self._ended(join(partition, file_name))
 

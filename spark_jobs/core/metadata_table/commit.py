@@ -25,7 +25,7 @@ from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.schema import RECORD_TEXT, STORED_TEXT
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import join, resolve
-from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.active import complete, request, transition
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
@@ -55,7 +55,8 @@ def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> 
     inflight = transition(table.timeline, requested, State.INFLIGHT, profile.encode())
     contents = encoded(targets, lambda target: blocks_of(time, target.partition, target.changes))
     stats = tuple(target.append(table, time, content) for target, content in contents)
-    transition(table.timeline, inflight, State.COMPLETED, delta_commit_metadata(stats, OperationType.UPSERT_PREPPED))
+    data = delta_commit_metadata(stats, OperationType.UPSERT_PREPPED)
+    complete(table.timeline, inflight, data, table.clock)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +171,7 @@ def _take_back(table: MetadataTable, rollback: Instant, target: Instant, logs: I
     for state in (State.COMPLETED, State.INFLIGHT, State.REQUESTED):
         table.storage.delete(timeline.path(target.at(state)))
     done = RollbackRecord(by=rollback.timestamp, target=target, outcomes=outcomes)
-    transition(timeline, rollback, State.COMPLETED, done.encode())
+    complete(timeline, rollback, done.encode(), table.clock)
 
 
 def commits_at(table: MetadataTable, time: str) -> list[Instant]:

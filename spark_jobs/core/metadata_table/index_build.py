@@ -20,7 +20,7 @@ from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.partition_files import append_to_new_group, write_partition
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import Storage
-from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 
@@ -63,7 +63,7 @@ class IndexBuild:
         storage, base_path = self.table.storage, self.table.base_path
         if not any(one.is_completed for one in self.seen.instants):
             raise CorruptTableError("the table has no completed instant yet, so that there is nothing to index")
-        self.time = free_time(own_timeline(storage, base_path, self.seen.format), self.seen)
+        self.time = free_time(own_timeline(storage, base_path, self.seen), self.seen)
         for partition in self.partitions:
             groups, cells = self._source(partition, self.table).content()
             self.groups[partition] = groups
@@ -114,14 +114,14 @@ class IndexBuild:
                     f"the files of {partition.path} are gone: another writer made the metadata table anew",
                     todo="run the indexing again",
                 )
-        own = own_timeline(storage, base_path, self.seen.format)
+        own = own_timeline(storage, base_path, self.seen)
         inflight = transition(own, request(own, self.time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
         appended = [
             append_to_new_group(storage, base_path, own.format, self.time, partition, group, b"".join(blocks))
             for (partition, group), blocks in self.blocks.items()
         ]
         data = delta_commit_metadata((*self.stats, *appended), OperationType.BULK_INSERT)
-        transition(own, inflight, State.COMPLETED, data)
+        complete(own, inflight, data, self.table.clock)
 
     def _source(self, partition: MetadataPartition, table: MetadataTable) -> PartitionSource:
         return self.source_of(partition, replace(table, data_timeline=self.seen))

@@ -18,7 +18,6 @@ from spark_jobs.core.files.log_extents import damaged
 from spark_jobs.core.format.folders import ARCHIVE_NAME
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.order import is_up_to, latest
-from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.metadata_table.base_file import cells_of
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of_listing
 from spark_jobs.core.metadata_table.codec import Codec
@@ -28,7 +27,7 @@ from spark_jobs.core.metadata_table.partition_files import write_partition
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES
 from spark_jobs.core.metadata_table.table import FIRST_INITIALIZATION, SOLO_PREFIX
 from spark_jobs.core.storage import Storage, join
-from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.view.file_system_view import build_view
 from spark_jobs.core.view.history import built_upon, written_by
@@ -104,11 +103,11 @@ def add_partition(
     :param cells_of_group: the cells of a file group's base file, by its number and the name of the file.
     :param groups: number of its file groups.
     """
-    own = own_timeline(storage, base_path, timeline.format)
+    own = own_timeline(storage, base_path, timeline)
     time = free_time(own, timeline)
     inflight = transition(own, request(own, time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
     stats = write_partition(storage, base_path, own.format, time, partition, cells_of_group, groups)
-    transition(own, inflight, State.COMPLETED, delta_commit_metadata(tuple(stats), OperationType.BULK_INSERT))
+    complete(own, inflight, delta_commit_metadata(tuple(stats), OperationType.BULK_INSERT), clock)
     list_partitions(storage, base_path, clock, {partition.path})
 
 
@@ -132,11 +131,14 @@ def records_by_group(records: Mapping[str, R], codec: Codec[R], groups: int) -> 
     return lambda group, name: cells_of(shares.get(group, {}), codec, name)
 
 
-def own_timeline(storage: Storage, base_path: str, format: TableFormat) -> ActiveTimeline:
-    """The timeline of the metadata table, which is of the version that its table is of."""
-    folder = metadata_path(base_path)
+def own_timeline(storage: Storage, base_path: str, timeline: ActiveTimeline) -> ActiveTimeline:
+    """The timeline of the metadata table, which is of the version that its table is of.
+
+    :param timeline: of the data table.
+    """
+    folder, format = metadata_path(base_path), timeline.format
     archive = format.archive_folder(folder, ARCHIVE_NAME)
-    return ActiveTimeline.load(storage, format.timeline_folder(folder), archive, format=format)
+    return ActiveTimeline.load(storage, format.timeline_folder(folder), archive, format=format, zone=timeline.zone)
 
 
 def free_time(own: ActiveTimeline, timeline: ActiveTimeline) -> str:

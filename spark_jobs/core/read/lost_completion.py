@@ -35,7 +35,7 @@ def refuse_lost_completions(
         if path is None:
             continue
         storage, completed = timeline.storage, pending.at(State.COMPLETED)
-        if storage.stat(timeline.path(completed)) is not None or storage.stat(timeline.path(pending)) is None:
+        if timeline.completion(pending).found(storage) is not None or storage.stat(timeline.path(pending)) is None:
             continue  # published, or taken back, since the timeline was loaded, which goes without it
         raise CorruptTableError(
             f"{timeline.name_of(completed)} is gone: instant {pending.timestamp} looks pending, has files ({path}) and "

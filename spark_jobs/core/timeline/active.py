@@ -18,7 +18,8 @@ from spark_jobs.core.errors import (
     StorageError,
 )
 from spark_jobs.core.format.instant import COMMITS, WRITES, Action, Instant, State
-from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, is_from, precedes
+from spark_jobs.core.format.instant_time import TimelineZone, next_instant_time
+from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, is_from, latest, precedes
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.archive.form import ArchivePlace
@@ -26,6 +27,7 @@ from spark_jobs.core.timeline.archive.known import archive_of
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, decode_written_files
+from spark_jobs.core.timeline.completion import Completion
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
 from spark_jobs.core.timeline.results import CleanResult, RestoreResult, RollbackResult, SavepointResult
 from spark_jobs.core.timeline.write_stat import WrittenFile
@@ -58,10 +60,18 @@ class ActiveTimeline:
     format: TableFormat
     lost_before: str = ""
     """Instants before it of which nothing is on record count as completed: the archive lost them."""
+    zone: TimelineZone = TimelineZone.LOCAL
+    """That of the times in it."""
 
     @staticmethod
     def load(
-        storage: Storage, folder: str, archive_folder: str, *, format: TableFormat, lost_before: str = ""
+        storage: Storage,
+        folder: str,
+        archive_folder: str,
+        *,
+        format: TableFormat,
+        lost_before: str = "",
+        zone: TimelineZone = TimelineZone.LOCAL,
     ) -> ActiveTimeline:
         """List the folder; files that are no timeline files are passed over.
 
@@ -75,7 +85,7 @@ class ActiveTimeline:
             moved = dict(format.highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
             archive = ArchivedWrites(place.form, storage, (folder, archive_folder), archived)
             timeline = ActiveTimeline(
-                storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive, format, lost_before
+                storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive, format, lost_before, zone
             )
             if attempt == _TRIES - 1 or not timeline._is_torn():
                 break
@@ -94,7 +104,12 @@ class ActiveTimeline:
 
     def reload(self) -> ActiveTimeline:
         timeline = ActiveTimeline.load(
-            self.storage, self.folder, self.archive_folder, format=self.format, lost_before=self.lost_before
+            self.storage,
+            self.folder,
+            self.archive_folder,
+            format=self.format,
+            lost_before=self.lost_before,
+            zone=self.zone,
         )
         timeline.archive.take_over(self.archive)
         return timeline
@@ -129,6 +144,8 @@ class ActiveTimeline:
     def supposing(self, pending: Instant) -> ActiveTimeline:
         """The timeline as it would be, were this instant completed."""
         done = pending.at(State.COMPLETED)
+        if self.format.keeps_completion:
+            done = replace(done, completed_at=AFTER_ALL)
         return replace(self, instants=tuple(done if one == pending else one for one in self.instants))
 
     def pending_writes(self) -> tuple[Instant, ...]:
@@ -146,6 +163,13 @@ class ActiveTimeline:
     def last_time(self) -> str:
         """The greatest instant of any action and state; empty on a new table."""
         return self.instants[-1].timestamp if self.instants else BEFORE_ALL
+
+    @property
+    def last_moment(self) -> str:
+        """The latest time at which anything began or, where the table keeps it, was completed; empty on a new table."""
+        if not self.format.keeps_completion:
+            return self.last_time
+        return latest((self.last_time, *(one.completed_at for one in self.instants if one.completed_at is not None)))
 
     @property
     def archive_place(self) -> ArchivePlace:
@@ -190,7 +214,13 @@ class ActiveTimeline:
 
     def name_of(self, instant: Instant) -> str:
         """The name of its file."""
+        if instant.is_completed and instant.completed_at is None and self.format.keeps_completion:
+            instant = next((one for one in self.instants if one == instant), instant)
         return self.format.file_name(instant)
+
+    def completion(self, instant: Instant) -> Completion:
+        """Where it is to be seen whether an instant is completed by now."""
+        return Completion(self.folder, self.format, instant)
 
     def read(self, instant: Instant) -> bytes:
         """Its file byte for byte, of an instant that is not archived.
@@ -342,15 +372,34 @@ def load_timeline(storage: Storage, base_path: str, config: TableConfig) -> Acti
         config.archive_folder(base_path),
         format=config.format,
         lost_before=ARCHIVE_LOST_BEFORE.of(config.properties),
+        zone=config.timezone,
     )
 
 
 _BEFORE = {State.INFLIGHT: State.REQUESTED, State.COMPLETED: State.INFLIGHT}
 
 
-def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: bytes) -> Instant:
+def complete(timeline: ActiveTimeline, instant: Instant, data: bytes, clock: Clock) -> Instant:
+    """Write the file by which an inflight instant is completed; the caller holds the table lock. Where the table keeps
+    when that was, it is later than all of the timeline.
+
+    :raises InstantStateError: it is not inflight, by its own account or on storage.
+    :raises InstantTakenError: another process completed it.
+    """
+    if not timeline.format.keeps_completion:
+        return transition(timeline, instant, State.COMPLETED, data)
+    if timeline.completion(instant).found(timeline.storage) is not None:
+        raise _taken(timeline, instant)
+    time = next_instant_time(clock.now(), timeline.zone, latest((timeline.last_moment, instant.timestamp)))
+    return transition(timeline, instant, State.COMPLETED, data, time)
+
+
+def transition(
+    timeline: ActiveTimeline, instant: Instant, state: State, data: bytes, completed_at: str | None = None
+) -> Instant:
     """Write the file of the next state; the file of the state before must be there.
 
+    :param completed_at: when a completed one was, where its table keeps that: :func:`complete`.
     :raises InstantStateError: the instant is not in the state right before, by its own account or on storage.
     :raises InstantTakenError: another process made the same step.
     """
@@ -365,7 +414,7 @@ def transition(timeline: ActiveTimeline, instant: Instant, state: State, data: b
             todo="another process completed it or took it back: run it again",
             instant=instant.timestamp,
         )
-    moved = instant.at(state)
+    moved = replace(instant.at(state), completed_at=completed_at)
     _create(timeline, moved, data)
     return moved
 
@@ -374,11 +423,15 @@ def _create(timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
     try:
         timeline.storage.create(timeline.path(instant), data)
     except AlreadyExistsError as error:
-        raise InstantTakenError(
-            f"{timeline.name_of(instant)} is on the timeline already: another process was faster",
-            todo="run it again",
-            instant=instant.timestamp,
-        ) from error
+        raise _taken(timeline, instant) from error
+
+
+def _taken(timeline: ActiveTimeline, instant: Instant) -> InstantTakenError:
+    return InstantTakenError(
+        f"{timeline.name_of(instant)} is on the timeline already: another process was faster",
+        todo="run it again",
+        instant=instant.timestamp,
+    )
 
 
 def request(timeline: ActiveTimeline, timestamp: str, action: Action, data: bytes = b"") -> Instant:

@@ -28,7 +28,7 @@ from spark_jobs.core.locks.choose import LockChoice
 from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import refuse_clock_ahead
-from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, complete, load_timeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.plans.undoing import RequestedRollback
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
@@ -67,7 +67,7 @@ class TransactionSettings:
         :raises ClockSkewError: the clock of this host is far ahead of the storage's.
         """
         refuse_clock_ahead(self.storage, f"{self.base_path}/{META_FOLDER}", self.clock)
-        return next_instant_time(self.clock.now(), self.config.timezone, timeline.last_time)
+        return next_instant_time(self.clock.now(), self.config.timezone, timeline.last_moment)
 
     def tell_metadata_table(self, timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
         """Let the metadata table follow an action that is about to complete; the caller holds the table lock.
@@ -178,10 +178,10 @@ class Transaction:
 
     def _complete(self, timeline: ActiveTimeline, data: bytes) -> Instant:
         try:
-            return transition(timeline, self.instant, State.COMPLETED, data)
+            return complete(timeline, self.instant, data, self.settings.clock)
         except StorageError as error:
-            done = self.instant.at(State.COMPLETED)
-            if self.settings.storage.stat(timeline.path(done)) is None:
+            done = timeline.completion(self.instant).found(self.settings.storage)
+            if done is None:
                 raise
             if timeline.read(done) == data:
                 return done  # the file was made, only the answer was lost

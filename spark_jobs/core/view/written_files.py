@@ -106,7 +106,7 @@ class CommittedFiles:
         """
         :raises InstantGoneError: a listing that came in parts had a later write and not yet this one.
         """
-        if self._timeline.storage.stat(self._timeline.path(completed)) is not None:
+        if self._timeline.completion(completed).found(self._timeline.storage) is not None:
             raise InstantGoneError(
                 f"{self._timeline.name_of(completed)} was published while the timeline was listed",
                 todo="run it again",

@@ -12,7 +12,7 @@ from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.write_format import base_file_format, data_storage
-from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.merge.payload import payload_for_write
 from spark_jobs.core.schema.avro import avro_schema_of
@@ -114,7 +114,7 @@ class Bootstrap:
             payload=payload_for_write(payload_class, {}, None, merge_on_read=config.is_merge_on_read),
             ordering_field=config.precombine_field or None,
             max_file_size=parquet_keys.MAX_FILE_SIZE.of(properties),
-            completed_file=timeline.path(instant.at(State.COMPLETED)),
+            completion=timeline.completion(instant),
         )
 
     def _keep(self, time: str) -> list[Done]:

@@ -18,7 +18,7 @@ from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import transition
+from spark_jobs.core.timeline.active import complete, transition
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.local import LocalEngine
@@ -96,7 +96,7 @@ def carry_out_clean(
     )
     completed = result.encode(clean.timestamp, requested.policy)
     settings.tell_metadata_table(settings.load_timeline(), inflight, completed)
-    transition(table.timeline, inflight, State.COMPLETED, completed)
+    complete(table.timeline, inflight, completed, table.clock)
     return run
 
 

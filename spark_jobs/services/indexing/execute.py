@@ -16,7 +16,7 @@ from spark_jobs.core.metadata_table.initialize import list_partitions
 from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
 from spark_jobs.core.metadata_table.recovery import recover
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.timeline.active import ActiveTimeline, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, complete, transition
 from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
 from spark_jobs.core.transaction.heartbeat import Heartbeat
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -86,7 +86,7 @@ def carry_out_plan(
         list_partitions(locked.storage, locked.base_path, locked.clock, finished)
         up_to = latest(one.timestamp for one in build.seen.instants if one.is_completed)
         data = plan.requested(up_to).encode_completed()
-        transition(now.data_timeline, instant.at(State.INFLIGHT), State.COMPLETED, data)
+        complete(now.data_timeline, instant.at(State.INFLIGHT), data, locked.clock)
     heartbeat.stop()
     return Indexed(records=records, caught_up=followed, up_to=up_to)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.format.instant import WRITES, Action, Instant, State
-from spark_jobs.core.timeline.active import transition
+from spark_jobs.core.timeline.active import complete
 from spark_jobs.core.timeline.plans.undoing import RequestedRestore
 from spark_jobs.core.timeline.results import RollbackRecord, encode_restore
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
@@ -43,7 +43,7 @@ def execute_restore(
     with progress.phase("publish"):
         timeline = settings.load_timeline()
         settings.tell_metadata_table(timeline, restore, data)
-        completed = transition(timeline, restore, State.COMPLETED, data)
+        completed = complete(timeline, restore, data, settings.clock)
         delete_markers(settings.storage, settings.base_path, restore.timestamp)
         _remove_rollbacks(settings, plan.goal)
     return completed

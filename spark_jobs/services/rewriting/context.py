@@ -50,7 +50,7 @@ def rewrite_context(
         virtual_keys=virtual_keys,
         evolution=table.evolution_at(instant) if has_history else None,
         skeletons=table.bootstrap_reader(),
-        completed_file=action and table.timeline.path(Instant(instant, action, State.INFLIGHT).at(State.COMPLETED)),
+        completion=None if action is None else table.timeline.completion(Instant(instant, action, State.INFLIGHT)),
     )
 
 

@@ -17,7 +17,7 @@ from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.format.folders import MARKER_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
-from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
 from spark_jobs.core.timeline.plans.rewriting import planned_slices
 from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
@@ -230,7 +230,7 @@ def _execute(
     settings.tell_metadata_table(settings.load_timeline(), rollback, data)
     remove_pending_files(timeline, target, keep_plan=keep_plan)
     _delete_late(settings, target, requests, outcomes)
-    done = transition(timeline, rollback, State.COMPLETED, data)
+    done = complete(timeline, rollback, data, settings.clock)
     for instant in (target.timestamp, rollback.timestamp):
         delete_markers(settings.storage, settings.base_path, instant)
     settings.storage.delete(heartbeat_path(settings.base_path, target.timestamp))

@@ -13,7 +13,7 @@ from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import precedes
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, complete, open_savepoint
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.timeline.results import SavepointResult
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -122,7 +122,7 @@ class _Creation(ServiceAtOnce[_Saved]):
         inflight = Instant(made.instant, Action.SAVEPOINT, State.INFLIGHT)
         if inflight not in table.timeline.instants:  # else whoever began it died
             open_savepoint(table.timeline, made.instant)
-        transition(table.timeline, inflight, State.COMPLETED, made.keeps.encode())
+        complete(table.timeline, inflight, made.keeps.encode(), table.clock)
         return plan.result(table, self.options)
 
     def shown(self, table: HudiTable, plan: _Saved, progress: Progress) -> JobResult:

@@ -26,6 +26,7 @@ class Version6:
     writable: bool
     trusts_metadata_table: bool
     timeline_layout: str = "1"
+    keeps_completion: bool = False
     archive_form: str = "log files"
 
     def timeline_folder(self, base_path: str) -> str:

@@ -15,7 +15,6 @@ from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive.form import ArchivedState, LeavingState
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.payload_shapes import decode_shaped
-from tests.unit.core.format.version_66.times import completion_of, text_of
 
 _ENDING = ".lines"
 
@@ -40,7 +39,7 @@ class LineArchive:
     def entries(self, storage: Storage, file: FileStatus, needle: bytes = b"") -> Iterator[ArchivedState]:
         for number, entry in enumerate(_lines(storage, file.path)):
             if "instead_of" not in entry and needle in _data(entry):
-                yield ArchivedState(_instant(entry), text_of(entry["moved"]), Place66(file.path, number))
+                yield ArchivedState(_instant(entry), entry["until"], Place66(file.path, number))
 
     def commit_metadata(
         self, storage: Storage, state: ArchivedState, about: Collection[bytes] = ()
@@ -60,7 +59,7 @@ class LineArchive:
                 time=one.instant.timestamp,
                 action=one.instant.action.value,
                 state=one.instant.state.value,
-                moved=one.moved_ms,
+                until=one.instant.completed_at,
                 data=base64.b64encode(one.data).decode(),
             )
             for one in states
@@ -113,5 +112,4 @@ def _data(entry: dict[str, Any]) -> bytes:
 
 
 def _instant(entry: dict[str, Any]) -> Instant:
-    found = Instant(entry["time"], Action(entry["action"]), State(entry["state"]))
-    return completion_of(found, entry["moved"])
+    return Instant(entry["time"], Action(entry["action"]), State(entry["state"]), entry["until"])

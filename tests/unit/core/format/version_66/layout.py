@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from spark_jobs.core.format.instant import Action, Instant, State, order_of
 from tests.unit.core.format.version_66.file_names import BaseFileName66, LogFileName66, parse_base_file, parse_log_file
 from tests.unit.core.format.version_66.slices import base_of, last_version, logs_of, sort_into_groups
-from tests.unit.core.format.version_66.times import completion_of
 
 _WORDS = {State.REQUESTED: "asked", State.INFLIGHT: "begun", State.COMPLETED: "done"}
 _STATES = {word: state for state, word in _WORDS.items()}
@@ -23,6 +22,7 @@ class Version66:
     writable: bool = True
     trusts_metadata_table: bool = True
     timeline_layout: str = "66"
+    keeps_completion: bool = True
     archive_form: str = "lines"
 
     def timeline_folder(self, base_path: str) -> str:
@@ -32,22 +32,23 @@ class Version66:
         return f"{base_path}/.hoodie/history/old"
 
     def file_name(self, instant: Instant) -> str:
-        """Such as ``clean-begun-at-20260101000000000``."""
+        """Such as ``clean-begun-at-20260101000000000``, ``clean-done-at-20260101000000000-until-20260101000000042``."""
         action = instant.comparable_action if instant.is_completed else instant.action
-        return f"{action.value}-{_WORDS[instant.state]}-at-{instant.timestamp}"
+        name = f"{action.value}-{_WORDS[instant.state]}-at-{instant.timestamp}"
+        return f"{name}-until-{instant.completed_at or '...'}" if instant.is_completed else name
 
     def parse_instant(self, file_name: str) -> Instant | None:
         parts = file_name.split("-")
-        if len(parts) != 4 or parts[1] not in _STATES:
+        if len(parts) not in (4, 6) or parts[1] not in _STATES:
             return None
-        return Instant(parts[3], Action(parts[0]), _STATES[parts[1]])
+        return Instant(parts[3], Action(parts[0]), _STATES[parts[1]], parts[5] if len(parts) == 6 else None)
 
     def highest_states(self, names: Iterable[tuple[str, int]]) -> list[tuple[Instant, int]]:
         highest: dict[tuple[str, str], tuple[Instant, int]] = {}
         for name, number in names:
             one = self.parse_instant(name)
             if one is not None and (order_of(one) not in highest or highest[order_of(one)][0].rank < one.rank):
-                highest[order_of(one)] = (completion_of(one, number), number)
+                highest[order_of(one)] = (one, number)
         return [highest[key] for key in sorted(highest)]
 
     base_file = staticmethod(BaseFileName66)
