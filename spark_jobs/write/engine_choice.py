@@ -23,7 +23,6 @@ from spark_jobs.write.direct.choose import parquet_source, same_keys_without_spa
 from spark_jobs.write.direct.columns import refuse_unusable_columns
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.listing import source_files
-from spark_jobs.write.direct.placed_source import why_by_joins
 from spark_jobs.write.direct.source import ParquetSource, RowRange
 from spark_jobs.write.file_source import needs_spark, with_files_by_keys
 from spark_jobs.write.source_rows import write_source
@@ -124,7 +123,7 @@ def _why_not_these(source: ParquetSource, config: WriteConfig, kind: EngineKind)
         return f"{config.payload_class} has a say in what becomes of records that leave their partition"
     if not same_keys_without_spark(config.key_spec, source.schema, virtual=not config.populate_meta_fields):
         return "a key or partition column holds floating-point numbers, or times in the zone of the machine"
-    return why_by_joins(config, source.rows)
+    return None
 
 
 def _why_too_large(source: ParquetSource, config: WriteConfig, table: HudiTable | None) -> str | None:

@@ -236,5 +236,5 @@ def _run(
     if direct is None:
         return written
     by_tasks = isinstance(work.records, PlacedSource)
-    reader = "tasks" if by_tasks else "spark: too many records, or a payload merges some that leave their partition"
+    reader = "tasks" if by_tasks else "spark: a payload merges some records that leave their partition"
     return replace(written, notes={**written.notes, SOURCE_READER: reader})

@@ -25,7 +25,7 @@ from spark_jobs.write.bulk_order import in_bulk_order
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.context import write_context
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.placed_source import MOST_LOOKED_UP, place_by_arrays
+from spark_jobs.write.direct.placed_source import place_by_arrays
 from spark_jobs.write.direct.source import RowRange, RowSource
 from spark_jobs.write.direct.write import bulk_insert_rows
 from spark_jobs.write.explain import Batch, explain
@@ -89,15 +89,13 @@ class SourceRows:
     def placed(self, write: OpenWrite) -> Iterator[Workload]:
         """The rows with their places.
 
-        :raises ConfigError: there are too many of them for one process, or a payload has a say in what becomes of those
-            that leave their partition.
+        :raises ConfigError: a payload has a say in what becomes of those that leave their partition.
         """
         with write.progress.phase("tag"):
             work = place_by_arrays(write, self.keyed)
         if work is None:
             raise ConfigError(
-                f"{self.keyed.source.rows} records can't be placed in one process: it takes up to {MOST_LOOKED_UP}, "
-                f"and with the payload {self.config.payload_class} none that leave their partition",
+                f"with payload {self.config.payload_class} one process writes no records that leave their partition",
                 todo="write them by ingest.py --engine spark",
                 table=self.config.name,
             )

@@ -5,7 +5,7 @@ Hudi: HoodieIndexUtils.tagGlobalLocationBackToRecords, mergeForPartitionUpdatesI
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
 from spark_jobs.core.merge.changes import dense_ranks
 from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
+from spark_jobs.core.merge.protocol import Payload
 from spark_jobs.core.metadata_table.record_locations import LOCATION_SCHEMA, RecordIndex
 from spark_jobs.core.schema.meta_fields import IS_DELETED, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
@@ -26,11 +27,9 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import Operation
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.live_keys import live_keys_alone
 from spark_jobs.write.direct.locate import Found, KeySearch, find_in, locate_keys
-from spark_jobs.write.direct.source import RowRange
 from spark_jobs.write.direct.tagged import NEW, Numbers, PlacedRows, rows_by_name
-from spark_jobs.write.index.live_keys import live_keys_alone
 
 Mask = npt.NDArray[np.bool_]
 
@@ -47,8 +46,10 @@ class IncomingKeys:
     codes: Numbers
 
     @staticmethod
-    def of(source: KeyedSource) -> IncomingKeys:
-        table = source.keys(RowRange(0, source.source.rows))
+    def of(table: pa.Table) -> IncomingKeys:
+        """
+        :param table: key and partition path of each row, as ``KeyedSource.keys`` gives them.
+        """
         texts = table.column(RECORD_KEY).combine_chunks().dictionary_encode()
         paths = table.column(PARTITION_PATH).combine_chunks()
         return IncomingKeys(
@@ -65,37 +66,62 @@ class IncomingKeys:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GlobalPlacing:
-    """One write's way to its places; ``tasks`` is how many look keys up."""
+class GlobalRules:
+    """What the options say of records of which a key has one in the whole table; pickles.
+
+    ``moves``: a record goes to the partition that it comes with, else to the one where its key is. ``replaces``: it
+    takes the place of the stored one, whatever that is. ``ordering`` is the column that says which of several records
+    of a key stays, "" for none.
+    """
+
+    drops_known: bool
+    combines: bool
+    moves: bool
+    replaces: bool
+    ordering: str
+    has_deletes: bool
+
+    @staticmethod
+    def of(config: WriteConfig, kind: IndexType, payload: Payload, schema: pa.Schema) -> GlobalRules:
+        """
+        :param schema: of the source.
+        """
+        is_delete = config.operation is Operation.DELETE
+        is_partitioned = bool(config.key_spec.parts)
+        ordering = config.precombine_field
+        return GlobalRules(
+            drops_known=config.looks_up and config.operation is Operation.INSERT,
+            combines=config.combine,
+            moves=not is_delete and is_partitioned and updates_partition(kind, config.properties),
+            replaces=type(payload) is OverwriteWithLatest,
+            ordering=ordering if ordering and not is_delete and ordering in schema.names else "",
+            has_deletes=has_deletes(schema),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalSearch:
+    """Looks the keys of a write up in the whole table; ``tasks`` is how many do."""
 
     engine: Engine
     tasks: int
     config: WriteConfig
     table: HudiTable
     context: WriteContext
-    source: KeyedSource
-    incoming: IncomingKeys
+    keys: pa.Array
     kind: IndexType
-    index: RecordIndex | None
+    moves: bool
 
-    @property
-    def moves(self) -> bool:
-        """Whether a record goes to the partition that it comes with, else to the one where its key is."""
-        is_partitioned = bool(self.config.key_spec.parts)
-        is_delete = self.config.operation is Operation.DELETE
-        return not is_delete and is_partitioned and updates_partition(self.kind, self.config.properties)
-
-    def recorded(self) -> pa.Table | None:
+    def recorded(self, index: RecordIndex | None) -> pa.Table | None:
         """What the record index says of the keys, in the columns of ``LOCATION_SCHEMA``; None without one."""
-        if self.index is None or not self.config.looks_up:
+        if index is None or not self.config.looks_up:
             return None
-        keys, shards = self.incoming.keys, self.index.shards
-        numbers = self.index.shard_numbers(keys)
-        asked = [(int(number), keys.filter(pa.array(numbers == number))) for number in np.unique(numbers)]
+        shards = index.shards
 
         def look_up(item: tuple[int, pa.Array], scope: TaskScope) -> pa.Table:
             return shards[item[0]].locations(item[1])
 
+        asked = by_shard(index, self.keys)
         return pa.concat_tables([LOCATION_SCHEMA.empty_table(), *self.engine.run_each(asked, look_up)])
 
     def stored(self, slices: Mapping[int, FileSlice], recorded: pa.Table | None) -> Numbers:
@@ -103,28 +129,15 @@ class GlobalPlacing:
 
         :param slices: by bucket number.
         """
-        at = np.full(len(self.incoming.keys), NEW, np.int64)
-        if recorded is not None:  # which knows each key once, and none whose record was removed
-            names = pa.array([f"{one.partition}/{one.file_id}" for one in slices.values()], pa.string())
-            said = pc.binary_join_element_wise(recorded.column("partition"), recorded.column("file_id"), "/")
-            group = np.asarray(pc.fill_null(pc.index_in(said, value_set=names), -1)).astype(np.int64)
-            place = np.asarray(pc.index_in(recorded.column("key"), value_set=self.incoming.keys)).astype(np.int64)
-            known = group >= 0  # else a group that is replaced or rolled back
-            at[place[known]] = np.array([*slices, NEW])[group[known]]
-        elif self.config.looks_up and slices:
-            self._search(slices, at)
-        return at
-
-    def _search(self, slices: Mapping[int, FileSlice], at: Numbers) -> None:
-        """Of several places of a key that with a row comes first, then the first partition.
-
-        In a MERGE_ON_READ table a base file may have keys whose records its logs removed, to another partition for
-        instance. Such a place counts where nothing moves, as Hudi has it.
-        """
+        if recorded is not None:
+            groups = {number: (one.partition, one.file_id) for number, one in slices.items()}
+            return recorded_places(recorded, self.keys, groups)
+        if not self.config.looks_up or not slices:
+            return np.full(len(self.keys), NEW, np.int64)
         live_alone = live_keys_alone(self.config, self.table)
         search = KeySearch(
             reader=slice_reader(self.table, self.context, self.config.properties),
-            keys=dict.fromkeys({one.partition for one in slices.values()}, self.incoming.keys),
+            keys=dict.fromkeys({one.partition for one in slices.values()}, self.keys),
             by_bloom=self.kind is IndexType.GLOBAL_BLOOM and self.config.populate_meta_fields,
             live_alone=live_alone,
         )
@@ -133,24 +146,77 @@ class GlobalPlacing:
         hits = _flat(locate_keys(self.engine, self.tasks, search, slices, read))
         doubtful = {} if live_alone else {number: one for number, one in logged.items() if number in hits}
         alive = _flat(find_in(self.engine, self.tasks, replace(search, live_alone=True), doubtful)) if doubtful else {}
-        order = {number: rank for rank, number in enumerate(sorted(hits, key=lambda n: (slices[n].partition, n)))}
-        for number in sorted(hits, key=order.__getitem__, reverse=True):  # the first one has the last word
-            if number not in doubtful:
-                continue
-            if not self.moves:
+        homes = {number: slices[number].partition for number in hits}
+        return one_place_each(len(self.keys), hits, {n: alive.get(n) for n in doubtful}, homes, moves=self.moves)
+
+
+def by_shard(index: RecordIndex, keys: pa.Array) -> list[tuple[int, pa.Array]]:
+    """The keys that each shard of a record index is asked for."""
+    numbers = index.shard_numbers(keys)
+    return [(int(number), keys.filter(pa.array(numbers == number))) for number in np.unique(numbers)]
+
+
+def recorded_places(recorded: pa.Table, keys: pa.Array, groups: Mapping[int, tuple[str, str]]) -> Numbers:
+    """For each key the bucket where a record index says that it is, or :data:`NEW`; the index knows each key once, and
+    none whose record was removed.
+
+    :param groups: partition and file id by bucket number.
+    """
+    at = np.full(len(keys), NEW, np.int64)
+    names = pa.array([f"{partition}/{file_id}" for partition, file_id in groups.values()], pa.string())
+    said = pc.binary_join_element_wise(recorded.column("partition"), recorded.column("file_id"), "/")
+    group = np.asarray(pc.fill_null(pc.index_in(said, value_set=names), -1)).astype(np.int64)
+    place = np.asarray(pc.index_in(recorded.column("key"), value_set=keys)).astype(np.int64)
+    known = group >= 0  # else a group that is replaced or rolled back
+    at[place[known]] = np.array([*groups, NEW])[group[known]]
+    return at
+
+
+def one_place_each(
+    keys: int,
+    hits: Mapping[int, Numbers],
+    alive: Mapping[int, Numbers | None],
+    homes: Mapping[int, str],
+    *,
+    moves: bool,
+) -> Numbers:
+    """For each key the bucket that has it: of several that with a row comes first, then the first partition.
+
+    In a MERGE_ON_READ table a base file may have keys whose records its logs removed, to another partition for
+    instance. Such a place counts where nothing moves, as Hudi has it.
+
+    :param hits: places of keys by bucket number; ``alive``: those with a row, of buckets that may have others.
+    :param homes: the partition of each bucket.
+    """
+    at = np.full(keys, NEW, np.int64)
+    last_first = sorted(hits, key=lambda number: (homes[number], number), reverse=True)  # the first has the last word
+    if not moves:
+        for number in last_first:
+            if number in alive:
                 at[hits[number]] = number
-        for number in sorted(hits, key=order.__getitem__, reverse=True):
-            living = hits[number] if number not in doubtful else alive.get(number, np.zeros(0, np.int64))
+    for number in last_first:
+        living = alive[number] if number in alive else hits[number]
+        if living is not None:
             at[living] = number
+    return at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalRows:
+    """All rows of some keys; ``column`` gives one of theirs by name."""
+
+    rules: GlobalRules
+    incoming: IncomingKeys
+    column: Callable[[str], pa.ChunkedArray]
 
     def kept(self, at: Numbers) -> Mask:
         """The rows that are written: without those whose keys an insert must not add, and, where the input is
         combined, those of a key in other partitions than that of its greatest ordering value.
         """
         rows = np.ones(len(self.incoming.places), bool)
-        if self.config.looks_up and self.config.operation is Operation.INSERT:
+        if self.rules.drops_known:
             rows = at[self.incoming.places] == NEW
-        return rows & self._in_one_partition(rows) if self.config.combine else rows
+        return rows & self._in_one_partition(rows) if self.rules.combines else rows
 
     def _in_one_partition(self, among: Mask) -> Mask:
         places, codes = self.incoming.places, self.incoming.codes
@@ -173,41 +239,37 @@ class GlobalPlacing:
         return kept
 
     def _ranks(self) -> Numbers:
-        ordering = self.config.precombine_field
-        if not ordering or self.config.operation is Operation.DELETE or ordering not in self.source.source.schema.names:
+        if not self.rules.ordering:
             return np.zeros(len(self.incoming.places), np.int64)
-        column = self._column(ordering)
+        column = self.column(self.rules.ordering)
         ranks = dense_ranks(column)
         return np.where(np.asarray(column.is_valid()), ranks, 0)
 
-    def _column(self, name: str) -> pa.ChunkedArray:
-        source = self.source.source
-        batches = source.read(RowRange(0, source.rows), [name])
-        return pa.Table.from_batches(batches, pa.schema([source.schema.field(name)])).column(0)
-
-    def placed(self, slices: Mapping[int, FileSlice], at: Numbers, kept: Mask) -> dict[str, PlacedRows] | None:
+    def placed(self, homes: Mapping[int, str], at: Numbers, kept: Mask) -> dict[str, PlacedRows] | None:
         """The rows by the partition path where they are written.
 
         A record that leaves its partition is there twice: new in its own, and with the bucket of the stored one, where
         it stands for a removal. A delete goes to where its record is. None where the payload has a say in what becomes
         of records that leave.
+
+        :param homes: the partition of each bucket.
         """
-        paths = list(dict.fromkeys((*self.incoming.paths, *(one.partition for one in slices.values()))))
+        paths = list(dict.fromkeys((*self.incoming.paths, *homes.values())))
         code_of = {path: code for code, path in enumerate(paths)}
-        home = np.full(max(slices, default=-1) + 2, -1, np.int64)  # the last one, of NEW, is none
-        for number, one in slices.items():
-            home[number] = code_of[one.partition]
+        home = np.full(max(homes, default=-1) + 2, -1, np.int64)  # the last one, of NEW, is none
+        for number, path in homes.items():
+            home[number] = code_of[path]
         rows = np.flatnonzero(kept)
         places, codes = self.incoming.places[rows], self.incoming.codes[rows]
         buckets = at[places]
         target = np.where(buckets == NEW, codes, home[buckets])
         splits = np.zeros(len(rows), bool)
-        if self.moves:
+        if self.rules.moves:
             splits = target != codes
-            if splits.any() and type(self.context.payload) is not OverwriteWithLatest:
+            if splits.any() and not self.rules.replaces:
                 return None
-            if splits.any():
-                splits &= ~self._deletes()[rows]
+            if splits.any() and self.rules.has_deletes:
+                splits &= ~deletes_of(self.column(IS_DELETED))[rows]
         left = np.flatnonzero(splits)
         all_rows = np.concatenate([rows, rows[left]])
         all_codes = np.concatenate([np.where(splits, codes, target), target[left]])
@@ -219,12 +281,6 @@ class GlobalPlacing:
                 order = some[np.argsort(all_rows[some], kind="stable")]
                 found[path] = PlacedRows(rows=all_rows[order], buckets=all_buckets[order], places=all_places[order])
         return found
-
-    def _deletes(self) -> Mask:
-        return deletes_of(self._column(IS_DELETED)) if has_deletes(self.source.source.schema) else self._none()
-
-    def _none(self) -> Mask:
-        return np.zeros(len(self.incoming.places), bool)
 
 
 def has_deletes(schema: pa.Schema) -> bool:

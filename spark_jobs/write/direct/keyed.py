@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -35,16 +35,19 @@ class KeyedSource:
 
     def keys(self, share: RowRange) -> pa.Table:
         """Record key and partition path, dictionary-encoded, of every row of a range in the order of the rows."""
-        columns = self._columns(*self.spec.record_key_fields, *self.spec.partition_fields)
         batches = [
-            pa.RecordBatch.from_arrays(
-                [record_keys(batch, self.spec), partition_paths(batch, self.spec).dictionary_encode()],
-                names=[RECORD_KEY, PARTITION_PATH],
-            )
-            for batch in self.source.read(share, columns)
+            batch.set_column(1, PARTITION_PATH, batch.column(1).dictionary_encode())
+            for batch in self.keyed_batches(share)
         ]
         schema = pa.schema([(RECORD_KEY, pa.string()), (PARTITION_PATH, pa.dictionary(pa.int32(), pa.string()))])
         return pa.Table.from_batches(batches, schema=schema).unify_dictionaries()
+
+    def keyed_batches(self, share: RowRange, more: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """Record key, partition path, and further columns of every row of a range, in batches."""
+        columns = self._columns(*self.spec.record_key_fields, *self.spec.partition_fields, *more)
+        for batch in self.source.read(share, columns):
+            found = [record_keys(batch, self.spec), partition_paths(batch, self.spec), *map(batch.column, more)]
+            yield pa.RecordBatch.from_arrays(found, names=[RECORD_KEY, PARTITION_PATH, *more])
 
     def partition_paths(self, share: RowRange) -> pa.ChunkedArray:
         """Partition path of every row of a range, dictionary-encoded."""

@@ -22,8 +22,10 @@ from spark_jobs.engine.protocol import Engine
 from spark_jobs.write.direct.tagged import Numbers
 
 Keys: TypeAlias = "pa.Array[Any]"
-Found = dict[str, list[tuple[int, Numbers]]]
-"""By partition path: bucket numbers with the places of the keys that they have."""
+Hits = list[tuple[int, Numbers]]
+"""Bucket numbers with the places of the keys that they have."""
+Found = dict[str, Hits]
+"""The same by partition path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

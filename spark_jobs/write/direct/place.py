@@ -20,9 +20,9 @@ from spark_jobs.options.choices import Operation
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.dead_places import without_dead_places
+from spark_jobs.write.direct.live_keys import live_keys_alone
 from spark_jobs.write.direct.locate import Found, KeySearch, locate_keys
 from spark_jobs.write.direct.tagged import NEW, PartitionKeys, PlacedRows, place
-from spark_jobs.write.index.live_keys import live_keys_alone
 from spark_jobs.write.pack import NewGroup
 
 

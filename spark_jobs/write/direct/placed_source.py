@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
+import pyarrow as pa
 
 from spark_jobs.core.config.keys.bloom import BLOOM_PARALLELISM
 from spark_jobs.core.config.keys.index import IndexType
+from spark_jobs.core.config.keys.write import DRIVER_ROWS
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.direct.globally import GlobalPlacing, IncomingKeys, index_of
+from spark_jobs.write.direct.exchanged import ROWS_PER_SHARE, place_exchanged
+from spark_jobs.write.direct.globally import GlobalRows, GlobalRules, GlobalSearch, IncomingKeys, index_of
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.place import Placing
-from spark_jobs.write.direct.source import RowRange
+from spark_jobs.write.direct.source import RowRange, RowSource
 from spark_jobs.write.direct.tagged import (
     NEW,
     PlacedRows,
@@ -35,18 +38,14 @@ from spark_jobs.write.routes import (
 from spark_jobs.write.tasks import RecordRules
 from spark_jobs.write.workload import OpenWrite, Spread, Workload
 
-MOST_LOOKED_UP = 2_000_000
-"""Rows whose keys the driver holds at once, some 100 bytes each; more are joined by Spark."""
-MOST_UNSEEN = 16_000_000
-"""Rows of which the driver holds partition, hash and bucket, some 60 bytes each; more go through Spark."""
+UNSEEN_FOR_ONE = 8
+"""Of rows whose keys are not looked up the driver holds partition, hash and bucket: so many times as many."""
 FEW_ROWS = 100_000
 """Sooner read by the driver than by tasks."""
 MOST_READ_AGAIN = 512 << 20
 """Bytes of values, not compressed, that all tasks together look through for their rows; else each is read once, and
 sent to its task.
 """
-ROWS_PER_SHARE = 500_000
-"""That one task reads for others at most, but for what it takes to begin with a row group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,27 +84,18 @@ class PlacedSource:
 
 
 def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
-    """The rows of a source with their places; None where Spark has to find these: for too many rows, or because a
-    payload has a say in what becomes of records that leave their partition.
+    """The rows of a source with their places; None where a payload has a say in what becomes of records that leave
+    their partition.
     """
-    if why_by_joins(write.config, source.source.rows) is not None:
-        return None
     config = write.config
+    takes_any = _takes_any_place(config) and not (config.index_type.is_global and config.combine)
+    if source.source.rows > DRIVER_ROWS.of(config.properties) * (UNSEEN_FOR_ONE if takes_any else 1):
+        return place_exchanged(write, source)
     if config.index_type.is_global and (config.looks_up or config.combine):
         return _globally(write, source)
     if _takes_any_place(config) and source.source.rows > FEW_ROWS:
         return _unseen(write, source)
     return _looked_up(write, source)
-
-
-def why_by_joins(config: WriteConfig, rows: int) -> str | None:
-    """Why arrays can't place so many rows; None where they can, but for what a payload says of those that move."""
-    kind = config.index_type
-    if config.operation in (Operation.BULK_INSERT, Operation.DELETE_PARTITION) and kind is not IndexType.BUCKET:
-        return None
-    takes_any = _takes_any_place(config) and not (kind.is_global and config.combine)
-    most = MOST_UNSEEN if takes_any else MOST_LOOKED_UP
-    return f"{rows} records are more than {most}" if rows > most else None
 
 
 def _takes_any_place(config: WriteConfig) -> bool:
@@ -141,19 +131,20 @@ def _globally(write: OpenWrite, source: KeyedSource) -> Workload | None:
     kind, index = index_of(config, write.table)
     if kind is not config.index_type:
         write.progress.note(f"the table has no record index: looking keys up by {kind.value}")
-    incoming = IncomingKeys.of(source)
-    placing = GlobalPlacing(
+    everything = RowRange(0, source.source.rows)
+    incoming = IncomingKeys.of(source.keys(everything))
+    rules = GlobalRules.of(config, kind, write.context.payload, source.source.schema)
+    search = GlobalSearch(
         engine=write.engine,
         tasks=_tasks(write),
         config=config,
         table=write.table,
         context=write.context,
-        source=source,
-        incoming=incoming,
+        keys=incoming.keys,
         kind=kind,
-        index=index,
+        moves=rules.moves,
     )
-    recorded, counts = placing.recorded(), incoming.counts()
+    recorded, counts = search.recorded(index), incoming.counts()
     partitions: list[str] | None = sorted(counts)
     if recorded is not None:
         partitions = sorted({*counts, *recorded.column("partition").unique().to_pylist()})
@@ -161,24 +152,30 @@ def _globally(write: OpenWrite, source: KeyedSource) -> Workload | None:
         partitions = None
     view, replaced = write.target(counts, partitions)
     slices = number_slices(write.table.slices_to_read(view))
-    at = placing.stored(slices, recorded)
+    at = search.stored(slices, recorded)
     dropped = 0
-    if config.operation is Operation.INSERT and config.looks_up:
+    if rules.drops_known:
         dropped = int((at[incoming.places] != NEW).sum())
         write.refuse_duplicates(dropped)
-    rows = placing.placed(slices, at, placing.kept(at))
+    here = GlobalRows(rules=rules, incoming=incoming, column=partial(_column, source.source))
+    rows = here.placed({number: one.partition for number, one in slices.items()}, at, here.kept(at))
     if rows is None:
         return None
     return Workload(
         view=view,
         slices=slices,
-        records=PlacedSource(open_write=write, source=source, rows=rows, moves=placing.moves),
+        records=PlacedSource(open_write=write, source=source, rows=rows, moves=rules.moves),
         profile=_profile_of(rows, combine=config.combine),
         content_size=source.source.content_size,
         begun=None,
         replaced=replaced,
         dropped=dropped,
     )
+
+
+def _column(source: RowSource, name: str) -> pa.ChunkedArray:
+    batches = source.read(RowRange(0, source.rows), [name])
+    return pa.Table.from_batches(batches, pa.schema([source.schema.field(name)])).column(0)
 
 
 def _looked_up(write: OpenWrite, source: KeyedSource) -> Workload:

@@ -19,7 +19,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.spark import parallelism
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.index.live_keys import live_keys_alone
+from spark_jobs.write.direct.live_keys import live_keys_alone
 from spark_jobs.write.pack import NewGroup
 from spark_jobs.write.tasks import BUCKET
 

@@ -56,10 +56,13 @@ def as_rows(given: pa.Table) -> Rows:
     return {one["id"]: (one["p"], one["v"], one["ts"]) for one in given.to_pylist()}
 
 
+@pytest.mark.parametrize("most", ["1000", "1"])
 @pytest.mark.parametrize("index", INDEXES)
 @pytest.mark.parametrize("table_type", TYPES)
-def test_every_operation_is_that_of_a_dict(tmp_path: Path, table_type: str, index: str) -> None:
-    table, options = made(tmp_path / "t", table_type), {"hoodie_conf": conf(index)}
+def test_every_operation_is_that_of_a_dict(tmp_path: Path, table_type: str, index: str, most: str) -> None:
+    """In one process, and through its exchange, which is for batches of more keys than the driver is to hold."""
+    options = {"hoodie_conf": {**conf(index), "pyhudi.ingest.driver.max.rows": most}}
+    table = made(tmp_path / "t", table_type)
     model: Rows = {}
     first = data(range(20), "first")
     table.bulk_insert(first, **options)

@@ -53,16 +53,27 @@ def rows_of(table: HudiTable) -> Rows:
 
 
 @pytest.mark.parametrize(
-    ("index", "moves", "exchanged"),
-    [*((index, moves, False) for index in INDEXES for moves in (False, True)), ("GLOBAL_SIMPLE", True, True)],
+    ("index", "moves", "exchanged", "most"),
+    [
+        *((index, moves, False, "1000") for index in INDEXES for moves in (False, True)),
+        ("GLOBAL_SIMPLE", True, True, "1000"),
+        *((index, moves, False, "1") for index in INDEXES for moves in (False, True)),
+    ],
 )
 @pytest.mark.parametrize("table_type", TYPES)
 def test_a_key_is_one_record_wherever_it_comes_from(
-    tmp_path: Path, table_type: str, index: str, moves: bool, exchanged: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    table_type: str,
+    index: str,
+    moves: bool,
+    exchanged: bool,
+    most: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if exchanged:
         monkeypatch.setattr(placed_source, "MOST_READ_AGAIN", 0)
-    table, options = made(tmp_path / "t", table_type), {"hoodie_conf": conf(index, moves=moves)}
+    options = {"hoodie_conf": {**conf(index, moves=moves), "pyhudi.ingest.driver.max.rows": most}}
+    table = made(tmp_path / "t", table_type)
     model: Rows = {one: ("ab"[one % 2], "x") for one in range(12)}
     table.upsert(data((key, *value) for key, value in model.items()), **options)
     # to a new partition, to another one (from a group that logs the removal alone), at home, and a new key
@@ -88,10 +99,12 @@ def test_a_key_is_one_record_wherever_it_comes_from(
     assert problems_of(tmp_path / "t") == []
 
 
+@pytest.mark.parametrize("most", ["1000", "1"])
 @pytest.mark.parametrize("table_type", TYPES)
-def test_an_insert_drops_what_any_partition_has(tmp_path: Path, table_type: str) -> None:
+def test_an_insert_drops_what_any_partition_has(tmp_path: Path, table_type: str, most: str) -> None:
     table = made(tmp_path / "t", table_type)
     own = {**conf("GLOBAL_SIMPLE", moves=True), "hoodie.datasource.write.insert.drop.duplicates": "true"}
+    own["pyhudi.ingest.driver.max.rows"] = most
     table.insert(data([(1, "a", "x")]), hoodie_conf=own)
     table.insert(data([(1, "b", "y"), (2, "a", "old"), (2, "b", "old")], 2), hoodie_conf=own)
     rows = rows_of(table)

@@ -16,7 +16,6 @@ from spark_jobs.core.lake import LAKE
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options import EngineKind, IngestOptions, JobResult, JobState
 from spark_jobs.write.config import open_if_there, resolve
-from spark_jobs.write.direct import placed_source
 from spark_jobs.write.direct.choose import parquet_source
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.engine_choice import local_ingest
@@ -158,14 +157,6 @@ def test_what_needs_spark_is_named(tmp_path: Path, given: dict[str, Any], why: s
     assert why in str(refused.value)
     left = options(tmp_path / "t", **{"source": asked.source, **given, "engine": EngineKind.AUTO})
     assert why in str(local_ingest(resolve(left, None, LAKE), None))
-
-
-def test_too_many_records_to_look_up_go_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(placed_source, "MOST_LOOKED_UP", 2)
-    rows: list[Row] = [(one, "a", "x", 1) for one in range(3)]
-    with pytest.raises(ConfigError, match="3 records are more than 2"):
-        ingest(tmp_path / "t", "upsert", rows)
-    ingest(tmp_path / "t", "bulk_insert", rows)
 
 
 def test_auto_counts_the_source_and_what_it_touches(tmp_path: Path) -> None:

@@ -31,6 +31,14 @@ LOCAL_BYTES = Key(
     doc="What `ingest.py --engine auto` reads at most in its own process, without Spark: bytes of the source's values "
     "in memory, and of the table's files in the partitions that it writes to.",
 )
+DRIVER_ROWS = Key(
+    name="pyhudi.ingest.driver.max.rows",
+    parse=integer(at_least=1),
+    default=2_000_000,
+    doc="Rows of a batch whose keys the driver holds at once, some 100 bytes each, to find their places; the keys of a "
+    "larger one go to tasks, through Spark's shuffle or files of the machine's temporary folder. Of an insert that "
+    "looks no keys up eight times as many rows.",
+)
 COMBINE_BEFORE_UPSERT = Key(
     name="hoodie.combine.before.upsert",
     parse=boolean,

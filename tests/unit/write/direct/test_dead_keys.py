@@ -11,12 +11,17 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation, ServiceMode
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import resolve
+from spark_jobs.write.direct.arrow_source import ArrowSource
+from spark_jobs.write.direct.exchanged import ExchangedRows, place_exchanged
+from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.place import Placement, Placing
 from spark_jobs.write.direct.tagged import NEW, by_partition
 from spark_jobs.write.routes import number_slices
+from spark_jobs.write.workload import OpenWrite
 from tests.unit.core.support import contents, context_of, new_table
 from tests.unit.services.test_runs import ENGINE, change, compact, insert
 
@@ -56,13 +61,39 @@ def placed(table: HudiTable, index: str, op: Operation, keys: list[str], conf: d
 
 
 def groups_of(table: HudiTable, index: str, *keys: str, **conf: str) -> list[list[str]]:
-    """For each key the file groups that an upsert of it goes to; none for a new one."""
+    """For each key the file groups that an upsert of it goes to; none for a new one. Tasks that exchange keys say the
+    same.
+    """
     slices = number_slices(table.refreshed().view(["p"]).latest_slices())
     found = placed(table, index, Operation.UPSERT, list(keys), conf).rows["p"]
-    return [
+    groups = [
         sorted(slices[int(n)].file_id for n in found.buckets[found.places == place] if n != NEW)
         for place in range(len(keys))
     ]
+    assert exchanged(table, index, Operation.UPSERT, list(keys), conf)[0] == groups
+    return groups
+
+
+def exchanged(
+    table: HudiTable, index: str, op: Operation, keys: list[str], conf: dict[str, str]
+) -> tuple[list[list[str]], int]:
+    """The file groups of each key, and how many rows an insert drops."""
+    table = table.refreshed()
+    conf = {"hoodie.index.type": index, "pyhudi.ingest.driver.max.rows": "1", **conf}
+    config = resolve(IngestOptions(base_path=table.base_path, op=op, hoodie_conf=conf), table, Lake())
+    progress = Progress.silent("write", SYSTEM_CLOCK)
+    write = OpenWrite(engine=ENGINE, config=config, table=table, context=context_of(table, "1"), progress=progress)
+    rows = pa.table({"id": keys, "p": ["p"] * len(keys)})
+    work = place_exchanged(write, KeyedSource(source=ArrowSource.of(rows, "t"), spec=config.key_spec))
+    assert work is not None
+    assert isinstance(work.records, ExchangedRows)
+    found: list[list[str]] = [[] for _ in keys]
+    for share, places in zip(work.records.shares, work.records.places, strict=True):
+        for one in places:
+            for offset, bucket in zip(one.offsets.tolist(), one.buckets.tolist(), strict=True):
+                if bucket >= 0:
+                    found[share.start + offset].append(work.slices[bucket].file_id)
+    return [sorted(groups) for groups in found], work.dropped
 
 
 def test_a_dead_key_keeps_its_group(table: HudiTable, index: str) -> None:
@@ -86,6 +117,7 @@ def test_an_insert_without_duplicates_takes_a_dead_key_for_new(table: HudiTable,
     found = placed(table, index, Operation.INSERT, ["a", "b", "new"], DROPS)
     assert found.dropped == 1
     assert found.rows["p"].rows.tolist() == [0, 2]
+    assert exchanged(table, index, Operation.INSERT, ["a", "b", "new"], DROPS) == ([[], [], []], 1)
 
 
 def test_a_key_of_two_groups_counts_where_it_lives(table: HudiTable, index: str) -> None:
