@@ -49,7 +49,7 @@ def lineitem_data(scale: float, cache: Path) -> LineitemData:
     base, changes, one = (directory / f"{name}.parquet" for name in ("base", "changes", "one_partition"))
     if not one.exists():
         directory.mkdir(parents=True, exist_ok=True)
-        rows = _prepared(pq.read_table(_generated(scale, directory)))
+        rows = prepared(pq.read_table(generated(scale, directory)))
         for path, table in ((base, rows), (changes, _changes(rows)), (one, _one_partition(rows))):
             unfinished = path.with_suffix(".tmp")
             pq.write_table(table, unfinished, row_group_size=table.num_rows // 8 + 1, compression="zstd")
@@ -66,7 +66,11 @@ def lineitem_data(scale: float, cache: Path) -> LineitemData:
     )
 
 
-def _generated(scale: float, directory: Path) -> Path:
+def generated(scale: float, directory: Path) -> Path:
+    """A Parquet file of TPC-H's lineitem, made anew.
+
+    :raises RuntimeError: tpchgen-cli is missing or failed.
+    """
     beside = Path(sys.executable).with_name("tpchgen-cli")
     command = str(beside) if beside.exists() else shutil.which("tpchgen-cli")
     if command is None:
@@ -86,7 +90,7 @@ def _generated(scale: float, directory: Path) -> Path:
     return directory / "lineitem.parquet"
 
 
-def _prepared(rows: pa.Table) -> pa.Table:
+def prepared(rows: pa.Table) -> pa.Table:
     """Lineitem with a key of text, the ship year, and version 0."""
     rows = rows.replace_schema_metadata(None)
     plain = [
@@ -111,7 +115,7 @@ def _changes(rows: pa.Table) -> pa.Table:
     copied = rows.take(np.sort(chosen[updates : updates + inserts]))
     lines = pc.add(copied["l_linenumber"], pa.scalar(_NEW_LINES, copied.schema.field("l_linenumber").type))
     copied = _with(_with(copied, "l_linenumber", lines), KEY, _keys(copied["l_orderkey"], lines))
-    changed = _marked(pa.concat_tables([updated, copied]))
+    changed = marked(pa.concat_tables([updated, copied]))
     return changed.take(random.permutation(changed.num_rows))
 
 
@@ -120,10 +124,11 @@ def _one_partition(rows: pa.Table) -> pa.Table:
     counts = pc.value_counts(rows[PARTITION])
     smallest = counts.field("values")[int(np.argmin(np.asarray(counts.field("counts"))))]
     inside = rows.filter(pc.equal(rows[PARTITION], smallest))
-    return _marked(inside.take(pa.array(np.arange(0, inside.num_rows, 10))))
+    return marked(inside.take(pa.array(np.arange(0, inside.num_rows, 10))))
 
 
-def _marked(rows: pa.Table) -> pa.Table:
+def marked(rows: pa.Table) -> pa.Table:
+    """Rows with another comment, and version 1."""
     changed = _with(rows, "l_comment", _joined(pa.scalar("changed"), rows["l_comment"], " "))
     return _with(changed, PRECOMBINE, pa.repeat(pa.scalar(1, pa.int64()), changed.num_rows))
 

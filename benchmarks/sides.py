@@ -40,6 +40,10 @@ SPARK_SETTINGS: Final = {
 }
 
 
+_MODULES: Final = {"write": "spark_jobs.ingest", "compact": "spark_jobs.compact", "cluster": "spark_jobs.cluster"}
+"""The entry point of each command that a job without Spark does."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
     """Data files that a write added to a table, and their bytes."""
@@ -97,7 +101,7 @@ def start_ours(log: Path, memory: str, root: Path = ROOT) -> LineClient:
 
 
 class LocalJob:
-    """``ingest.py --engine local``: a process for each write, which needs no JVM."""
+    """The jobs with ``--engine local``: a process for each, which needs no JVM."""
 
     def __init__(self, log: Path) -> None:
         self._log = log
@@ -109,17 +113,19 @@ class LocalJob:
     def __exit__(self, *error: object) -> None:
         return
 
-    def ask(self, command: str, *, path: str, source: str, operation: str, options: Mapping[str, str]) -> Any:
-        """Do a write, as the serving ends do; the job's result. ``seconds`` is then what the whole process took.
+    def ask(self, command: str, *, path: str, options: Mapping[str, str], source: str = "", operation: str = "") -> Any:
+        """Do a write, a compaction or a clustering, as the serving ends do; the job's result. ``seconds`` is then what
+        the whole process took.
 
         :raises SystemExit: it failed.
         """
-        assert command == "write"
-        words = ["--base-path", path, "--source", source, "--source-format", "parquet", "--op", operation]
+        words = ["--base-path", path]
+        if command == "write":
+            words += ["--source", source, "--source-format", "parquet", "--op", operation]
         words += [word for name, value in options.items() for word in ("--hoodie-conf", f"{name}={value}")]
         begun = time.monotonic()
         done = subprocess.run(
-            [sys.executable, "-m", "spark_jobs.ingest", "--engine", "local", *words],
+            [sys.executable, "-m", _MODULES[command], "--engine", "local", *words],
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,

@@ -60,7 +60,7 @@ def _watched(command: list[str]) -> Submitted:
     begun = SYSTEM_CLOCK.monotonic()
     with subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
         while job.poll() is None:
-            peaks |= _family(job.pid)
+            peaks |= family(job.pid)
             SYSTEM_CLOCK.sleep(0.1)
         _, errors = job.communicate()
     if job.returncode:
@@ -68,7 +68,8 @@ def _watched(command: list[str]) -> Submitted:
     return Submitted(seconds=SYSTEM_CLOCK.monotonic() - begun, peaks=peaks)
 
 
-def _family(root: int) -> dict[int, tuple[str, float]]:
+def family(root: int) -> dict[int, tuple[str, float]]:
+    """Of a process and all that it started the names and the most MiB that were resident (``VmHWM`` of Linux)."""
     parents: dict[int, int] = {}
     found: dict[int, tuple[str, float]] = {}
     for folder in Path("/proc").glob("[0-9]*"):

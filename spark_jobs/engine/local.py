@@ -6,7 +6,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +17,9 @@ from spark_jobs.core.handles.context import TaskScope
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
+
+_HELD_BYTES = 64 << 20
+"""Of rows that are exchanged, before they go to their files."""
 
 
 class LocalEngine:
@@ -76,10 +78,10 @@ class LocalEngine:
         """Rows wait in files of the machine's temporary folder, and are mapped into memory when their turn comes."""
         with tempfile.TemporaryDirectory(prefix="pyhudi-exchange-") as folder:
             sent = _Blocks(Path(folder))
-            with sent:
-                for item in items:
-                    for target, rows in split(item):
-                        sent.add(target, rows)
+            for item in items:
+                for target, rows in split(item):
+                    sent.add(target, rows)
+            sent.flush()
             pieces = [partial(self._received, sent, target, work) for target in sent.targets]
             return list(self._outcomes(pieces, sent.targets))
 
@@ -94,32 +96,39 @@ class LocalEngine:
 
 
 class _Blocks:
-    """Record batches by target, one stream of Arrow's IPC format for each."""
+    """Record batches by target, a file for each: streams of Arrow's IPC format, one behind the other."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._open: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
-        self._held = ExitStack()
-
-    def __enter__(self) -> None:
-        self._held.__enter__()
-
-    def __exit__(self, *failure: Any) -> None:
-        self._held.__exit__(*failure)
+        self._held: dict[int, list[pa.RecordBatch]] = {}
+        self._size = 0
+        self._written: set[int] = set()
 
     def add(self, target: int, rows: pa.RecordBatch) -> None:
-        stream = self._open.get(target)
-        if stream is None:
-            stream = self._held.enter_context(pa.ipc.new_stream(str(self._path(target)), rows.schema))
-            self._open[target] = stream
-        stream.write_batch(rows)
+        self._held.setdefault(target, []).append(rows)
+        self._size += rows.nbytes
+        if self._size >= _HELD_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """No file stays open: there may be more targets than files that a process may have."""
+        for target, batches in self._held.items():
+            with open(self._path(target), "ab") as file, pa.ipc.new_stream(file, batches[0].schema) as stream:
+                for rows in batches:
+                    stream.write_batch(rows)
+        self._written.update(self._held)
+        self._held, self._size = {}, 0
 
     @property
     def targets(self) -> list[int]:
-        return sorted(self._open)
+        return sorted(self._written)
 
     def of(self, target: int) -> list[pa.RecordBatch]:
-        return list(pa.ipc.open_stream(pa.memory_map(str(self._path(target)))))
+        found: list[pa.RecordBatch] = []
+        file = pa.memory_map(str(self._path(target)))
+        while file.tell() < file.size():
+            found += pa.ipc.open_stream(file)
+        return found
 
     def _path(self, target: int) -> Path:
         return self._folder / str(target)

@@ -28,7 +28,6 @@ from spark_jobs.write.bulk import bulk_insert, takes_any_order
 from spark_jobs.write.config import WriteConfig, open_if_there, resolve
 from spark_jobs.write.context import write_context
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.placed_source import PlacedSource
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.error_rows import CheckedRows
 from spark_jobs.write.error_table import ErrorOrigin
@@ -59,6 +58,7 @@ from spark_jobs.write.source_errors import unreadable_file
 from spark_jobs.write.sources.checkpointed import is_checkpointed, run_checkpointed
 from spark_jobs.write.spark_workload import workload_of
 from spark_jobs.write.stored_schema import StoredSchema
+from spark_jobs.write.tagged_frame import TaggedFrame
 from spark_jobs.write.upsert import write_workload
 from spark_jobs.write.workload import SOURCE_READER, OpenWrite
 
@@ -235,6 +235,6 @@ def _run(
             written = write_workload(write, work, transaction.to_inflight)
     if direct is None:
         return written
-    by_tasks = isinstance(work.records, PlacedSource)
+    by_tasks = not isinstance(work.records, TaggedFrame)
     reader = "tasks" if by_tasks else "spark: a payload merges some records that leave their partition"
     return replace(written, notes={**written.notes, SOURCE_READER: reader})

@@ -1,5 +1,6 @@
 """The engine of one process."""
 
+import os
 import threading
 from collections.abc import Iterator
 
@@ -7,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.engine import local
 from spark_jobs.engine.local import LocalEngine
 from tests.unit.core.support import HandClock
 
@@ -28,6 +30,23 @@ def test_rows_reach_their_task_in_the_order_of_items(slots: int) -> None:
 
     found = dict(LocalEngine(HandClock(), slots).exchange([1, 2, 3], split, 4, work))
     assert found == {0: [[2]], 1: [[1], [10, 100], [20, 200], [3], [30, 300]]}
+
+
+def test_an_exchange_keeps_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "_HELD_BYTES", 1)
+    targets = 50
+    most = len(os.listdir("/proc/self/fd")) + 10
+
+    def split(item: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        for target in range(targets):
+            yield target, pa.RecordBatch.from_pydict({"v": [item, target]})
+            assert len(os.listdir("/proc/self/fd")) < most
+
+    def work(blocks: list[pa.RecordBatch], scope: TaskScope) -> tuple[int, list[list[int]]]:
+        return scope.task, [block.column("v").to_pylist() for block in blocks]
+
+    found = dict(LocalEngine(HandClock()).exchange([7, 8], split, targets, work))
+    assert found == {target: [[7, target], [8, target]] for target in range(targets)}
 
 
 @pytest.mark.parametrize("slots", [1, 3])
