@@ -25,10 +25,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from spark_jobs.core.clock import SYSTEM_CLOCK  # noqa: E402
+from spark_jobs.core.format.metadata_layout import MetadataPartition  # noqa: E402
 from spark_jobs.core.format.v6.file_names import BaseFileName  # noqa: E402
 from spark_jobs.core.format.v6.layout import VERSION_6  # noqa: E402
 from spark_jobs.core.metadata_table.commit import blocks_of  # noqa: E402
-from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path  # noqa: E402
+from spark_jobs.core.metadata_table.layout import metadata_path  # noqa: E402
 from spark_jobs.core.metadata_table.partition_changes import split_by_group  # noqa: E402
 from spark_jobs.core.metadata_table.partition_files import write_partition  # noqa: E402
 from spark_jobs.core.metadata_table.record_index import all_records, cells_of_group, changes_of_commit  # noqa: E402
@@ -110,7 +111,7 @@ def run(folder: Path, records: int, files: int) -> None:
         changes = changes_of_commit(VERSION_6, metadata, AFTER, view, source)
         shares = changes.encode().by_group(GROUPS).values()
         for share in shares:
-            blocks_of(AFTER, MetadataPartition.RECORD_INDEX, share)
+            blocks_of(AFTER, VERSION_6.metadata.path(MetadataPartition.RECORD_INDEX), share)
         return len(changes.added.keys) + len(changes.deleted)
 
     measured("an upsert with 10% inserts and 1% deletes", count, lambda: change(upsert))

@@ -18,10 +18,10 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.format.instant_time import query_instant
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
@@ -325,7 +325,7 @@ class HudiTable(TableWrites):
 
     def _skipping(self) -> DataSkipping | None:
         """The column statistics of the metadata table, where it has them."""
-        if self.lists_storage or MetadataPartition.COLUMN_STATS.path not in self.config.metadata_partitions:
+        if self.lists_storage or not self.config.lists(MetadataPartition.COLUMN_STATS):
             return None
         return DataSkipping(storage=self.storage, base_path=self.base_path, timeline=self.timeline, clock=self.clock)
 

@@ -16,12 +16,12 @@ from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.format.instant import WRITES, Action, Instant, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.order import earliest
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.metadata_table.base_file import base_file_path, cells_of, encode_base_file
 from spark_jobs.core.metadata_table.codecs import CODECS
 from spark_jobs.core.metadata_table.commit import delta_commit_metadata
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.record_index import base_file_cells
 from spark_jobs.core.metadata_table.record_locations import shard_of
 from spark_jobs.core.metadata_table.scan import read_slice
@@ -73,7 +73,7 @@ def maintain_metadata_table(
 
 def _open(settings: TransactionSettings) -> MetadataTable | None:
     config = read_table_config(settings.storage, settings.base_path, settings.clock)
-    if MetadataPartition.FILES.path not in config.metadata_partitions:
+    if not config.lists(MetadataPartition.FILES):
         return None
     return MetadataTable.open(settings.storage, settings.base_path, settings.load_timeline(), settings.clock)
 
@@ -117,7 +117,7 @@ def _execute(table: MetadataTable, compaction: Instant, plan: CompactionPlan) ->
     if compaction.state is State.REQUESTED:
         compaction = transition(table.timeline, compaction, State.INFLIGHT, b"")
     stats = []
-    listed = {partition.path: partition for partition in _listed(table)}
+    listed = {table.path_of(partition): partition for partition in _listed(table)}
     for one in plan.slices:
         if one.partition in listed:  # else of a partition that was taken off since
             _remove_attempts(table, one, compaction.timestamp)
@@ -128,14 +128,15 @@ def _execute(table: MetadataTable, compaction: Instant, plan: CompactionPlan) ->
 
 def _remove_attempts(table: MetadataTable, one: FileSlice, instant: str) -> None:
     for status in table.storage.list(resolve(table.folder, RelativePath(one.partition))):
-        if status.name.startswith(f"{one.file_id}_") and status.name.endswith(f"_{instant}.hfile"):
+        made = table.config.format.parse_base_file(status.name)
+        if made is not None and (made.file_id, made.instant) == (one.file_id, instant):
             table.storage.delete(status.path)
 
 
 def _listed(table: MetadataTable) -> list[MetadataPartition]:
     """The partitions that the data table lists."""
-    listed = read_table_config(table.storage, table.base_path, table.clock).metadata_partitions
-    return [partition for partition in MetadataPartition if partition.path in listed]
+    config = read_table_config(table.storage, table.base_path, table.clock)
+    return [partition for partition in table.partitions if config.lists(partition)]
 
 
 def _has_changes(one: FileSlice) -> bool:
@@ -147,7 +148,7 @@ def _rewrite(table: MetadataTable, partition: MetadataPartition, one: FileSlice,
     name = table.config.format.base_file(one.file_id, _WRITE_TOKEN, instant, ".hfile")
     cells = _merged_cells(table, partition, one, str(name))
     data = encode_base_file(cells)
-    table.storage.create(base_file_path(table.folder, partition, name), data)
+    table.storage.create(base_file_path(table.folder, one.partition, name), data)
     return WriteStat(
         file_id=one.file_id,
         path=join(one.partition, str(name)),

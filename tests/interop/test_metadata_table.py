@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import column_stats_key
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import Transaction

@@ -24,6 +24,7 @@ from spark_jobs.core.format.folders import (
 )
 from spark_jobs.core.format.instant_time import TimelineZone
 from spark_jobs.core.format.known import format_of
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.relative_path import is_inside
@@ -112,6 +113,10 @@ class TableConfig:
     @property
     def create_schema(self) -> str:
         return table_keys.CREATE_SCHEMA.of(self.properties)
+
+    def lists(self, partition: MetadataPartition) -> bool:
+        """Whether readers may trust this partition of the metadata table."""
+        return self.format.metadata.path(partition) in self.metadata_partitions
 
     @property
     def metadata_partitions(self) -> tuple[str, ...]:

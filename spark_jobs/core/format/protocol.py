@@ -8,6 +8,7 @@ from typing import Protocol
 from spark_jobs.core.format.file_groups import BaseFile, Groups, LogFile, RawBase, RawLog, SliceInstants
 from spark_jobs.core.format.file_names import BaseFileName, LogFileName
 from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.metadata_layout import MetadataLayout
 
 
 class TableFormat(Protocol):
@@ -34,6 +35,10 @@ class TableFormat(Protocol):
 
     def timeline_folder(self, base_path: str) -> str:
         """Whole path of the folder of the active timeline."""
+
+    @property
+    def metadata(self) -> MetadataLayout:
+        """The partitions of the metadata table."""
 
     @property
     def keeps_completion(self) -> bool:

@@ -9,11 +9,11 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.bloom import BloomFilter
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.index.ranges import KeyRange
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
@@ -34,16 +34,15 @@ class IndexesOfMetadata:
         storage: Storage, base_path: str, config: TableConfig, timeline: ActiveTimeline, clock: Clock
     ) -> IndexesOfMetadata:
         """What a table has; nothing where its metadata table is not readable."""
-        listed = config.metadata_partitions
-        if not listed:
+        if not config.metadata_partitions:
             return IndexesOfMetadata()
         try:
             opened = MetadataTable.open(storage, base_path, timeline, clock)
         except StorageError:
             return IndexesOfMetadata()
         return IndexesOfMetadata(
-            opened if MetadataPartition.COLUMN_STATS.path in listed else None,
-            opened if MetadataPartition.BLOOM_FILTERS.path in listed else None,
+            opened if config.lists(MetadataPartition.COLUMN_STATS) else None,
+            opened if config.lists(MetadataPartition.BLOOM_FILTERS) else None,
         )
 
     def key_ranges(self, slices: Mapping[int, FileSlice]) -> dict[int, KeyRange]:

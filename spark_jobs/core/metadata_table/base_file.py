@@ -9,7 +9,6 @@ from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.hfile.writer import write_hfile
 from spark_jobs.core.format.file_names import BaseFileName
 from spark_jobs.core.metadata_table.codec import Codec
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
 from spark_jobs.core.storage import join, resolve
@@ -17,9 +16,12 @@ from spark_jobs.core.storage import join, resolve
 R = TypeVar("R")
 
 
-def base_file_path(folder: str, partition: MetadataPartition, name: BaseFileName) -> str:
-    """:param folder: the base path of the metadata table."""
-    return resolve(folder, join(partition.path, str(name)))
+def base_file_path(folder: str, partition: str, name: BaseFileName) -> str:
+    """
+    :param folder: the base path of the metadata table.
+    :param partition: the directory.
+    """
+    return resolve(folder, join(partition, str(name)))
 
 
 def encode_base_file(cells: Cells) -> bytes:

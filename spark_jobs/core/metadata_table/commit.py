@@ -19,8 +19,8 @@ from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, 
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.encoding import encoded
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.schema import RECORD_TEXT, STORED_TEXT
 from spark_jobs.core.metadata_table.table import MetadataTable
@@ -61,9 +61,9 @@ def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """A file group and the cells that it gets, in a log on top of ``base_instant``."""
+    """A file group of the directory ``partition``, and the cells that it gets, in a log on top of ``base_instant``."""
 
-    partition: MetadataPartition
+    partition: str
     latest: FileSlice
     base_instant: str
     version: int
@@ -71,7 +71,7 @@ class _Target:
 
     def profile(self) -> tuple[WriteStat, WriteStat]:
         """What the inflight file says: Hudi's rollback finds the file group by it."""
-        nothing = WriteStat(file_id="", path=None, partition_path=self.partition.path)
+        nothing = WriteStat(file_id="", path=None, partition_path=self.partition)
         group = replace(
             nothing,
             file_id=self.latest.file_id,
@@ -88,7 +88,7 @@ class _Target:
             version=self.version,
             write_token=WRITE_TOKEN,
         )
-        path = join(self.partition.path, str(name))
+        path = join(self.partition, str(name))
         table.storage.create(resolve(table.folder, path), content)
         is_latest = self.latest.base_instant == self.base_instant
         base = self.latest.base_file if is_latest else None
@@ -96,7 +96,7 @@ class _Target:
         return WriteStat(
             file_id=self.latest.file_id,
             path=path,
-            partition_path=self.partition.path,
+            partition_path=self.partition,
             prev_commit=self.base_instant,
             num_writes=len(self.changes.keys),
             num_update_writes=len(self.changes.keys),
@@ -114,13 +114,13 @@ def _targets(table: MetadataTable, partition: MetadataPartition, changes: Partit
         return []
     slices = table.slices(partition)
     view = table.view(partition)
-    targets = []
+    path, targets = table.path_of(partition), []
     for group, share in changes.by_group(len(slices)).items():
         latest = slices[group]
         base_instant = table.base_instant_for(latest.file_id, partition, view) or latest.base_instant
-        version = view.log_versions.get((partition.path, latest.file_id, base_instant), 0) + 1
+        version = view.log_versions.get((path, latest.file_id, base_instant), 0) + 1
         targets.append(
-            _Target(partition=partition, latest=latest, base_instant=base_instant, version=version, changes=share)
+            _Target(partition=path, latest=latest, base_instant=base_instant, version=version, changes=share)
         )
     return targets
 
@@ -179,15 +179,18 @@ def commits_at(table: MetadataTable, time: str) -> list[Instant]:
     return [one for one in table.timeline.find(time) if one.comparable_action in COMMITS]
 
 
-def blocks_of(time: str, partition: MetadataPartition, changes: PartitionChanges) -> bytes:
-    """A data block, then a delete block, of those that have something in them."""
+def blocks_of(time: str, partition: str, changes: PartitionChanges) -> bytes:
+    """A data block, then a delete block, of those that have something in them.
+
+    :param partition: the directory.
+    """
     headers = {HeaderKey.SCHEMA: STORED_TEXT, HeaderKey.INSTANT_TIME: time}
     blocks = []
     if len(changes.keys):
         content = write_hfile(changes.cells(), file_info={b"schema": STORED_TEXT.encode()})
         blocks.append(encode_block(BlockType.HFILE_DATA_BLOCK, headers, content))
     if len(changes.deleted):
-        content = encode_delete_records(changes.deleted.cast(pa.string()), partition.path, None)
+        content = encode_delete_records(changes.deleted.cast(pa.string()), partition, None)
         blocks.append(encode_block(BlockType.DELETE_BLOCK, headers, content))
     return b"".join(blocks)
 
@@ -200,7 +203,7 @@ def _logs_with_blocks_of(table: MetadataTable, target: Instant) -> list[_Log]:
     written = table.timeline.written_files(target, table.clock) if target.is_completed else ()
     named = {join(one.partition, one.name) for one in written}
     found: list[_Log] = []
-    for partition in MetadataPartition:
+    for partition in table.partitions:
         for group in table.view(partition).all_groups():
             for one in group.slices:
                 logs = dropwhile(lambda log: log.relative_path not in named, one.log_files) if named else one.log_files
@@ -223,7 +226,7 @@ def _uncancelled(table: MetadataTable, logs: Iterable[LogFile], instant: str) ->
 
 def _cancel(table: MetadataTable, base_instant: str, log: LogFile, rollback: str, target: str) -> tuple[str, int]:
     """A log file whose only block takes the target's blocks back; its path and size."""
-    view = table.view(next(one for one in MetadataPartition if one.path == log.partition))
+    view = table.view(table.timeline.format.metadata.by_path[log.partition])
     version = view.log_versions[(log.partition, log.name.file_id, base_instant)] + 1
     name = table.config.format.log_file(
         log.name.file_id,

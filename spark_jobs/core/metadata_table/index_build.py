@@ -13,9 +13,10 @@ from typing import Protocol
 from spark_jobs.core.errors import CorruptTableError, WriteConflictError
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.format.instant import Action, Instant, State, in_order
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.commit import blocks_of, delta_commit_metadata
 from spark_jobs.core.metadata_table.initialize import free_time, own_timeline
-from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
+from spark_jobs.core.metadata_table.layout import metadata_path
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.partition_files import append_to_new_group, write_partition
 from spark_jobs.core.metadata_table.table import MetadataTable
@@ -92,9 +93,10 @@ class IndexBuild:
         for instant in later:
             data = now.read(instant)
             for partition in self.partitions:
+                path = table.path_of(partition)
                 changes = self._source(partition, table).changes(instant, data)
                 for group, share in changes.by_group(self.groups[partition]).items():
-                    self.blocks.setdefault((partition, group), []).append(blocks_of(self.time, partition, share))
+                    self.blocks.setdefault((partition, group), []).append(blocks_of(self.time, path, share))
             done = [one for one in self.seen.instants if one.is_completed and one in there]
             self.seen = _moved_on(self.seen, now, [*done, instant])
         return len(later)
@@ -106,12 +108,12 @@ class IndexBuild:
         :raises WriteConflictError: the files are gone: the metadata table was made anew meanwhile.
         """
         base_path = self.table.base_path
-        for partition in self.partitions:
-            there = {one.name for one in storage.list(f"{metadata_path(base_path)}/{partition.path}")}
-            mine = {stat.file_name for stat in self.stats if stat.partition_path == partition.path}
+        for path in map(self.table.path_of, self.partitions):
+            there = {one.name for one in storage.list(f"{metadata_path(base_path)}/{path}")}
+            mine = {stat.file_name for stat in self.stats if stat.partition_path == path}
             if not there or mine - there:
                 raise WriteConflictError(
-                    f"the files of {partition.path} are gone: another writer made the metadata table anew",
+                    f"the files of {path} are gone: another writer made the metadata table anew",
                     todo="run the indexing again",
                 )
         own = own_timeline(storage, base_path, self.seen)

@@ -11,7 +11,7 @@ from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
 
 
@@ -30,14 +30,14 @@ class IndexSettings:
     """Whether new ones are left to the indexing job."""
 
     @property
-    def kept_partitions(self) -> frozenset[str]:
+    def kept_partitions(self) -> frozenset[MetadataPartition]:
         asked = {
             MetadataPartition.FILES: 1,
             MetadataPartition.COLUMN_STATS: self.column_stats_groups,
             MetadataPartition.BLOOM_FILTERS: self.bloom_filter_groups,
             MetadataPartition.RECORD_INDEX: self.record_index is not None,
         }
-        return frozenset(partition.path for partition, groups in asked.items() if groups)
+        return frozenset(partition for partition, groups in asked.items() if groups)
 
 
 def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -> None:

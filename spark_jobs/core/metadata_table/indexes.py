@@ -15,6 +15,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.metadata_table.bloom_filters import StoredBloomFilter, bloom_tombstone, read_footer_filter
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of
@@ -23,7 +24,7 @@ from spark_jobs.core.metadata_table.column_stats import ColumnStats, tombstone
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.initialize import records_by_group
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
-from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
+from spark_jobs.core.metadata_table.layout import partition_of
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records

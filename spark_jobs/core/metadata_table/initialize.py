@@ -17,12 +17,13 @@ from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_extents import damaged
 from spark_jobs.core.format.folders import ARCHIVE_NAME
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.order import is_up_to, latest
 from spark_jobs.core.metadata_table.base_file import cells_of
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of_listing
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.commit import delta_commit_metadata
-from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, identifier_of, metadata_path
+from spark_jobs.core.metadata_table.layout import group_indexes, identifier_of, metadata_path
 from spark_jobs.core.metadata_table.partition_files import write_partition
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES
 from spark_jobs.core.metadata_table.table import FIRST_INITIALIZATION, SOLO_PREFIX
@@ -108,7 +109,7 @@ def add_partition(
     inflight = transition(own, request(own, time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
     stats = write_partition(storage, base_path, own.format, time, partition, cells_of_group, groups)
     complete(own, inflight, delta_commit_metadata(tuple(stats), OperationType.BULK_INSERT), clock)
-    list_partitions(storage, base_path, clock, {partition.path})
+    list_partitions(storage, base_path, clock, {own.format.metadata.path(partition)})
 
 
 def list_partitions(storage: Storage, base_path: str, clock: Clock, finished: AbstractSet[str]) -> None:

@@ -1,11 +1,10 @@
-"""Where the metadata table has what: partitions, file groups, and which group has a key.
+"""Where the metadata table is, how its keys spell partitions, and which file group has a key.
 
-Hudi: MetadataPartitionType, HoodieTableMetadataUtil.mapRecordKeyToFileGroupIndex.
+Hudi: HoodieTableMetadataUtil.mapRecordKeyToFileGroupIndex.
 """
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -21,28 +20,6 @@ _MULTIPLIER = 31
 _FIRST_NOT_ASCII = 0x80
 _HASHED_AT_ONCE = 1 << 15
 """Keys whose bytes stay in the processor's cache while they are hashed."""
-
-
-class MetadataPartition(Enum):
-    """The partitions of table version 6: directory, and how their file ids begin."""
-
-    FILES = ("files", "files-")
-    COLUMN_STATS = ("column_stats", "col-stats-")
-    BLOOM_FILTERS = ("bloom_filters", "bloom-filters-")
-    RECORD_INDEX = ("record_index", "record-index-")
-
-    def __init__(self, path: str, prefix: str) -> None:
-        self.path = path
-        self._prefix = prefix
-
-    def file_id(self, index: int) -> str:
-        """The id of a file group, such as ``files-0000-0``."""
-        return f"{self._prefix}{index:04d}-0"
-
-    def number_of(self, file_id: str) -> int | None:
-        """Of a file group's id, which ends without ``-0`` where an early release made it; None for any other id."""
-        digits = file_id.removeprefix(self._prefix).split("-")[0]
-        return int(digits) if file_id.startswith(self._prefix) and digits.isdecimal() else None
 
 
 def metadata_path(base_path: str) -> str:

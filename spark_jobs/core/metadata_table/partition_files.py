@@ -12,10 +12,11 @@ from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.format.file_names import BaseFileName, LogFileName
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.metadata_table.base_file import base_file_path, encode_base_file
 from spark_jobs.core.metadata_table.encoding import encoded
-from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
+from spark_jobs.core.metadata_table.layout import metadata_path
 from spark_jobs.core.storage import Storage, join, resolve
 from spark_jobs.core.timeline.write_stat import WriteStat
 
@@ -38,12 +39,12 @@ def write_partition(
         several threads.
     :returns: one for each base file; groups without records have none.
     """
-    folder = metadata_path(base_path)
-    storage.delete_tree(f"{folder}/{partition.path}")
-    ensure_partition_metafile(storage, folder, partition.path, time)
+    folder, path = metadata_path(base_path), format.metadata.path(partition)
+    storage.delete_tree(f"{folder}/{path}")
+    ensure_partition_metafile(storage, folder, path, time)
 
     def name_of(group: int) -> BaseFileName:
-        return format.base_file(partition.file_id(group), _TOKEN, time, ".hfile")
+        return format.base_file(format.metadata.file_id(partition, group), _TOKEN, time, ".hfile")
 
     def encode(group: int) -> tuple[int, bytes]:
         cells = cells_of_group(group, str(name_of(group)))
@@ -52,16 +53,16 @@ def write_partition(
     stats = []
     for group, (count, data) in encoded(range(groups), encode):
         # Hudi makes every file group by a log with a delete block of nothing
-        log = join(partition.path, str(_log_file(format, partition, group, time, 1)))
+        log = join(path, str(_log_file(format, partition, group, time, 1)))
         storage.create(resolve(folder, log), _empty_delete_block(time))
         if not count:
             continue
-        storage.create(base_file_path(folder, partition, name_of(group)), data)
+        storage.create(base_file_path(folder, path, name_of(group)), data)
         stats.append(
             WriteStat(
-                file_id=partition.file_id(group),
-                path=join(partition.path, str(name_of(group))),
-                partition_path=partition.path,
+                file_id=name_of(group).file_id,
+                path=join(path, str(name_of(group))),
+                partition_path=path,
                 num_writes=count,
                 num_inserts=count,
                 total_write_bytes=len(data),
@@ -72,7 +73,7 @@ def write_partition(
 
 
 def _log_file(format: TableFormat, partition: MetadataPartition, group: int, time: str, version: int) -> LogFileName:
-    file_id = partition.file_id(group)
+    file_id = format.metadata.file_id(partition, group)
     return format.log_file(file_id, base_instant=time, instant=time, version=version, write_token=_TOKEN)
 
 
@@ -87,12 +88,13 @@ def append_to_new_group(
 ) -> WriteStat:
     """Write the second log file of a group that :func:`write_partition` made by the same ``time``."""
     name = _log_file(format, partition, group, time, 2)
-    path = join(partition.path, str(name))
+    folder = format.metadata.path(partition)
+    path = join(folder, str(name))
     storage.create(resolve(metadata_path(base_path), path), blocks)
     return WriteStat(
         file_id=name.file_id,
         path=path,
-        partition_path=partition.path,
+        partition_path=folder,
         prev_commit=time,
         total_write_bytes=len(blocks),
         file_size_in_bytes=len(blocks),

@@ -24,7 +24,8 @@ from spark_jobs.core.files.hfile.cells import NO_CELLS, Cells
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.hfile.source import Source, source_of
 from spark_jobs.core.files.log_block import BlockType, LogBlock
-from spark_jobs.core.metadata_table.layout import MetadataPartition, group_numbers
+from spark_jobs.core.format.metadata_layout import MetadataPartition
+from spark_jobs.core.metadata_table.layout import group_numbers
 from spark_jobs.core.metadata_table.partition_changes import split_by_group
 from spark_jobs.core.metadata_table.record_cells import RECORD_LOCATIONS, RecordLocation
 from spark_jobs.core.metadata_table.scan import schema_of, valid_blocks
@@ -153,7 +154,7 @@ class RecordIndex:
         :returns: None for a table whose ``hoodie.table.metadata.partitions`` does not name the index.
         :raises CorruptTableError: it is named there, but is not there or damaged.
         """
-        if MetadataPartition.RECORD_INDEX.path not in config.metadata_partitions:
+        if not config.lists(MetadataPartition.RECORD_INDEX):
             return None
         return RecordIndex.of(MetadataTable.open(storage, base_path, timeline, clock))
 

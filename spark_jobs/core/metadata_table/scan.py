@@ -19,8 +19,9 @@ from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.hfile.source import source_of
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import PlacedBlock, survey_log_files
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.codec import Codec
-from spark_jobs.core.metadata_table.layout import MetadataPartition, group_indexes, partition_of
+from spark_jobs.core.metadata_table.layout import group_indexes, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES, FileEntries
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import resolve

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,8 +12,9 @@ from spark_jobs.core.config.table_config import TableConfig, read_table_config
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.names import PARTITION_METAFILE
 from spark_jobs.core.format.instant import Action, Instant
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.order import earliest, follows
-from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
+from spark_jobs.core.metadata_table.layout import metadata_path
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline
 from spark_jobs.core.view.file_slice import FileSlice
@@ -87,12 +88,22 @@ class MetadataTable:
         """The base path of the metadata table."""
         return metadata_path(self.base_path)
 
+    @property
+    def partitions(self) -> Iterable[MetadataPartition]:
+        """All that tables of this version can have."""
+        return self.timeline.format.metadata.names
+
+    def path_of(self, partition: MetadataPartition) -> str:
+        """Its directory."""
+        return self.timeline.format.metadata.path(partition)
+
     def view(self, partition: MetadataPartition) -> FileSystemView:
         """The file groups of a partition, with the metadata table's own timeline as the judge of base files. Those by
         which a partition was made need no look into its archive: the properties list the partition since.
         """
-        listed = self.storage.list(f"{self.folder}/{partition.path}")
-        files = ((partition.path, status) for status in listed if not status.is_directory)
+        path = self.path_of(partition)
+        listed = self.storage.list(f"{self.folder}/{path}")
+        files = ((path, status) for status in listed if not status.is_directory)
         return build_view(self.timeline.format, files, self._committed, self._pending, is_proven=is_initial)
 
     def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
@@ -104,32 +115,36 @@ class MetadataTable:
         try:
             found = self.view(partition).latest_slices()
         except CorruptTableError as error:
-            what = f"partition {partition.path} of the metadata table: {error.what}"
+            what = f"partition {self.path_of(partition)} of the metadata table: {error.what}"
             raise CorruptTableError(what, todo=REBUILD, path=self.folder) from error
         if not found:
             raise CorruptTableError(
-                f"partition {partition.path} of the metadata table has no files", todo=REBUILD, path=self.folder
+                f"partition {self.path_of(partition)} of the metadata table has no files",
+                todo=REBUILD,
+                path=self.folder,
             )
         checked = with_extents(found, self._written, counts=self.counts, sizes_known=True, reads_archive=False)
         self._refuse_lost_groups(partition, found)
-        return tuple(sorted(checked, key=lambda one: one.file_id))
+        number_of = self.timeline.format.metadata.number_of
+        return tuple(sorted(checked, key=lambda one: (number_of(partition, one.file_id) or 0, one.file_id)))
 
     def _refuse_lost_groups(self, partition: MetadataPartition, found: Sequence[FileSlice]) -> None:
         """Keys are dealt over the file groups by their number: without one of them no key is where it is looked for.
 
         :raises CorruptTableError: a file group is gone, or a delta commit is empty, which may have written to any.
         """
+        layout, path = self.timeline.format.metadata, self.path_of(partition)
         there = {one.file_id for one in found}
         oldest = earliest(one.base_instant for one in found)
         since = self._written.since(oldest)
-        written = {one.file_id for files in since.values() for one in files if one.partition == partition.path}
-        numbers = {partition.number_of(one) for one in there}
+        written = {one.file_id for files in since.values() for one in files if one.partition == path}
+        numbers = {layout.number_of(partition, one) for one in there}
         lost = sorted(written - there)
         if None not in numbers:
-            lost += [partition.file_id(number) for number in range(len(numbers)) if number not in numbers]
+            lost += [layout.file_id(partition, number) for number in range(len(numbers)) if number not in numbers]
         if lost:
             raise CorruptTableError(
-                f"file group {lost[0]} of partition {partition.path} of the metadata table is gone",
+                f"file group {lost[0]} of partition {path} of the metadata table is gone",
                 todo=REBUILD,
                 path=self.folder,
                 file_id=lost[0],
@@ -168,7 +183,7 @@ class MetadataTable:
     @property
     def _made_at(self) -> str:
         """The instant of the data table whose files the partition ``files`` began with; empty where nothing says so."""
-        path = f"{self.folder}/{MetadataPartition.FILES.path}/{PARTITION_METAFILE}"
+        path = f"{self.folder}/{self.path_of(MetadataPartition.FILES)}/{PARTITION_METAFILE}"
         try:
             values = parse_properties(self.storage.read(path))
         except StorageError:
@@ -193,7 +208,7 @@ class MetadataTable:
 
     def base_instant_for(self, file_id: str, partition: MetadataPartition, view: FileSystemView) -> str | None:
         """The base instant that new logs of a file group get; that of a pending compaction where there is one."""
-        pending = self._pending.compaction.get((partition.path, file_id))
+        pending = self._pending.compaction.get((self.path_of(partition), file_id))
         if pending is not None:
             return pending
         return next((group.slices[0].base_instant for group in view.all_groups() if group.file_id == file_id), None)

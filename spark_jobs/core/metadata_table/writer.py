@@ -13,6 +13,7 @@ from spark_jobs.core.config.keys import table as keys
 from spark_jobs.core.config.table_config import TableConfig, read_table_config, update_table_config
 from spark_jobs.core.errors import CorruptTableError, TableNotFoundError, UnsupportedTableError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.changes import FileChanges, changes_of, encode_changes
 from spark_jobs.core.metadata_table.commit import commit_changes, commits_at, undo_commit
 from spark_jobs.core.metadata_table.index_build import PartitionSource
@@ -26,7 +27,7 @@ from spark_jobs.core.metadata_table.indexes import (
     top_columns,
 )
 from spark_jobs.core.metadata_table.initialize import add_partition, has_reserved_partition, initialize, is_quiet
-from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
+from spark_jobs.core.metadata_table.layout import metadata_path
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.record_indexer import RecordIndexer
 from spark_jobs.core.metadata_table.record_keys import KeySource, MergedKeys
@@ -99,8 +100,8 @@ class UpdatingMetadataWriter:
             TakeOffMetadataWriter().before_publish(publication)
             return
         config = self._without_other_partitions(publication)
-        listed = config.metadata_partitions
-        if MetadataPartition.FILES.path in listed and self._keep_up(publication, listed):
+        listed = _listed(config)
+        if MetadataPartition.FILES in listed and self._keep_up(publication, listed):
             return
         TakeOffMetadataWriter().before_publish(publication)
         changes = changes_of(publication.instant, publication.data)
@@ -122,16 +123,16 @@ class UpdatingMetadataWriter:
             )
             return
         table = MetadataTable.open(storage, base_path, publication.timeline, clock)
-        self._write(publication, table, changes, listed=(MetadataPartition.FILES.path,))
+        self._write(publication, table, changes, listed=(MetadataPartition.FILES,))
 
-    def _keep_up(self, publication: Publication, listed: Collection[str]) -> bool:
+    def _keep_up(self, publication: Publication, listed: Collection[MetadataPartition]) -> bool:
         """Bring the metadata table to the state after the action; False where that can't be done."""
         try:
             return self._update(publication, listed)
         except (CorruptTableError, TableNotFoundError, UnsupportedTableError):
             return False  # as good as none
 
-    def _update(self, publication: Publication, listed: Collection[str]) -> bool:
+    def _update(self, publication: Publication, listed: Collection[MetadataPartition]) -> bool:
         instant = publication.instant
         changes = changes_of(instant, publication.data)
         if changes is None:
@@ -142,22 +143,26 @@ class UpdatingMetadataWriter:
             self._write(publication, table, changes, listed)
             return True
         undone = RollbackResult.of(decode_shaped(publication.data, instant.at(State.COMPLETED))).undone
-        by_keys = MetadataPartition.RECORD_INDEX.path in listed
+        by_keys = MetadataPartition.RECORD_INDEX in listed
         if any(_stays_listed(table, target, by_keys=by_keys) for target in undone):
             return False
         self._write(publication, table, changes, listed)
         return all(self._undo(table.reloaded(), target, instant.timestamp) for target in undone)
 
     def _write(
-        self, publication: Publication, table: MetadataTable, changes: FileChanges, listed: Collection[str]
+        self,
+        publication: Publication,
+        table: MetadataTable,
+        changes: FileChanges,
+        listed: Collection[MetadataPartition],
     ) -> None:
         """:param listed: the partitions that the table has already, by ``hoodie.properties``."""
         encoded = {MetadataPartition.FILES: PartitionChanges.of(encode_changes(changes))}
         quiet = is_quiet(publication.timeline, publication.instant.timestamp)
         building = _being_built(publication) if quiet else frozenset()
         for partition, source in self._sources(publication, table):
-            if partition.path not in listed:
-                if not quiet or self.indexes.made_by_jobs or partition.path in building:
+            if partition not in listed:
+                if not quiet or self.indexes.made_by_jobs or table.path_of(partition) in building:
                     continue
                 _make_partition(table, partition, source)
             encoded[partition] = source.changes(publication.instant, publication.data)
@@ -209,15 +214,16 @@ class UpdatingMetadataWriter:
         """Take off the partitions that would fall behind, as Hudi does with those that its writer does not ask for."""
         storage, base_path = publication.storage, publication.base_path
         config = read_table_config(storage, base_path, publication.clock)
-        kept = self.indexes.kept_partitions
+        layout = config.format.metadata
+        kept = {layout.path(one) for one in layout.names if one in self.indexes.kept_partitions}
         others = [one for one in config.metadata_partitions if one not in kept]
         if not others:
             return config
         left = ",".join(one for one in config.metadata_partitions if one in kept)
         config = update_table_config(storage, base_path, {keys.METADATA_PARTITIONS.name: left}, publication.clock)
-        for partition in MetadataPartition:
-            if partition.path in others:
-                storage.delete_tree(f"{metadata_path(base_path)}/{partition.path}")
+        for path in layout.by_path:
+            if path in others:
+                storage.delete_tree(f"{metadata_path(base_path)}/{path}")
         return config
 
 
@@ -235,6 +241,11 @@ def _make_partition(table: MetadataTable, partition: MetadataPartition, source: 
     groups, cells = source.content()
     storage, base_path, clock = table.storage, table.base_path, table.clock
     add_partition(storage, base_path, table.data_timeline, clock, partition, cells, groups=groups)
+
+
+def _listed(config: TableConfig) -> frozenset[MetadataPartition]:
+    """The partitions that readers trust, of those that this release knows."""
+    return frozenset(one for one in config.format.metadata.names if config.lists(one))
 
 
 def _being_built(publication: Publication) -> frozenset[str]:

@@ -16,9 +16,9 @@ from pyarrow.fs import LocalFileSystem
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.base_file import open_base_file
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped
 from spark_jobs.core.metadata_table.keys import column_id, column_stats_key, partition_id
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_prefixes
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import RelativePath, Storage, resolve

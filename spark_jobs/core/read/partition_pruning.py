@@ -22,9 +22,9 @@ from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
 from spark_jobs.core.config.keys.datasource import DROP_PARTITION_COLUMNS
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.keygen.path_names import unescape
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, Generator, generator_of
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.view.listing import Listing
 
 _OLD_DEFAULT = "default"
@@ -176,7 +176,7 @@ def _tells_values(config: TableConfig) -> bool:
     """
     if not config.format.writable or BOOTSTRAP_BASE_PATH.of(config.properties):
         return False
-    if MetadataPartition.RECORD_INDEX.path in config.metadata_partitions:
+    if config.lists(MetadataPartition.RECORD_INDEX):
         return False
     try:
         return generator_of(config.key_generator_class) in (Generator.SIMPLE, Generator.COMPLEX)

@@ -11,7 +11,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Instant
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.read.lost_completion import refuse_lost_completions
 from spark_jobs.core.read.table_schema import committed_evolution, committed_schema, schema_of_file
@@ -103,7 +103,7 @@ class Snapshot:
     def _metadata_listing(self) -> MetadataListing | None:
         """Where the table has a metadata table that lists files."""
         trusted = self.config.format.trusts_metadata_table
-        if not trusted or MetadataPartition.FILES.path not in self.config.metadata_partitions:
+        if not trusted or not self.config.lists(MetadataPartition.FILES):
             return None
         return MetadataListing(self.storage, self.base_path, self.timeline, self.clock, self._storage_listing)
 

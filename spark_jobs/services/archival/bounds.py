@@ -10,8 +10,8 @@ from contextlib import suppress
 from spark_jobs.core.config.keys.compact import COMPACT_MAX_DELTA_COMMITS, COMPACT_TRIGGER, CompactionTrigger
 from spark_jobs.core.errors import CorruptTableError, StorageError, TableNotFoundError
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.order import earliest
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -114,7 +114,7 @@ def _for_files_of_replaced(table: HudiTable) -> Bound | None:
 
 def _for_metadata_table(table: HudiTable) -> Bound | None:
     """Nothing goes that the metadata table has in logs alone: a reader asks the timeline whether they hold."""
-    if MetadataPartition.FILES.path not in table.config.metadata_partitions:
+    if not table.config.lists(MetadataPartition.FILES):
         return None
     try:
         metadata = MetadataTable.open(table.storage, table.base_path, table.timeline, table.clock)

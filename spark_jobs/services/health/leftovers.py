@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spark_jobs.core.errors import CorruptTableError, OutsideTableError
 from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_system_view import FileSystemView
@@ -18,7 +18,7 @@ _EXAMPLES = 10
 
 def lists_storage(table: HudiTable) -> bool:
     """Whether files are listed from the storage, not from the metadata table."""
-    listed = MetadataPartition.FILES.path in table.config.metadata_partitions
+    listed = table.config.lists(MetadataPartition.FILES)
     return table.lists_storage or not listed or not table.config.format.trusts_metadata_table
 
 

@@ -17,7 +17,6 @@ from spark_jobs.core.config.keys.table import BASE_FILE_FORMAT, BaseFileFormat
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import resolve
 from spark_jobs.core.storage.times import now_ms as storage_now_ms
@@ -296,7 +295,10 @@ def _metadata(table: HudiTable) -> MetadataDepth | None:
     try:
         metadata = MetadataTable.open(table.storage, table.base_path, table.timeline, table.clock)
         slices = [
-            one for each in MetadataPartition if each.path in partitions for one in metadata.view(each).latest_slices()
+            one
+            for each in metadata.partitions
+            if table.config.lists(each)
+            for one in metadata.view(each).latest_slices()
         ]
     except HudiError as failure:
         return MetadataDepth(partitions=partitions, commits=0, logs=0, log_bytes=0, base_bytes=0, fault=failure.what)

@@ -10,10 +10,11 @@ from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import read_table_config, update_table_config
 from spark_jobs.core.errors import HudiError, WriteConflictError
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.order import latest
 from spark_jobs.core.metadata_table.index_build import IndexBuild, SourceOf
 from spark_jobs.core.metadata_table.initialize import list_partitions
-from spark_jobs.core.metadata_table.layout import MetadataPartition, metadata_path
+from spark_jobs.core.metadata_table.layout import metadata_path
 from spark_jobs.core.metadata_table.recovery import recover
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.active import ActiveTimeline, complete, transition
@@ -51,7 +52,8 @@ def claim_plan(settings: TransactionSettings, plan: Instant, under: TransactionS
         timeline.storage.delete(timeline.path(found[0]))
     transition(timeline, found[0].at(State.REQUESTED), State.INFLIGHT, b"")
     config = read_table_config(under.storage, under.base_path, under.clock)
-    building = {*table_keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties), *(one.path for one in partitions)}
+    paths = map(config.format.metadata.path, partitions)
+    building = {*table_keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties), *paths}
     changed = {table_keys.METADATA_PARTITIONS_INFLIGHT.name: ",".join(sorted(building))}
     update_table_config(under.storage, under.base_path, changed, under.clock)
     return heartbeat
@@ -82,10 +84,10 @@ def carry_out_plan(
             raise WriteConflictError("another writer made one of the indexes meanwhile", todo="run it again")
         if wanted:
             build.publish(locked.storage)
-        finished = frozenset(one.path for one in plan.partitions)
+        finished = frozenset(map(table.path_of, plan.partitions))
         list_partitions(locked.storage, locked.base_path, locked.clock, finished)
         up_to = latest(one.timestamp for one in build.seen.instants if one.is_completed)
-        data = plan.requested(up_to).encode_completed()
+        data = plan.requested(now.timeline.format.metadata, up_to).encode_completed()
         complete(now.data_timeline, instant.at(State.INFLIGHT), data, locked.clock)
     heartbeat.stop()
     return Indexed(records=records, caught_up=followed, up_to=up_to)
@@ -93,8 +95,8 @@ def carry_out_plan(
 
 def _not_finished(settings: TransactionSettings, plan: IndexPlan) -> tuple[MetadataPartition, ...]:
     """What is left of a plan; nothing, where an execution died between its last two steps."""
-    listed = read_table_config(settings.storage, settings.base_path, settings.clock).metadata_partitions
-    return tuple(one for one in plan.partitions if one.path not in listed)
+    config = read_table_config(settings.storage, settings.base_path, settings.clock)
+    return tuple(one for one in plan.partitions if not config.lists(one))
 
 
 def give_up(settings: TransactionSettings, instant: Instant, plan: IndexPlan, heartbeat: Heartbeat) -> None:
@@ -121,7 +123,7 @@ def unlist(settings: TransactionSettings, partitions: Iterable[MetadataPartition
     storage, base_path = settings.storage, settings.base_path
     config = read_table_config(storage, base_path, settings.clock)
     kept = () if finished else config.metadata_partitions
-    gone = {one.path for one in partitions} - set(kept)
+    gone = {config.format.metadata.path(one) for one in partitions} - set(kept)
     lists = (table_keys.METADATA_PARTITIONS, table_keys.METADATA_PARTITIONS_INFLIGHT)
     changed = {key.name: ",".join(one for one in key.of(config.properties) if one not in gone) for key in lists}
     update_table_config(storage, base_path, changed, settings.clock)
@@ -138,4 +140,4 @@ def open_metadata_table(settings: TransactionSettings) -> MetadataTable:
 
 def read_plan(timeline: ActiveTimeline, instant: Instant, settings: TransactionSettings) -> IndexPlan:
     requested = RequestedIndexing.read(timeline, instant, settings.clock)
-    return IndexPlan.of(requested, timeline.name_of(instant.at(State.REQUESTED)))
+    return IndexPlan.of(requested, timeline.format.metadata, timeline.name_of(instant.at(State.REQUESTED)))

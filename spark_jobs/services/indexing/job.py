@@ -10,7 +10,7 @@ from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, schedule
@@ -51,7 +51,7 @@ def run_indexing(options: IndexingOptions, context: JobContext) -> JobResult:
     progress, asked = context.progress, [MetadataPartition[one.value] for one in options.types]
     opened = open_to_change(options, context)
     table, properties, settings = opened.table, opened.properties, opened.settings
-    if MetadataPartition.FILES.path not in table.config.metadata_partitions:
+    if not table.config.lists(MetadataPartition.FILES):
         raise ConfigError(
             f"table {table.config.name} has no metadata table",
             todo=f"write once with {metadata_keys.METADATA_ENABLED.name}=true",
@@ -98,7 +98,9 @@ class _Scheduling(ServiceAtOnce[IndexPlan]):
     def carry_out(
         self, locked: TransactionSettings, table: HudiTable, plan: IndexPlan, progress: Progress
     ) -> JobResult:
-        instant = schedule(locked, Action.INDEXING, table.timeline, plan.requested().encode())
+        instant = schedule(
+            locked, Action.INDEXING, table.timeline, plan.requested(table.config.format.metadata).encode()
+        )
         return _result(table, JobState.SCHEDULED, instant.timestamp, plan)
 
     def shown(self, table: HudiTable, plan: IndexPlan, progress: Progress) -> JobResult:
@@ -108,7 +110,7 @@ class _Scheduling(ServiceAtOnce[IndexPlan]):
 def _planned(table: HudiTable, settings: TransactionSettings) -> frozenset[str]:
     pending = table.timeline.pending({Action.INDEXING})
     plans = [read_plan(table.timeline, one, settings) for one in pending]
-    return frozenset(partition.path for plan in plans for partition in plan.partitions)
+    return frozenset(table.config.format.metadata.path(one) for plan in plans for one in plan.partitions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +183,7 @@ class _Drop(ServiceAtOnce[IndexPlan]):
     def plan(self, table: HudiTable) -> IndexPlan | Nothing:
         building = table_keys.METADATA_PARTITIONS_INFLIGHT.of(table.config.properties)
         there = {*table.config.metadata_partitions, *building, *_planned(table, self.settings)}
-        gone = tuple(one for one in self.asked if one.path in there)
+        gone = tuple(one for one in self.asked if table.config.format.metadata.path(one) in there)
         if not gone:
             return Nothing(f"the table has no {', '.join(one.name for one in self.asked)}")
         return IndexPlan(partitions=gone, base_instant="")

@@ -9,7 +9,7 @@ from typing import Any
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataLayout, MetadataPartition
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
 from spark_jobs.frame.nothing import Nothing
@@ -22,20 +22,21 @@ class IndexPlan:
     partitions: tuple[MetadataPartition, ...]
     base_instant: str
 
-    def requested(self, up_to: str = "") -> RequestedIndexing:
+    def requested(self, layout: MetadataLayout, up_to: str = "") -> RequestedIndexing:
         """As it stands on the timeline.
 
+        :param layout: by which the partitions are named.
         :param up_to: the instant that the indexes are up to, where it is another one by now.
         """
-        paths = tuple(one.path for one in self.partitions)
+        paths = tuple(map(layout.path, self.partitions))
         return RequestedIndexing(partitions=paths, up_to=up_to or self.base_instant)
 
     @staticmethod
-    def of(requested: RequestedIndexing, where: str) -> IndexPlan:
+    def of(requested: RequestedIndexing, layout: MetadataLayout, where: str) -> IndexPlan:
         """
         :raises CorruptTableError: it names no partition, or one that there is not.
         """
-        known = {one.path: one for one in MetadataPartition}
+        known = layout.by_path
         paths = requested.partitions
         if not paths or any(path not in known for path in paths):
             raise CorruptTableError(f"{where} plans the indexes {', '.join(paths) or 'of nothing'}", where=where)
@@ -53,11 +54,11 @@ def plan_indexing(
 
     :param planned: the paths of partitions that pending plans hold.
     """
-    finished = set(config.metadata_partitions)
+    path_of, finished = config.format.metadata.path, set(config.metadata_partitions)
     busy = planned | set(table_keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties))
-    wanted = tuple(one for one in asked if one.path not in finished | busy)
+    wanted = tuple(one for one in asked if path_of(one) not in finished | busy)
     if not wanted:
-        states = [f"{one.name} is {'finished' if one.path in finished else 'being made'}" for one in asked]
+        states = [f"{one.name} is {'finished' if path_of(one) in finished else 'being made'}" for one in asked]
         return Nothing(f"nothing is left to index: {', '.join(states)}")
     pending = timeline.pending_writes()
     writes = timeline.completed_commits()

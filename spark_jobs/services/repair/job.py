@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from spark_jobs.core.config.keys import metadata as metadata_keys
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.format.folders import AUX_FOLDER
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.writer import take_off
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
@@ -98,7 +98,7 @@ def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair]
     if Repair.DOUBLED_KEYS in repairs and paths_of(findings, Repair.DOUBLED_KEYS):
         surplus = surplus_rows(table, progress)
     reasons = tuple(f"{one.path}: {one.what}" for one in findings if one.repair is Repair.METADATA_TABLE)
-    if surplus and MetadataPartition.RECORD_INDEX.path in table.config.metadata_partitions:
+    if surplus and table.config.lists(MetadataPartition.RECORD_INDEX):
         reasons = (*reasons, _FORGETS)
     remakes = Repair.METADATA_TABLE in repairs or _FORGETS in reasons
     return RepairPlan(leftovers=leftovers, logs=logs, surplus=surplus, metadata_table=reasons if remakes else ())
@@ -200,7 +200,9 @@ class _Repair(ServiceInSteps[HudiTable, RepairPlan]):
         with self.settings.new_lock() as locked:
             storage = locked.storage
             config = read_table_config(storage, base_path, clock)
-            lost = [one for one in config.metadata_partitions if one != MetadataPartition.FILES.path]
+            lost = [
+                one for one in config.metadata_partitions if one != config.format.metadata.path(MetadataPartition.FILES)
+            ]
             take_off(storage, base_path, clock)
             timeline = locked.load_timeline()
             if not metadata_keys.METADATA_ENABLED.of(self.properties) or has_reserved_partition(storage, base_path):

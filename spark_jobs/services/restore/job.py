@@ -14,8 +14,8 @@ from spark_jobs.core.config.keys.metadata import METADATA_ENABLED
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import note_of
@@ -237,7 +237,7 @@ def _make_metadata_table(settings: TransactionSettings, table: HudiTable, progre
     config = read_table_config(settings.storage, settings.base_path, settings.clock)
     if has_reserved_partition(settings.storage, settings.base_path):
         return
-    if MetadataPartition.FILES.path not in config.metadata_partitions and is_quiet(table.timeline, ""):
+    if not config.lists(MetadataPartition.FILES) and is_quiet(table.timeline, ""):
         try:
             initialize(settings.storage, settings.base_path, config, table.timeline, settings.clock)
         except CorruptTableError as error:

@@ -8,12 +8,12 @@ from typing import Any
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.format.folders import METADATA_FOLDER
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, StoredBloomFilter, read_footer_filter
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.engine.progress import Progress
@@ -28,15 +28,15 @@ _File = tuple[str, str]
 
 def check_indexes(evidence: Evidence, progress: Progress) -> Iterator[Finding]:
     """Of the base files that the latest slices have."""
-    listed = evidence.table.config.metadata_partitions
+    config = evidence.table.config
     if evidence.view is None:
         return
     files = [
         (one.partition, str(one.base_file.name)) for one in evidence.view.latest_slices() if one.base_file is not None
     ]
-    if MetadataPartition.COLUMN_STATS.path in listed:
+    if config.lists(MetadataPartition.COLUMN_STATS):
         yield from _column_stats(evidence, files, progress)
-    if MetadataPartition.BLOOM_FILTERS.path in listed:
+    if config.lists(MetadataPartition.BLOOM_FILTERS):
         yield from _bloom_filters(evidence, files, progress)
 
 
@@ -144,7 +144,7 @@ def _records(evidence: Evidence, partition: MetadataPartition, codec: Codec[Any]
     try:
         return read_records(open_metadata_table(evidence), partition, codec)
     except HudiError as failure:
-        path = f"{METADATA_FOLDER}/{partition.path}"
+        path = f"{METADATA_FOLDER}/{evidence.format.metadata.path(partition)}"
         return error(9, path, f"it is listed and unreadable ({failure.what})", _REBUILD, Repair.METADATA_TABLE)
 
 

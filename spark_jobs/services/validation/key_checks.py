@@ -13,9 +13,9 @@ import pyarrow as pa
 from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
 from spark_jobs.core.errors import CorruptTableError, HudiError
 from spark_jobs.core.format.folders import METADATA_FOLDER
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import virtual_keys_of, with_keys
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.record_locations import Located, RecordIndex
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
@@ -37,7 +37,6 @@ _MOST_BYTES = 1 << 30
 """
 _MOST_PAIRS = 20
 """Pairs of file groups with keys in common whose rows are compared: each is read again for it."""
-_INDEX_FOLDER = f"{METADATA_FOLDER}/{MetadataPartition.RECORD_INDEX.path}"
 _TWICE = "delete the key and write it again; insert and bulk_insert write a key twice where they are given it twice"
 _REBUILD_INDEX = "drop the index with Hudi (`hudi-cli metadata delete-record-index`), the next write builds it anew"
 
@@ -74,8 +73,12 @@ def scopes_of(evidence: Evidence) -> list[Scope]:
     return [slices] if _has_index(evidence) else [*_by_partition(slices)]
 
 
+def _index_folder(evidence: Evidence) -> str:
+    return f"{METADATA_FOLDER}/{evidence.format.metadata.path(MetadataPartition.RECORD_INDEX)}"
+
+
 def _has_index(evidence: Evidence) -> bool:
-    return MetadataPartition.RECORD_INDEX.path in evidence.table.config.metadata_partitions
+    return evidence.table.config.lists(MetadataPartition.RECORD_INDEX)
 
 
 def doubled_in(keys: KeyReader, scope: Scope, advance: Callable[[int], Any]) -> npt.NDArray[np.uint64]:
@@ -197,7 +200,11 @@ def _index(evidence: Evidence, keys: KeyReader, scope: Sequence[FileSlice], rows
             reported.append(_as_rows(shard.read_all(), places, len(scope)))
     except HudiError as failure:
         yield error(
-            9, _INDEX_FOLDER, f"it is listed and unreadable ({failure.what})", _REBUILD_INDEX, Repair.METADATA_TABLE
+            9,
+            _index_folder(evidence),
+            f"it is listed and unreadable ({failure.what})",
+            _REBUILD_INDEX,
+            Repair.METADATA_TABLE,
         )
         return
     indexed: _Rows = np.concatenate(reported) if reported else np.empty(0, _KEYS)
@@ -215,7 +222,7 @@ def _index(evidence: Evidence, keys: KeyReader, scope: Sequence[FileSlice], rows
     if len(stale):
         gone = int((stale["slice"] == len(scope)).sum())
         what = f"it has {len(stale)} key(s) that are not where it says, {gone} of them in file groups that are gone"
-        yield warning(9, _INDEX_FOLDER, what, _REBUILD_INDEX, Repair.METADATA_TABLE)
+        yield warning(9, _index_folder(evidence), what, _REBUILD_INDEX, Repair.METADATA_TABLE)
 
 
 def _as_rows(located: Located, places: dict[tuple[str, str], int], nowhere: int) -> _Rows:

@@ -11,8 +11,8 @@ from contextlib import suppress
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.markers import has_markers
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.commit import commits_at
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.services.validation.evidence import Evidence
@@ -80,7 +80,7 @@ def _file_of(evidence: Evidence, time: str) -> str | None:
             return path
         if evidence.format.parse_log_file(status.name) is not None and path not in evidence.written:
             logs.append(path)
-    if MetadataPartition.FILES.path in evidence.table.config.metadata_partitions:
+    if evidence.table.config.lists(MetadataPartition.FILES):
         with suppress(HudiError):  # the check of the metadata table says so
             opened = open_metadata_table(evidence)
             known = [one for one in commits_at(opened, time) if one.is_completed]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from spark_jobs.core.config.keys.table import METADATA_PARTITIONS_INFLIGHT
-from spark_jobs.core.config.table_config import PROPERTIES
+from spark_jobs.core.config.table_config import PROPERTIES, TableConfig
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.format.folders import META_FOLDER, METADATA_FOLDER
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.order import follows
-from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
+from spark_jobs.core.metadata_table.layout import partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntries, FileEntry
 from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import REBUILD, MetadataTable
@@ -18,8 +19,6 @@ from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.file_checks import base_instant_of
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
-
-FILES_FOLDER = f"{METADATA_FOLDER}/{MetadataPartition.FILES.path}"
 
 
 def open_metadata_table(evidence: Evidence) -> MetadataTable:
@@ -38,16 +37,18 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
             f"metadata partition(s) {', '.join(inflight)} count as being built, and no indexing is pending",
             "the next write of Hudi drops and builds them anew",
         )
-    if MetadataPartition.FILES.path not in config.metadata_partitions:
+    if not config.lists(MetadataPartition.FILES):
         return
     evidence.on_storage  # noqa: B018  (what is on storage is read before what the metadata table says)
     try:
         opened = open_metadata_table(evidence)
         records = read_file_records(opened)
     except HudiError as failure:
-        yield error(9, FILES_FOLDER, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
+        yield error(
+            9, _files_folder(evidence), f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE
+        )
         return
-    yield from _indexes(opened, config.metadata_partitions)
+    yield from _indexes(opened, config)
     yield from _partitions(evidence, records)
     listed: dict[str, FileEntry] = {
         join(partition_of(key), name): entry
@@ -60,16 +61,20 @@ def check_metadata_table(evidence: Evidence) -> Iterator[Finding]:
     yield from _unlisted(evidence, listed)
 
 
-def _indexes(opened: MetadataTable, listed: Collection[str]) -> Iterator[Finding]:
+def _indexes(opened: MetadataTable, config: TableConfig) -> Iterator[Finding]:
     """Files of the other partitions that are gone, or not as long as their delta commits say."""
-    for partition in MetadataPartition:
-        if partition is MetadataPartition.FILES or partition.path not in listed:
+    for partition in opened.partitions:
+        if partition is MetadataPartition.FILES or not config.lists(partition):
             continue
         try:
             opened.slices(partition)
         except HudiError as failure:
-            folder = f"{METADATA_FOLDER}/{partition.path}"
+            folder = f"{METADATA_FOLDER}/{opened.path_of(partition)}"
             yield error(9, folder, f"it is listed and unreadable ({failure.what})", REBUILD, Repair.METADATA_TABLE)
+
+
+def _files_folder(evidence: Evidence) -> str:
+    return f"{METADATA_FOLDER}/{evidence.format.metadata.path(MetadataPartition.FILES)}"
 
 
 def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Iterator[Finding]:
@@ -80,7 +85,7 @@ def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Itera
         if has_data and folder.path not in listed:
             yield error(
                 9,
-                FILES_FOLDER,
+                _files_folder(evidence),
                 f"it does not list partition {folder.path!r}, which has files",
                 REBUILD,
                 Repair.METADATA_TABLE,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from spark_jobs.core.config.table_config import PROPERTIES
 from spark_jobs.core.errors import CorruptTableError, HudiError, OutsideTableError, UnsupportedTableError
 from spark_jobs.core.format.folders import META_FOLDER
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.lake import LAKE, Lake
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
@@ -101,7 +101,7 @@ def inspect(
 def evidence_of(table: HudiTable, deep: bool) -> Evidence:
     """What a validation looks at; nothing of it is read yet."""
     # without a metadata table nothing else tells of a lost file that an archived write made
-    is_listed = MetadataPartition.FILES.path in table.config.metadata_partitions
+    is_listed = table.config.lists(MetadataPartition.FILES)
     return Evidence(table, reads_archive=deep or not is_listed)
 
 

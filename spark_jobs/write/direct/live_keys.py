@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.core.config.keys.metadata import RECORD_INDEX
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
@@ -18,5 +18,5 @@ def live_keys_alone(config: WriteConfig, table: HudiTable) -> bool:
     if not table.config.is_merge_on_read:
         return False
     keeps_index = RECORD_INDEX.of(config.properties)
-    has_index = MetadataPartition.RECORD_INDEX.path in table.config.metadata_partitions
+    has_index = table.config.lists(MetadataPartition.RECORD_INDEX)
     return config.operation is Operation.INSERT or keeps_index or has_index

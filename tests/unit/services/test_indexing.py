@@ -11,13 +11,13 @@ import pytest
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.index_build import IndexBuild
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable

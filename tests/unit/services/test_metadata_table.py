@@ -15,6 +15,7 @@ from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_footer_filter
 from spark_jobs.core.metadata_table.changes import encode_changes
@@ -22,7 +23,6 @@ from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStat
 from spark_jobs.core.metadata_table.commit import commit_changes, commits_at
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.records import FILES, file_list
 from spark_jobs.core.metadata_table.scan import read_records, schema_of

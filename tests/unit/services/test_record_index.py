@@ -13,7 +13,7 @@ import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter

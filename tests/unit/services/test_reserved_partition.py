@@ -9,9 +9,9 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys.table import METADATA_PARTITIONS
 from spark_jobs.core.config.table_config import read_table_config
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.changes import encode_changes
 from spark_jobs.core.metadata_table.commit import commit_changes
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FileEntry
 from tests.faults import local_table as local

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.metadata_layout import MetadataLayout, MetadataPartition
 from spark_jobs.core.format.v6.file_names import (
     BaseFileName,
     LogFileName,
@@ -15,6 +16,15 @@ from spark_jobs.core.format.v6.file_names import (
 )
 from spark_jobs.core.format.v6.instant_names import file_name_of, highest_states, parse_instant
 from spark_jobs.core.format.v6.slices import base_of, last_version, logs_of, sort_into_groups
+
+METADATA = MetadataLayout(
+    {
+        MetadataPartition.FILES: ("files", "files-"),
+        MetadataPartition.COLUMN_STATS: ("column_stats", "col-stats-"),
+        MetadataPartition.BLOOM_FILTERS: ("bloom_filters", "bloom-filters-"),
+        MetadataPartition.RECORD_INDEX: ("record_index", "record-index-"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +38,10 @@ class Version6:
     timeline_layout: str = "1"
     keeps_completion: bool = False
     archive_form: str = "log files"
+
+    @property
+    def metadata(self) -> MetadataLayout:
+        return METADATA
 
     def timeline_folder(self, base_path: str) -> str:
         return f"{base_path}/{META_FOLDER}"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.metadata_table.bloom_filters import (
     BLOOM_FILTERS,
@@ -15,7 +16,7 @@ from spark_jobs.core.metadata_table.bloom_filters import (
     read_footer_filter,
 )
 from spark_jobs.core.metadata_table.keys import bloom_filter_key
-from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
+from spark_jobs.core.metadata_table.layout import partition_of
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
 from tests.support.folder import Folder

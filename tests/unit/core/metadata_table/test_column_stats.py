@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.v6.file_names import parse_base_file_name
 from spark_jobs.core.metadata_table.codec import Codec
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS, ColumnStats, Wrapped, merge_stats, tombstone
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import column_id, column_stats_key, file_id, partition_id, xxhash64
-from spark_jobs.core.metadata_table.layout import MetadataPartition, partition_of
+from spark_jobs.core.metadata_table.layout import partition_of
 from spark_jobs.core.metadata_table.scan import read_prefixes, read_records
 from spark_jobs.core.metadata_table.schema import STORED_TEXT
 from tests.support.folder import Folder

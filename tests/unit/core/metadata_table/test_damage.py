@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_file_records, read_records
 from tests.support.folder import Folder
 from tests.unit.core.metadata_table.agreement import metadata_table_of

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.core.format.metadata_layout import MetadataPartition
+from spark_jobs.core.format.v6.layout import METADATA
 from spark_jobs.core.metadata_table.layout import (
-    MetadataPartition,
     group_indexes,
     group_numbers,
     identifier_of,
@@ -20,20 +21,20 @@ pytestmark = pytest.mark.unit
 
 
 def test_file_ids() -> None:
-    assert [one.file_id(0) for one in MetadataPartition] == [
+    assert [METADATA.file_id(one, 0) for one in METADATA.names] == [
         "files-0000-0",
         "col-stats-0000-0",
         "bloom-filters-0000-0",
         "record-index-0000-0",
     ]
-    assert MetadataPartition.RECORD_INDEX.file_id(12) == "record-index-0012-0"
+    assert METADATA.file_id(MetadataPartition.RECORD_INDEX, 12) == "record-index-0012-0"
 
 
 @pytest.mark.parametrize(
     ("file_id", "number"), [("files-0003-0", 3), ("files-0003", 3), ("record-index-0003-0", None), ("files-", None)]
 )
 def test_the_number_of_a_file_id(file_id: str, number: int | None) -> None:
-    assert MetadataPartition.FILES.number_of(file_id) == number
+    assert METADATA.number_of(MetadataPartition.FILES, file_id) == number
 
 
 @pytest.mark.parametrize(("key", "group"), [("key1", 8), ("200704-2", 0), ("é", 3)])

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.metadata_table.layout import MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataPartition
+from spark_jobs.core.format.v6.layout import METADATA
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
@@ -38,7 +39,8 @@ def path(indexed: Folder, root: Folder) -> Folder:
 
 
 def _lose(path: Folder, partition: MetadataPartition, number: int) -> None:
-    for one in (path / ".hoodie/metadata" / partition.path).glob(f"*{partition.file_id(number)}_*"):
+    file_id = METADATA.file_id(partition, number)
+    for one in (path / ".hoodie/metadata" / METADATA.path(partition)).glob(f"*{file_id}_*"):
         one.unlink()
 
 
@@ -66,7 +68,7 @@ def test_a_lost_file_group_is_found_and_made_anew_by_the_next_write(
     assert validate(str(path), lake=path.lake) == []
     _lose(path, partition, 1)
     assert [(one.severity, one.path) for one in validate(str(path), lake=path.lake)] == [
-        ("ERROR", f".hoodie/metadata/{partition.path}")
+        ("ERROR", f".hoodie/metadata/{METADATA.path(partition)}")
     ]
     for key, value in INDEXES.items():
         monkeypatch.setitem(local.AT_ONCE, key, value)

@@ -25,6 +25,7 @@ from spark_jobs.core.files.log_format import LogFormat
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import data_blocks, schema_text
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.handles.create import CreateHandle
@@ -33,7 +34,6 @@ from spark_jobs.core.metadata_table.bloom_filters import BLOOM_FILTERS, read_foo
 from spark_jobs.core.metadata_table.column_stats import COLUMN_STATS
 from spark_jobs.core.metadata_table.footer_stats import read_footer_stats
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
-from spark_jobs.core.metadata_table.layout import MetadataPartition
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields, without_meta_fields
 from spark_jobs.core.schema.conform import conform

@@ -8,11 +8,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.core.format.instant import Action, Instant, State, order_of
+from spark_jobs.core.format.metadata_layout import MetadataLayout, MetadataPartition
 from tests.unit.core.format.version_66.file_names import BaseFileName66, LogFileName66, parse_base_file, parse_log_file
 from tests.unit.core.format.version_66.slices import base_of, last_version, logs_of, sort_into_groups
 
 _WORDS = {State.REQUESTED: "asked", State.INFLIGHT: "begun", State.COMPLETED: "done"}
 _STATES = {word: state for state, word in _WORDS.items()}
+
+
+class NumberedFirst(MetadataLayout):
+    """Ids of file groups such as ``3-of-keys``."""
+
+    def file_id(self, partition: MetadataPartition, number: int) -> str:
+        return f"{number}-{self.names[partition][1]}"
+
+    def number_of(self, partition: MetadataPartition, file_id: str) -> int | None:
+        number, _, ending = file_id.partition("-")
+        return int(number) if ending == self.names[partition][1] else None
+
+
+METADATA = NumberedFirst(
+    {
+        MetadataPartition.FILES: ("listing", "of-files"),
+        MetadataPartition.COLUMN_STATS: ("ranges", "of-ranges"),
+        MetadataPartition.BLOOM_FILTERS: ("filters", "of-filters"),
+        MetadataPartition.RECORD_INDEX: ("keys", "of-keys"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +46,10 @@ class Version66:
     timeline_layout: str = "66"
     keeps_completion: bool = True
     archive_form: str = "lines"
+
+    @property
+    def metadata(self) -> MetadataLayout:
+        return METADATA
 
     def timeline_folder(self, base_path: str) -> str:
         return f"{base_path}/.hoodie/history"

@@ -12,6 +12,7 @@ from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.format.known import FORMATS
 from spark_jobs.core.format.v6.file_names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
+from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_system_view import PendingServices, group_files, merged_slice
 from spark_jobs.core.view.visibility import Visibility
@@ -21,6 +22,7 @@ from spark_jobs.options.result import JobState
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.options.savepoint import SavepointOptions
 from spark_jobs.options.service import CompactionOptions
+from spark_jobs.services import metadata
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.indexing.job import run_indexing
 from spark_jobs.services.restore.job import run_restore
@@ -31,6 +33,7 @@ from tests.faults import local_table
 from tests.support.jobs import job_context
 from tests.unit.core.format.version_66.layout import Version66
 from tests.unit.core.format.version_66.tables import TYPES, create, fail, values, write
+from tests.unit.core.support import Died
 
 pytestmark = pytest.mark.unit
 
@@ -123,6 +126,30 @@ def test_writes_by_every_index(tmp_path: Path, table_type: str) -> None:
     HudiTable.open(str(path)).delete(local_table.batch(0, 5, "", 4), hoodie_conf=INDEXES)
     assert local_table.rows_of(path) == local_table.expected_rows(third.slice(5))
     assert validate(str(path), deep=True) == []
+    partitions = {one.parent.name for one in (path / ".hoodie/metadata").glob("*/*") if one.name.startswith("data@")}
+    assert partitions == {"listing", "ranges", "filters", "keys"}
+
+
+def test_a_compaction_of_the_metadata_table_that_died_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The base files that it had made go first."""
+    path = tmp_path / "t"
+    create(path, "COPY_ON_WRITE")
+    for version in (1, 2):
+        write(path, version)
+    settings = HudiTable.open(str(path)).transaction_settings({})
+    at_once = {"hoodie.metadata.compact.max.delta.commits": "1"}
+    with monkeypatch.context() as dying:
+        dying.setattr(metadata, "complete", die)
+        with pytest.raises(Died):
+            metadata.maintain_metadata_table(settings, at_once, pytest.fail)
+    metadata.maintain_metadata_table(settings, at_once, pytest.fail)
+    table = MetadataTable.open(settings.storage, str(path), settings.load_timeline(), settings.clock)
+    assert table.pending_compactions == ()
+    assert validate(str(path), deep=True) == []
+
+
+def die(*_: object) -> None:
+    raise Died
 
 
 def merge_logs(path: Path) -> None:
