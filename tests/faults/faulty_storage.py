@@ -103,8 +103,8 @@ class FaultyStorage(LocalStorage):
     def open_output(self, path: str) -> pa.NativeFile:
         return self._call("open_output", path, self.inner.open_output, path)
 
-    def sync(self, paths: Sequence[str]) -> None:
-        self._call("sync", " ".join(paths), self.inner.sync, paths)
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
+        self._call("sync", " ".join((*paths, *names)), self.inner.sync, paths, names)
 
     @contextmanager
     def only_while(self, lock: str, token: str) -> Iterator[None]:

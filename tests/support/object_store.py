@@ -132,8 +132,8 @@ class ObjectStore:
             raise AlreadyExistsError(f"{path} exists already", path=path)
         return pa.PythonFile(_Upload(self, path), mode="w")
 
-    def sync(self, paths: Sequence[str]) -> None:
-        del paths
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
+        del paths, names
 
     @contextmanager
     def only_while(self, lock: str, token: str) -> Iterator[None]:

@@ -20,14 +20,27 @@ def marker_folder(base_path: str, instant: str) -> str:
 
 
 def create_marker(
-    storage: Storage, base_path: str, instant: str, partition: str, file_name: str, kind: MarkerType
+    storage: Storage,
+    base_path: str,
+    instant: str,
+    partition: str,
+    file_name: str,
+    kind: MarkerType,
+    *,
+    durable: bool = True,
 ) -> None:
     """A direct marker.
 
+    :param durable: it outlives a loss of power at once; else by the storage's ``sync``.
     :raises AlreadyExistsError: this attempt made the file before.
     """
     marker = Marker(partition, file_name, kind)
-    storage.create(f"{marker_folder(base_path, instant)}/{marker.relative_path}", b"")
+    storage.create(marker_path(base_path, instant, marker), b"", durable=durable)
+
+
+def marker_path(base_path: str, instant: str, marker: Marker) -> str:
+    """Where a direct marker is."""
+    return f"{marker_folder(base_path, instant)}/{marker.relative_path}"
 
 
 def has_markers(storage: Storage, base_path: str, instant: str) -> bool:

@@ -103,7 +103,7 @@ def append_changes(
         except BaseException:
             context.storage.delete(path)
             raise
-        context.sync(target.partition, name)
+        context.sync(target.partition, name, MarkerType.APPEND)
         names.append(name)
         size = len(content.data)
         stats.append(

@@ -16,7 +16,7 @@ from spark_jobs.core.files.base_file import ROWS_PER_BATCH
 from spark_jobs.core.files.base_file_writer import BaseFileFormat
 from spark_jobs.core.files.log_format import DEFAULT_LOG_FORMAT, LogFormat
 from spark_jobs.core.files.marker_service import MarkerService
-from spark_jobs.core.files.markers import create_marker, marker_folder
+from spark_jobs.core.files.markers import create_marker, marker_path
 from spark_jobs.core.files.names import Marker, MarkerType
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.format.protocol import TableFormat
@@ -67,8 +67,8 @@ class WriteContext:
     completion: Completion | None = None
     """Of the instant: a task that finds it completed came too late."""
 
-    unforced: list[str] | None = None
-    """Paths of data files that are forced to the disk together; None: each as it is finished."""
+    unforced: list[Marker] | None = None
+    """Of data files that are forced to the disk together; None: each as it is finished."""
 
     def path(self, partition: str, name: str) -> str:
         return resolve(self.base_path, join(partition, name))
@@ -79,7 +79,9 @@ class WriteContext:
         if self.marker_service is not None:
             self.marker_service.create(Marker(partition, file_name, kind))
         else:
-            create_marker(self.storage, self.base_path, self.instant, partition, file_name, kind)
+            create_marker(
+                self.storage, self.base_path, self.instant, partition, file_name, kind, durable=False
+            )  # until its file is forced
         return self.path(partition, file_name)
 
     def require_marker(self, partition: str, file_name: str, kind: MarkerType) -> None:
@@ -90,29 +92,32 @@ class WriteContext:
         """
         if self.marker_service is not None:
             return
-        marker = f"{marker_folder(self.base_path, self.instant)}/{Marker(partition, file_name, kind).relative_path}"
+        marker = marker_path(self.base_path, self.instant, Marker(partition, file_name, kind))
         is_over = self.completion is not None and self.completion.found(self.storage) is not None
         if is_over or self.storage.stat(marker) is None:
             raise self._ended(join(partition, file_name))
 
-    def sync(self, partition: str, file_name: str) -> None:
-        """Let a finished data file outlive a loss of power, before its task reports it.
+    def sync(self, partition: str, file_name: str, kind: MarkerType) -> None:
+        """Let a finished data file outlive a loss of power, and its marker, before its task reports it.
 
         :raises WriteConflictError: it is gone: the write was rolled back while this task went on.
         :raises StorageError: the disk refuses.
         """
-        path = self.path(partition, file_name)
+        marker = Marker(partition, file_name, kind)
         if self.unforced is None:
-            self.force([path])
+            self.force([marker])
         else:
-            self.unforced.append(path)
+            self.unforced.append(marker)
 
-    def force(self, paths: Sequence[str]) -> None:
+    def force(self, markers: Sequence[Marker]) -> None:
         """:meth:`sync` of several."""
+        paths = [resolve(self.base_path, one.data_path) for one in markers]
+        is_direct = self.marker_service is None
+        names = [marker_path(self.base_path, self.instant, one) for one in markers] if is_direct else []
         try:
-            self.storage.sync(paths)
+            self.storage.sync(paths, names)
         except StorageError:
-            gone = next((path for path in paths if self.storage.stat(path) is None), None)
+            gone = next((path for path in (*paths, *names) if self.storage.stat(path) is None), None)
             if gone is None:
                 raise
             raise self._ended(gone.removeprefix(f"{self.base_path}/")) from None
@@ -132,9 +137,9 @@ def forced_together(context: WriteContext) -> Iterator[WriteContext]:
     :raises WriteConflictError: see :meth:`WriteContext.sync`.
     :raises StorageError: the disk refuses.
     """
-    paths: list[str] = []
-    yield replace(context, unforced=paths)
-    context.force(paths)
+    markers: list[Marker] = []
+    yield replace(context, unforced=markers)
+    context.force(markers)
 
 
 @dataclass(slots=True)

@@ -103,7 +103,7 @@ class CreateHandle:
     def _finish(self) -> None:
         assert self._writer is not None
         size = self._writer.close()
-        self._context.sync(self._partition, str(self._name))
+        self._context.sync(self._partition, str(self._name), MarkerType.CREATE)
         self._stats.append(
             WriteStat(
                 file_id=self._name.file_id,

@@ -91,7 +91,7 @@ def _rewrite(
             inserted += batch.num_rows
             writer.write(_named(without_keys(batch, spec), str(name)), batch.column(RECORD_KEY))
         size = writer.close()
-        context.sync(base.partition, str(name))
+        context.sync(base.partition, str(name), MarkerType.MERGE)
     except BaseException:
         writer.abort()
         raise

@@ -97,8 +97,8 @@ class FencedStorage:
         with self._held():
             return self.unfenced.open_output(path)
 
-    def sync(self, paths: Sequence[str]) -> None:
-        self.unfenced.sync(paths)
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
+        self.unfenced.sync(paths, names)
 
     def only_while(self, lock: str, token: str) -> AbstractContextManager[None]:
         return self.unfenced.only_while(lock, token)

@@ -88,8 +88,8 @@ class ConfinedStorage:
     def open_output(self, path: str) -> pa.NativeFile:
         return self.inner.open_output(self._entry(path))
 
-    def sync(self, paths: Sequence[str]) -> None:
-        self.inner.sync([self.check(path) for path in paths])
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
+        self.inner.sync(list(map(self.check, paths)), list(map(self.check, names)))
 
     def only_while(self, lock: str, token: str) -> AbstractContextManager[None]:
         return self.inner.only_while(self.check(lock), token)

@@ -44,9 +44,8 @@ class LocalStorage:
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         with one_line(path, "written"):
             if not data:  # nothing to tear: markers and empty states need no temporary file
-                synced = durable and self.durable
-                _in_folder(lambda path: _create_empty(path, synced=synced), path)
-                if synced:
+                _in_folder(lambda path: _create_empty(path, synced=self.durable), path)
+                if durable and self.durable:
                     _sync_directory(path)
                 return
             synced = durable and self.durable
@@ -170,7 +169,7 @@ class LocalStorage:
             _in_folder(lambda path: _create_empty(path, synced=True), path)
             return pa.OSFile(path, mode="wb")
 
-    def sync(self, paths: Sequence[str]) -> None:
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
         if not self.durable:
             return
         for path in paths:
@@ -180,7 +179,7 @@ class LocalStorage:
                     os.fdatasync(descriptor)
                 finally:
                     os.close(descriptor)
-        for path in {os.path.dirname(path): path for path in paths}.values():
+        for path in {os.path.dirname(path): path for path in (*names, *paths)}.values():
             with one_line(path, "written"):
                 _sync_directory(path)
 

@@ -141,8 +141,11 @@ class Storage(Protocol):
         """A writer for a new data file; raises :class:`AlreadyExistsError` where one stands."""
         ...
 
-    def sync(self, paths: Sequence[str]) -> None:
-        """Let files outlive a loss of power, with their names, that :meth:`open_output` made and that are closed."""
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
+        """Let files outlive a loss of power, with their names, that :meth:`open_output` made and that are closed.
+
+        :param names: paths of empty files, which are not on the disk later than the names of the others.
+        """
         ...
 
     def only_while(self, lock: str, token: str) -> AbstractContextManager[None]:

@@ -42,10 +42,10 @@ class Ended(Through):
 class RolledBack(Through):
     """A storage on which another process rolled a write back before its files are forced."""
 
-    def sync(self, paths: Sequence[str]) -> None:
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
         for path in paths:
             self.delete(path)
-        self.inner.sync(paths)
+        self.inner.sync(paths, names)
 
 
 @pytest.fixture

@@ -246,6 +246,13 @@ def test_data_files_are_forced_with_their_names_unless_the_storage_is_relaxed(
     STORAGE.sync([path])
     assert forced == ["", "/p/base", "/p"]  # that of the new folder is in the one around it
     forced.clear()
+    marker = f"{tmp_path}/.hoodie/.temp/1/p/base.marker.CREATE"
+    STORAGE.create(marker, b"", durable=False)
+    assert forced == ["/.hoodie/.temp/1", "/.hoodie/.temp", "/.hoodie", ""]  # new folders are, not the file's name
+    forced.clear()
+    STORAGE.sync([path], [marker])
+    assert forced == ["/p/base", "/.hoodie/.temp/1/p", "/p"]  # the marker's name before the file's
+    forced.clear()
     STORAGE.create(f"{tmp_path}/p/log", b"x")
     assert len(forced) == 2
     forced.clear()
@@ -253,8 +260,8 @@ def test_data_files_are_forced_with_their_names_unless_the_storage_is_relaxed(
     assert forced == []
     relaxed = pickle.loads(pickle.dumps(STORAGE.relaxed()))
     relaxed.create(f"{tmp_path}/p/log2", b"x")
-    relaxed.create(f"{tmp_path}/.hoodie/.temp/1/p/base.marker.CREATE", b"")
-    relaxed.sync([path])
+    relaxed.create(f"{tmp_path}/.hoodie/.temp/2/p/base.marker.CREATE", b"")
+    relaxed.sync([path], [marker])
     assert forced == []
 
 
