@@ -7,9 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.results import CleanResult, RestoreResult, RollbackResult
 
@@ -17,10 +19,10 @@ LOG_TO_BASE = 0.35
 """Bytes of a base file for a byte of logs (``hoodie.logfile.to.parquet.compression.ratio``)."""
 _BYTES_A_SECOND = 20e6
 _FILES_A_SECOND = 1000
-_RESULTS: dict[Action, Callable[[dict[str, Any]], CleanResult | RollbackResult | RestoreResult]] = {
-    Action.CLEAN: CleanResult.of,
-    Action.ROLLBACK: RollbackResult.of,
-    Action.RESTORE: RestoreResult.of,
+_RESULTS: dict[Action, Callable[[ActiveTimeline, Instant, Clock], CleanResult | RollbackResult | RestoreResult]] = {
+    Action.CLEAN: ActiveTimeline.clean_result,
+    Action.ROLLBACK: ActiveTimeline.rollback_result,
+    Action.RESTORE: ActiveTimeline.restore_result,
 }
 _INFLIGHT = {OperationType.COMPACT: Action.COMPACTION, OperationType.CLUSTER: Action.REPLACE_COMMIT}
 
@@ -72,7 +74,7 @@ def seconds_to_delete(table: HudiTable, action: Action, files: int) -> float:
     """
     for instant in reversed(table.timeline.completed(action)):
         with suppress(StorageError):
-            result = _RESULTS[action](table.timeline.payload(instant, table.clock))
+            result = _RESULTS[action](table.timeline, instant, table.clock)
             if result.files and result.took_ms:
                 return round(result.took_ms / result.files * files / 1000, 3)
     return round(files / _FILES_A_SECOND, 3)

@@ -67,9 +67,8 @@ def _by_archived_cleans(timeline: ActiveTimeline, view: Callable[[], FileSystemV
     archived = ArchivedTimeline.load(timeline.archive_place, until)
     bound = ""
     for clean in archived.completed(Action.CLEAN):
-        raw = archived.payload(clean)
-        if raw is not None:
-            result = CleanResult.of(raw)
+        result = archived.clean_result(clean)
+        if result is not None:
             bound = latest((bound, result.retained_from or _by_versions(clean, result, view, timeline)))
     return bound
 

@@ -14,6 +14,7 @@ from spark_jobs.core.format.order import is_up_to
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.timeline.archive.form import ArchivedState, ArchivePlace
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.results import CleanResult
 
 T = TypeVar("T")
 _TRIES = 5
@@ -62,6 +63,11 @@ class ArchivedTimeline:
     def payload(self, instant: Instant) -> dict[str, Any] | None:
         """The plan or result of an instant; None where the archive has none, as of a state without content."""
         return self._ask(instant, lambda one: self.place.form.payload(self.place.storage, one))
+
+    def clean_result(self, clean: Instant) -> CleanResult | None:
+        """What a completed clean did; None as :meth:`payload`."""
+        raw = self.payload(clean)
+        return None if raw is None else CleanResult.of(raw)
 
     def _ask(self, instant: Instant, read: Callable[[ArchivedState], T]) -> T:
         state = self.states.get(instant)

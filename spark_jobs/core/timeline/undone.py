@@ -53,13 +53,13 @@ class UndoneWrites:
         found: set[str] = set()
         for state in (State.REQUESTED, State.COMPLETED) if one.is_completed else (State.REQUESTED,):
             with suppress(StorageError):
-                times, named = _undone_in(self.timeline, one.at(state))
+                times, named = undone_in(self.timeline, one.at(state))
                 found.update(times)
                 self._of_plans.update(each.time for each in named if each.action in _OF_PLANS)
         return found
 
 
-def _undone_in(timeline: ActiveTimeline, one: Instant) -> tuple[Collection[str], Collection[NamedInstant]]:
+def undone_in(timeline: ActiveTimeline, one: Instant) -> tuple[Collection[str], Collection[NamedInstant]]:
     """The times of what a rollback or restore undoes by one of its files, and those of which it says the action."""
     raw = timeline.decode(one)
     if one.is_completed:

@@ -13,7 +13,7 @@ from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.results import RestoreResult, RollbackResult
+from spark_jobs.core.timeline.undone import undone_in
 
 _PLANS = (Action.COMPACTION, Action.LOG_COMPACTION)
 
@@ -55,13 +55,12 @@ def _taken(timeline: ActiveTimeline, taker: Instant, clock: Clock) -> Iterable[s
     """
     try:
         try:
-            payload = timeline.decode(taker)
-        except InstantGoneError:
-            payload = timeline.payload(taker, clock)  # by the archive
+            return undone_in(timeline, taker)[0]
+        except InstantGoneError:  # by the archive
+            read = timeline.rollback_result if taker.action is Action.ROLLBACK else timeline.restore_result
+            return read(taker, clock).undone
     except CorruptTableError:
         return ()
-    result = RollbackResult.of(payload) if taker.action is Action.ROLLBACK else RestoreResult.of(payload)
-    return result.undone
 
 
 def _is_whole(timeline: ActiveTimeline, commit: Instant) -> bool:

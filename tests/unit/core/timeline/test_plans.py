@@ -148,3 +148,15 @@ def test_a_record_of_hudi_may_have_fields_that_are_not_known() -> None:
     raw = shaped({"operations": [], "someday": 1}, Instant(T, Action.COMPACTION, State.REQUESTED))
     assert raw["someday"] == 1
     assert RequestedCompaction.of(raw) == RequestedCompaction(slices=())
+
+
+def test_who_asks_a_timeline_for_a_plan_or_result_gets_a_value() -> None:
+    """Records as decoded go to the timeline's own modules, and to validation, which looks at what is damaged."""
+    raw = {ROOT / "spark_jobs" / "core" / "timeline", ROOT / "spark_jobs" / "services" / "validation"}
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in sorted((ROOT / "spark_jobs").rglob("*.py"))
+        if raw.isdisjoint(path.parents)
+        for match in re.finditer(r"\b(timeline|line|own|archived)\.(decode|payload|plan)\(", path.read_text())
+    ]
+    assert found == []
