@@ -64,6 +64,9 @@ class TableFormat(Protocol):
     def parse_instant(self, file_name: str) -> Instant | None:
         """The instant that a file of that folder stands for; None for any other file."""
 
+    def is_of(self, file_name: str, time: str) -> bool:
+        """Whether a file of that folder is of the instants of a time, also one that was never published whole."""
+
     def highest_states(self, names: Iterable[tuple[str, int]]) -> list[tuple[Instant, int]]:
         """Of the files of a folder with a number each: every instant in its highest state, in the timeline's order,
         with the number of its file. Quick for tens of thousands.

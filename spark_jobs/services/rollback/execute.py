@@ -340,5 +340,6 @@ def remove_pending_files(timeline: ActiveTimeline, target: Instant, *, keep_plan
     if not keep_plan:
         timeline.storage.delete(timeline.path(target.at(State.REQUESTED)))
     for status in timeline.storage.list(timeline.folder):
-        if status.name.startswith(f"{target.timestamp}.") and timeline.storage.is_unpublished(status.name):
+        is_its = timeline.format.is_of(status.name, target.timestamp)
+        if is_its and timeline.storage.is_unpublished(status.name):
             timeline.storage.delete(status.path)

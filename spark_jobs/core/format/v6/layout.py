@@ -55,6 +55,9 @@ class Version6:
     def parse_instant(self, file_name: str) -> Instant | None:
         return parse_instant(file_name)
 
+    def is_of(self, file_name: str, time: str) -> bool:
+        return file_name.startswith(f"{time}.")
+
     def highest_states(self, names: Iterable[tuple[str, int]]) -> list[tuple[Instant, int]]:
         return highest_states(names)
 

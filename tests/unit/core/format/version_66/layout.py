@@ -65,9 +65,12 @@ class Version66:
 
     def parse_instant(self, file_name: str) -> Instant | None:
         parts = file_name.split("-")
-        if len(parts) not in (4, 6) or parts[1] not in _STATES:
+        if len(parts) not in (4, 6) or parts[1] not in _STATES or not parts[-1].isdigit():
             return None
         return Instant(parts[3], Action(parts[0]), _STATES[parts[1]], parts[5] if len(parts) == 6 else None)
+
+    def is_of(self, file_name: str, time: str) -> bool:
+        return f"-at-{time}" in file_name
 
     def highest_states(self, names: Iterable[tuple[str, int]]) -> list[tuple[Instant, int]]:
         highest: dict[tuple[str, str], tuple[Instant, int]] = {}

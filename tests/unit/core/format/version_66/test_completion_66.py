@@ -15,7 +15,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import complete, request, transition
 from spark_jobs.core.transaction.transaction import begin
 from tests.faults import local_table
-from tests.unit.core.format.version_66.tables import create, write
+from tests.unit.core.format.version_66.tables import create, fail, write
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -73,6 +73,17 @@ def test_an_instant_is_completed_once(tmp_path: Path) -> None:
     with pytest.raises(InstantTakenError, match="another process was faster"):
         complete(timeline, inflight, b"{}", HandClock(passed=5))
     assert [one for one in timeline.reload().instants if one.action in COMMITS] == [done]
+
+
+def test_what_was_never_published_goes_with_the_instant_that_is_rolled_back(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    create(path, "COPY_ON_WRITE")
+    fail(path)
+    (failed,) = HudiTable.open(str(path)).timeline.instants
+    cut = path / f".hoodie/history/commit-done-at-{failed.timestamp}-until-20260101000000000.a1.tmp"
+    cut.write_bytes(b"{")
+    local_table.roll_back(path)
+    assert not cut.exists()
 
 
 def test_a_completion_counts_whose_answer_was_lost(tmp_path: Path) -> None:
