@@ -75,6 +75,22 @@ def undone_in(timeline: ActiveTimeline, one: Instant) -> tuple[Collection[str], 
     return [each.time for each in named], named
 
 
+def being_undone(timeline: ActiveTimeline) -> frozenset[str] | None:
+    """The times of the writes that pending rollbacks and restores are at; None where one doesn't say it: Hudi may have
+    died while it wrote its plan.
+    """
+    found: set[str] = set()
+    for one in timeline.pending({Action.ROLLBACK, Action.RESTORE}):
+        try:
+            times, _ = undone_in(timeline, one.at(State.REQUESTED))
+        except StorageError:
+            return None
+        if not times:
+            return None
+        found.update(times)
+    return frozenset(found)
+
+
 def archived_after(timeline: ActiveTimeline, moment: str) -> list[str]:
     """Completed writes after a moment (exclusive) that left the timeline, oldest first: none that an archival which
     broke off left on it too, or that was taken back there.

@@ -6,19 +6,16 @@ What they replaced counts again, and what they made does not, for readers that c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
-from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.markers import has_markers
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.metadata_layout import MetadataPartition
-from spark_jobs.core.metadata_table.commit import commits_at
+from spark_jobs.core.metadata_table.listing import MetadataListing
+from spark_jobs.core.read.lost_completion import is_saved, is_unmarked, left_by_writers
 from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
-from spark_jobs.core.transaction.heartbeat import read_pulse
+from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error
 from spark_jobs.services.validation.leftovers import block_instants
-from spark_jobs.services.validation.metadata_checks import open_metadata_table
 
 _RESTORE = "restore it from a copy of the table; rows written since it was lost may have to be written again"
 
@@ -28,6 +25,7 @@ def check_lost_completions(evidence: Evidence) -> Iterator[Finding]:
     file is there.
     """
     built = dict(_built_upon(evidence))
+    left = frozenset(left_by_writers(evidence.later))
     for pending in evidence.later.filter(lambda one: one.state is State.INFLIGHT and one.action in COMMITS):
         completed = evidence.instant_path(pending.at(State.COMPLETED))
         if pending.timestamp in built:
@@ -36,7 +34,10 @@ def check_lost_completions(evidence: Evidence) -> Iterator[Finding]:
                 "looks pending; what it replaced counts again, and what it made does not"
             )
             yield error(3, completed, what, _RESTORE)
-        elif (found := _unmarked(evidence, pending)) is not None:
+        elif is_saved(evidence.later, pending) and pending in left:
+            what = f"it was lost: {pending.timestamp} looks pending, and is saved"
+            yield error(3, completed, what, _RESTORE)
+        elif pending in left and (found := _of_unmarked(evidence, pending)) is not None:
             what = f"it was lost: {found} is of {pending.timestamp}, which looks pending, and its markers are gone"
             yield error(3, completed, what, _RESTORE)
 
@@ -56,34 +57,32 @@ def _built_upon(evidence: Evidence) -> Iterator[tuple[str, str]]:
             yield time, later
 
 
-def _unmarked(evidence: Evidence, pending: Instant) -> str | None:
+def _of_unmarked(evidence: Evidence, pending: Instant) -> str | None:
     """A file of a write that nobody is at, or where one is listed, if its markers are gone.
 
     A plan that was undone before is carried out at its old time, of which nothing can be said.
     """
     table, time = evidence.table, pending.timestamp
-    if evidence.later.pending({Action.ROLLBACK, Action.RESTORE}) or time in evidence.undone:
+    if time in evidence.undone:
         return None
-    if has_markers(table.storage, table.base_path, time):
+    if not is_unmarked(evidence.later, pending, table.base_path, table.heartbeats, table.clock):
         return None
-    if read_pulse(table.storage, table.base_path, time, table.heartbeats, table.clock).alive:
-        return None
-    found = _file_of(evidence, time)
+    found = _file_of(evidence, pending)
     return found if found is not None and pending in evidence.timeline.reload().instants else None
 
 
-def _file_of(evidence: Evidence, time: str) -> str | None:
-    logs = []
+def _file_of(evidence: Evidence, pending: Instant) -> str | None:
+    logs, time = [], pending.timestamp
     for path, status in evidence.on_storage.items():
         base = evidence.format.parse_base_file(status.name)
         if base is not None and base.instant == time:
             return path
         if evidence.format.parse_log_file(status.name) is not None and path not in evidence.written:
             logs.append(path)
-    if evidence.table.config.lists(MetadataPartition.FILES):
-        with suppress(HudiError):  # the check of the metadata table says so
-            opened = open_metadata_table(evidence)
-            known = [one for one in commits_at(opened, time) if one.is_completed]
-            if any(opened.timeline.written_files(one, evidence.table.clock) for one in known):
-                return "the metadata table's commit"
+    table = evidence.table
+    if table.config.lists(MetadataPartition.FILES):
+        on_storage = StorageListing(table.storage, table.base_path)
+        listing = MetadataListing(table.storage, table.base_path, evidence.later, table.clock, on_storage)
+        if (added := listing.added_by(pending, None)) is not None:
+            return f"{added} in the metadata table"
     return next((path for path in logs if time in block_instants(evidence, path)[0]), None)

@@ -8,9 +8,15 @@ from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.active import request
+from spark_jobs.core.timeline.plans.undoing import RequestedRollback
+from spark_jobs.core.timeline.results import NamedInstant
+from spark_jobs.core.transaction.transaction import begin
+from spark_jobs.options import SavepointOptions
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.hudi_tables import FIXTURES, unpack
@@ -99,8 +105,59 @@ def test_readers_refuse_the_newest_too(root: Folder, table_type: str, metadata: 
     if table_type == "MERGE_ON_READ" and not metadata:
         assert local.rows_of(path) == local.expected_rows(ROWS[0])
         return
-    with pytest.raises(CorruptTableError, match="looks pending, has files"):
+    with pytest.raises(CorruptTableError, match="looks pending, and has files"):
         opened(path).scan().to_arrow()
+
+
+@pytest.mark.parametrize("metadata", [True, False], ids=["metadata table", "listing"])
+@pytest.mark.parametrize("table_type", TYPES)
+def test_a_savepoint_proves_it(root: Folder, table_type: str, metadata: bool) -> None:
+    path, properties = root / "t", {"hoodie.metadata.enable": str(metadata).lower()}
+    local.create(path, table_type)
+    for rows in ROWS[:2]:
+        opened(path).upsert(rows, hoodie_conf=properties)
+    lost = completed_file(path, 1)
+    time = lost.name.partition(".")[0]
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=time), job_context(lake=path.lake))
+    lost.unlink()
+    for lists_storage in (False, True):
+        with pytest.raises(CorruptTableError, match="looks pending, and is saved"):
+            HudiTable.open(str(path), lake=path.lake, lists_storage=lists_storage).scan().to_arrow()
+    found = [one for one in validate(str(path), lake=path.lake) if one.is_error and one.invariant == 3]
+    assert [one.path for one in found] == [f".hoodie/{lost.name}"]
+
+
+def test_a_write_without_files_proves_nothing(path: Folder) -> None:
+    """It has no markers, neither while it is under way nor after: it may have died."""
+    opened(path).delete_partitions(["a"])
+    completed_file(path, 3).unlink()
+    assert local.rows_of(path) == local.expected_rows(*ROWS)
+    assert [one for one in validate(str(path), lake=path.lake) if one.is_error and one.invariant == 3] == []
+
+
+@pytest.mark.parametrize("is_readable", [True, False])
+@pytest.mark.parametrize("path", ["COPY_ON_WRITE"], indirect=True)
+def test_a_pending_rollback_hides_no_other_write(path: Folder, is_readable: bool) -> None:
+    """One that doesn't say what it is at may be at any."""
+    settings = opened(path).transaction_settings({})
+    dead = begin(settings, Action.COMMIT)
+    assert dead is not None
+    dead.to_inflight()
+    dead.abandon()
+    plan = RequestedRollback(target=NamedInstant.naming(dead.instant), requests=())
+    content = plan.encode(settings.base_path) if is_readable else b""
+    timeline = settings.load_timeline()
+    request(timeline, settings.next_instant(timeline), Action.ROLLBACK, content)
+    assert local.rows_of(path) == local.expected_rows(*ROWS)
+    lost = completed_file(path, 2)
+    lost.unlink()
+    if not is_readable:
+        assert local.rows_of(path) == local.expected_rows(*ROWS[:2])
+        return
+    with pytest.raises(CorruptTableError, match="looks pending, and has files"):
+        opened(path).scan().to_arrow()
+    found = [one.path for one in validate(str(path), lake=path.lake) if one.is_error and one.invariant == 3]
+    assert found == [f".hoodie/{lost.name}"]
 
 
 @pytest.mark.parametrize("path", ["MERGE_ON_READ"], indirect=True)
@@ -113,7 +170,7 @@ def test_readers_refuse_one_that_the_metadata_table_was_compacted_upon(path: Fol
     compactions = opened(path / ".hoodie/metadata").timeline.completed(Action.COMMIT)
     assert any(one.follows(lost.name.partition(".")[0]) for one in compactions)
     lost.unlink()
-    with pytest.raises(CorruptTableError, match=r"looks pending, has files \(.hoodie/metadata\)"):
+    with pytest.raises(CorruptTableError, match=r"looks pending, and has files \(.hoodie/metadata\)"):
         opened(path).scan().to_arrow()
 
 
