@@ -6,42 +6,26 @@ What comes back are the numbers of the rows with their buckets, some eight bytes
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from spark_jobs.core.config.keys.index import IndexType
-from spark_jobs.core.config.keys.write import DRIVER_ROWS
-from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import file_id_of
-from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
-from spark_jobs.core.index.stored_keys import base_and_slice_keys, slice_keys
-from spark_jobs.core.metadata_table.record_locations import RecordIndex
-from spark_jobs.core.read.slice_reader import SliceReader
-from spark_jobs.core.schema.meta_fields import IS_DELETED, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.options.choices import Operation
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.direct.globally import GlobalRules, index_of
+from spark_jobs.write.direct.key_exchange import count_rows, living_keys, place_parts, stored_keys
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.live_keys import live_keys_alone
 from spark_jobs.write.direct.part import (
-    KIND,
-    NUMBER,
-    PATH,
-    Kind,
     PartRules,
     PlacedPart,
     SharePlaces,
-    key_hashes,
-    place_part,
 )
 from spark_jobs.write.direct.source import RowRange
 from spark_jobs.write.direct.tagged import Buckets, Offsets
@@ -54,84 +38,6 @@ from spark_jobs.write.workload import OpenWrite, Spread, Workload
 
 ROWS_PER_SHARE = 500_000
 """That one task reads for others at most, but for what it takes to begin with a row group."""
-ROWS_PER_PART = 250_000
-BYTES_PER_PART = 64 << 20
-"""Of base and log files whose keys one task gets."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    """A share of the source."""
-
-    share: RowRange
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stored:
-    """Keys of a slice, all that it has or had (``kind`` STORED), or those with a row."""
-
-    number: int
-    kind: Kind
-    one: FileSlice
-    live_alone: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sender:
-    """Gives keys to the tasks that are to have them; pickles.
-
-    ``shards`` is how many a record index has: keys of one go to as few tasks as possible.
-    """
-
-    source: KeyedSource
-    reader: SliceReader
-    rules: PartRules
-    more: pa.Schema
-    tasks: int
-    shards: RecordIndex | None
-
-    def split(self, item: _Rows | _Stored) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The blocks of an item, each with the number of its task."""
-        if isinstance(item, _Stored):
-            keys_of = slice_keys if item.live_alone or item.kind is Kind.LIVING else base_and_slice_keys
-            partition = item.one.partition
-            code = self.rules.paths.index(partition) if partition in self.rules.paths else -1
-            for keys in keys_of(self.reader, item.one):
-                codes = pa.repeat(pa.scalar(code, pa.int32()), len(keys))
-                numbers = pa.repeat(pa.scalar(item.number, pa.int64()), len(keys))
-                yield from self._sent(item.kind, keys.cast(pa.string()), codes, numbers, [])
-            return
-        paths, first = pa.array(self.rules.paths, pa.string()), item.share.start
-        for batch in self.source.keyed_batches(item.share, self.more.names):
-            codes = pc.index_in(batch.column(PARTITION_PATH), value_set=paths)
-            numbers = pa.array(np.arange(first, first + batch.num_rows))
-            more = [batch.column(name) for name in self.more.names]
-            yield from self._sent(Kind.INCOMING, batch.column(RECORD_KEY), codes, numbers, more)
-            first += batch.num_rows
-
-    def _sent(
-        self, kind: Kind, keys: pa.Array, codes: pa.Array, numbers: pa.Array, more: Sequence[pa.Array]
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        count = len(keys)
-        beside = more or [pa.nulls(count, field.type) for field in self.more]
-        kinds = pa.repeat(pa.scalar(int(kind), pa.int8()), count)
-        names = [KIND, RECORD_KEY, PATH, NUMBER, *self.more.names]
-        block = pa.RecordBatch.from_arrays([kinds, keys, codes, numbers, *beside], names=names)
-        task = self._tasks_of(keys)
-        order = np.argsort(task, kind="stable")
-        sorted_block = block.take(pa.array(order))
-        present, begins = np.unique(task[order], return_index=True)
-        for number, (begin, end) in zip(present.tolist(), pairwise([*begins.tolist(), count]), strict=True):
-            yield number, sorted_block.slice(begin, end - begin)
-
-    def _tasks_of(self, keys: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        hashes = key_hashes(keys)
-        if self.shards is None:
-            return (hashes % np.uint64(self.tasks)).astype(np.int64)
-        count = len(self.shards.shards)
-        each = max(1, self.tasks // count)
-        of_shard = (hashes % np.uint64(each)).astype(np.int64)
-        return (np.asarray(self.shards.shard_numbers(keys)).astype(np.int64) * each + of_shard) % self.tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +119,9 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
     if kind.is_global and (config.looks_up or config.combine):
         across = GlobalRules.of(config, kind, write.context.payload, source.source.schema)
     shares = source.source.aligned_shares(max(2 * write.engine.slots, source.source.rows // ROWS_PER_SHARE))
-    counts = _counts(write, source, shares)
+    drops_known = config.looks_up and config.operation is Operation.INSERT
+    searches = config.looks_up and index is None and (kind is not IndexType.BUCKET or drops_known)
+    counts, asked = count_rows(write, source, shares, searches=searches)
     view, replaced = write.target(counts, None if across is not None and config.looks_up else sorted(counts))
     slices = number_slices(table.slices_to_read(view))
     settings = numbers = None
@@ -221,9 +129,7 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
         settings = BucketSettings.of(config.properties, config.key_spec.record_key_fields)
         numbers = numbers_by_bucket(slices, settings.buckets)
         refuse_other_buckets(slice_reader(table, write.context, config.properties), slices.values(), settings)
-    drops_known = config.looks_up and config.operation is Operation.INSERT
-    searches = config.looks_up and index is None and (settings is None or drops_known)
-    stored, logged, living = _stored_keys(write, slices, across) if searches else ([], frozenset(), {})
+    stored, logged, living = stored_keys(write, slices, across) if searches else ([], frozenset(), {})
     rules = PartRules(
         paths=tuple(dict.fromkeys((*counts, *(one.partition for one in slices.values())))),
         starts=tuple(share.start for share in shares),
@@ -236,13 +142,12 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
         across=across,
         index=index,
     )
-    parts = _parts(write, source, shares, [*stored, *living.values()], rules)
+    parts = place_parts(write, source, shares, [*stored, *living.values()], rules, asked)
     doubtful = frozenset().union(*(part.doubtful for part in parts))
     if doubtful:
-        living = {number: _living(number, slices[number]) for number in sorted(doubtful)}
-        parts = _parts(
-            write, source, shares, [*stored, *living.values()], replace(rules, living=rules.living | doubtful)
-        )
+        more = [living_keys(number, slices[number]) for number in sorted(doubtful)]
+        again = replace(rules, living=rules.living | doubtful)
+        parts = place_parts(write, source, shares, [*stored, *more], again, asked)
     if any(part.merges for part in parts):
         return None
     dropped = sum(part.dropped for part in parts)
@@ -269,74 +174,6 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
         replaced=replaced,
         dropped=dropped,
     )
-
-
-def _counts(write: OpenWrite, source: KeyedSource, shares: Sequence[RowRange]) -> dict[str, int]:
-    """Rows by partition path."""
-
-    def work(share: RowRange, scope: TaskScope) -> dict[str, int]:
-        return {one["values"]: one["counts"] for one in source.partition_paths(share).value_counts().to_pylist()}
-
-    found: Counter[str] = Counter()
-    for counts in write.engine.run_each(shares, work):
-        found.update(counts)
-    return dict(found)
-
-
-def _stored_keys(
-    write: OpenWrite, slices: Mapping[int, FileSlice], across: GlobalRules | None
-) -> tuple[list[_Stored], frozenset[int], dict[int, _Stored]]:
-    """What of the table is sent, which file groups may have keys without a row, and of which those with one are sent
-    at once.
-    """
-    live_alone = live_keys_alone(write.config, write.table)
-    logged = {number: one for number, one in slices.items() if one.log_files}
-    read = logged if live_alone else slices_with_logged_inserts(slices, write.table.timeline, write.table.clock)
-    stored = [
-        _Stored(
-            number=number,
-            kind=Kind.STORED,
-            one=one if number in read else replace(one, log_files=()),
-            live_alone=live_alone,
-        )
-        for number, one in slices.items()
-        if one.base_file is not None or number in read
-    ]
-    if live_alone:
-        return stored, frozenset(), {}
-    at_once = logged if across is not None else {}
-    return stored, frozenset(logged), {number: _living(number, one) for number, one in at_once.items()}
-
-
-def _living(number: int, one: FileSlice) -> _Stored:
-    return _Stored(number=number, kind=Kind.LIVING, one=one, live_alone=True)
-
-
-def _parts(
-    write: OpenWrite, source: KeyedSource, shares: Sequence[RowRange], stored: Sequence[_Stored], rules: PartRules
-) -> list[PlacedPart]:
-    rows = min(ROWS_PER_PART, DRIVER_ROWS.of(write.config.properties))
-    tasks = max(1, source.source.rows // rows, sum(one.one.size for one in stored) // BYTES_PER_PART)
-    across, schema = rules.across, source.source.schema
-    more = []
-    if across is not None:
-        more += [across.ordering] if across.ordering and across.combines else []
-        more += [IS_DELETED] if across.has_deletes and across.moves and IS_DELETED not in more else []
-    sender = _Sender(
-        source=source,
-        reader=slice_reader(write.table, write.context, write.config.properties),
-        rules=rules,
-        more=pa.schema([schema.field(name) for name in more]),
-        tasks=tasks,
-        shards=rules.index,
-    )
-
-    def work(blocks: list[pa.RecordBatch], scope: TaskScope) -> PlacedPart:
-        return place_part(blocks, rules)
-
-    items: list[_Rows | _Stored] = [*(_Rows(share=share) for share in shares), *stored]
-    split: Callable[[_Rows | _Stored], Iterator[tuple[int, pa.RecordBatch]]] = sender.split
-    return write.engine.exchange(items, split, tasks, work)
 
 
 def _buckets(

@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from spark_jobs.core.config.keys.write import DRIVER_ROWS
 from spark_jobs.core.errors import HudiError
 from spark_jobs.options.choices import SourceReader
 from spark_jobs.write.direct import placed_source
@@ -66,13 +67,17 @@ def test_tasks_write_what_spark_would(spark: SparkSession, tmp_path: Path, table
         )
 
 
-@pytest.mark.parametrize("table_type", [COW, MOR])
+@pytest.mark.parametrize(("table_type", "most"), [(COW, 1000), (MOR, 1000), (COW, 5), (MOR, 1)])
 def test_tasks_send_the_rows_of_a_large_source_to_each_other(
-    spark: SparkSession, tmp_path: Path, table_type: str, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, table_type: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The rows alone, or the keys of all before, where the driver is not to hold so many."""
     monkeypatch.setattr(placed_source, "MOST_READ_AGAIN", 0)
     monkeypatch.setattr(placed_source, "FEW_ROWS", 0)
-    by_tasks, by_spark = (Jobs(spark=spark, path=tmp_path / name, table_type=table_type) for name in ("tasks", "spark"))
+    by_tasks, by_spark = (
+        Jobs(spark=spark, path=tmp_path / name, table_type=table_type, conf={DRIVER_ROWS.name: str(most)})
+        for name in ("tasks", "spark")
+    )
     batches = [
         ("insert", rows(range(12))),
         ("insert", rows(range(20, 24))),

@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from spark_jobs.write.direct.exchanged import bucket_by_hash
+from spark_jobs.write.direct.key_exchange import KeyFilter
 from spark_jobs.write.direct.part import KIND, NUMBER, PATH, Kind, PartRules, key_hashes, place_part
 
 pytestmark = pytest.mark.unit
@@ -51,6 +52,15 @@ def test_hashes_spread_keys_that_count_up(keys: list[str]) -> None:
     chosen = np.bincount(bucket_by_hash(marks, [(4, 300), (2, 100)]), minlength=5)
     assert chosen[4] == pytest.approx(0.75 * len(of_one), rel=0.05)
     assert chosen[2] == pytest.approx(0.25 * len(of_one), rel=0.1)
+
+
+@pytest.mark.parametrize("rows", [1, 100, 20_000])
+def test_a_filter_lets_all_keys_pass_that_come_and_few_others(rows: int) -> None:
+    shift = KeyFilter.shift_for(rows)
+    hashes = key_hashes(pa.array([f"{one}-1" for one in range(rows)]))
+    asked = KeyFilter.of(shift, [(some >> np.uint64(shift)).astype(np.uint32) for some in np.array_split(hashes, 3)])
+    assert asked.passes(hashes).all()
+    assert asked.passes(key_hashes(pa.array([f"{one}-2" for one in range(20_000)]))).mean() < 0.2
 
 
 def test_rows_get_the_buckets_of_their_keys_in_their_own_partition() -> None:
