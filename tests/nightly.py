@@ -62,7 +62,10 @@ SPARK: Mapping[str, Sequence[str]] = {
     "spark/write/test_source_reader.py::test_tasks_write_what_spark_would": (
         *(f"{COW}-RECORD_INDEX", f"{MOR}-BUCKET"),
     ),
-    "spark/write/test_source_reader.py::test_tasks_send_the_rows_of_a_large_source_to_each_other": (MOR,),
+    "spark/write/test_source_reader.py::test_tasks_send_the_rows_of_a_large_source_to_each_other": (
+        f"{MOR}-1000",
+        f"{COW}-5",
+    ),
     "spark/write/test_two_writers.py::test_a_key_that_both_insert_is_stored_once": (f"{MOR}-GLOBAL_BLOOM-Jobs",),
 }
 FAULTS: Mapping[str, Sequence[str]] = {

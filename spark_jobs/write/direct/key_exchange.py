@@ -60,8 +60,9 @@ class KeyFilter:
 
     def passes(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         places = (hashes >> np.uint64(self.shift)).astype(np.uint32)
-        found = self.bits[places >> np.uint32(3)] >> (places & np.uint32(7)).astype(np.uint8)
-        return (found & np.uint8(1)).astype(bool)
+        one = np.uint8(1) << (places & np.uint32(7)).astype(np.uint8)
+        found: npt.NDArray[np.bool_] = (self.bits[places >> np.uint32(3)] & one) != 0
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
