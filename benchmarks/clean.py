@@ -80,7 +80,7 @@ def make_table(path: Path, commits: int) -> None:
             operation_type=OperationType.UPSERT,
             extra_metadata={SCHEMA_KEY: json.dumps(SCHEMA)},
         ).encode()
-        settings.tell_metadata_table(settings.load_timeline(), inflight, metadata)
+        settings.update_metadata_table(settings.load_timeline(), inflight, metadata)
         transition(timeline, inflight, State.COMPLETED, metadata)
 
 

@@ -48,10 +48,10 @@ def pending_now(tables: Path) -> tuple[Pending, ...]:
 def fates(tables: Path, pending: Iterable[Pending]) -> dict[Pending, str]:
     """In words, what became of each."""
     opened = dict(_open(tables))
-    undone = {name: _rollbacks(table) for name, table in opened.items()}
+    rollbacks_of = {name: _rollbacks(table) for name, table in opened.items()}
     found = {}
     for one in pending:
-        words = [f"rolled back by {', '.join(by)}"] if (by := undone[one.table].get(one.instant)) else []
+        words = [f"rolled back by {', '.join(by)}"] if (by := rollbacks_of[one.table].get(one.instant)) else []
         states = [same.state for same in opened[one.table].timeline.find(one.instant)]
         if State.COMPLETED in states:
             words.append("completed")
@@ -65,10 +65,10 @@ def problems(tables: Path, killed: Iterable[Pending], *, airflow_only: bool) -> 
     """What should not be, a line each. ``killed`` is what was pending after any of the kills."""
     wrong = []
     opened = dict(_open(tables))
-    undone = {name: _rollbacks(table) for name, table in opened.items()}
+    rollbacks_of = {name: _rollbacks(table) for name, table in opened.items()}
     for one in dict.fromkeys(killed):
         completed = any(same.is_completed for same in opened[one.table].timeline.find(one.instant))
-        rolled_back = bool(undone[one.table].get(one.instant))
+        rolled_back = bool(rollbacks_of[one.table].get(one.instant))
         finishes = one.action in (Action.CLEAN, Action.ROLLBACK) or one.is_plan
         if finishes and not completed:
             wrong.append(f"{one} was killed and never completed")

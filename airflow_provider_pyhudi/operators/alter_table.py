@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
+from airflow_provider_pyhudi.operators.plan_hash import HudiPlanHashOperator
 from spark_jobs.options import AlterTableOptions, JobOptions
 
 
-class HudiAlterTableOperator(HudiPlannedOperator):
+class HudiAlterTableOperator(HudiPlanHashOperator):
     """Add, drop, rename, widen, move or comment columns by a statement; files stay as they are.
 
     A retry, or a second run in a row, finds the change made and says so: ``repeated`` in its result.
@@ -19,7 +19,7 @@ class HudiAlterTableOperator(HudiPlannedOperator):
     """
 
     options_type: ClassVar[type[JobOptions]] = AlterTableOptions
-    template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "ddl", "ddl_file")
+    template_fields: Sequence[str] = (*HudiPlanHashOperator.template_fields, "ddl", "ddl_file")
 
     def __init__(self, *, ddl: str | None = None, ddl_file: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -161,7 +161,7 @@ class HudiJobOperator(BaseOperator):
                 raise AirflowException(f"{options.job} was killed before it began")
             self._hook.submit(application)
             result = _read_result(str(options.result_file))
-        self._tell(result, context)
+        self._report(result, context)
         if run:
             run.hand_back(self, result)
         return result.to_dict()
@@ -238,7 +238,7 @@ class HudiJobOperator(BaseOperator):
             **(self.submit_arguments or {}),
         )
 
-    def _tell(self, result: JobResult, context: Context) -> None:
+    def _report(self, result: JobResult, context: Context) -> None:
         self.log.info("%s %s at instant %s", result.action, result.state, result.instant)
         if result.repeated:
             self.log.info("Nothing was written, an earlier run did this: %s", result.reason)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
+from airflow_provider_pyhudi.operators.plan_hash import HudiPlanHashOperator
 from spark_jobs.options import BootstrapOptions, EngineKind, JobOptions
 
 
-class HudiBootstrapOperator(HudiPlannedOperator):
+class HudiBootstrapOperator(HudiPlanHashOperator):
     """Make a table of a folder of Parquet files; the modes of its partitions stand in ``hoodie.bootstrap.*``.
 
     :param source: the folder.
@@ -22,7 +22,7 @@ class HudiBootstrapOperator(HudiPlannedOperator):
 
     options_type: ClassVar[type[JobOptions]] = BootstrapOptions
     template_fields: Sequence[str] = (
-        *HudiPlannedOperator.template_fields,
+        *HudiPlanHashOperator.template_fields,
         "source",
         "table_type",
         "record_key_fields",

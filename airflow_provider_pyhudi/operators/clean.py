@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
+from airflow_provider_pyhudi.operators.plan_hash import HudiPlanHashOperator
 from spark_jobs.options import CleanOptions, EngineKind, JobOptions
 
 
-class HudiCleanOperator(HudiPlannedOperator):
+class HudiCleanOperator(HudiPlanHashOperator):
     """Delete old file slices; the policy and what it retains stand in ``hoodie.cleaner.*``.
 
     :param max_bytes: bytes of files that the task may delete; the rest is left for the next one.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
+from airflow_provider_pyhudi.operators.plan_hash import HudiPlanHashOperator
 from spark_jobs.options import EngineKind, JobOptions, RestoreCheck, RestoreOptions
 
 
-class HudiRestoreOperator(HudiPlannedOperator):
+class HudiRestoreOperator(HudiPlanHashOperator):
     """Undo all that is later than a savepoint or a commit, for good; all writers have to be stopped before.
 
     :param savepoint: the savepoint to go back to.
@@ -19,7 +19,7 @@ class HudiRestoreOperator(HudiPlannedOperator):
     """
 
     options_type: ClassVar[type[JobOptions]] = RestoreOptions
-    template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "savepoint", "instant_time", "verify")
+    template_fields: Sequence[str] = (*HudiPlanHashOperator.template_fields, "savepoint", "instant_time", "verify")
 
     def __init__(
         self,

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from airflow.providers.common.compat.sdk import Context
 
 from airflow_provider_pyhudi.operators.base import given_instant
-from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
+from airflow_provider_pyhudi.operators.plan_hash import HudiPlanHashOperator
 from spark_jobs.options import EngineKind, JobOptions, OptionsError, RollbackOptions
 
 
-class HudiRollbackOperator(HudiPlannedOperator):
+class HudiRollbackOperator(HudiPlanHashOperator):
     """Undo one write, or all that dead writers left.
 
     :param instant_time: the write to undo, pending or completed; without it, what writers left whose heartbeat lapsed.
@@ -21,7 +21,7 @@ class HudiRollbackOperator(HudiPlannedOperator):
     """
 
     options_type: ClassVar[type[JobOptions]] = RollbackOptions
-    template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "instant_time")
+    template_fields: Sequence[str] = (*HudiPlanHashOperator.template_fields, "instant_time")
 
     def __init__(self, *, instant_time: str | None = None, engine: str = EngineKind.AUTO.value, **kwargs: Any) -> None:
         super().__init__(**kwargs)

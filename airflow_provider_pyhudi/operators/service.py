@@ -9,11 +9,11 @@ from airflow.providers.common.compat.sdk import Context
 
 from airflow_provider_pyhudi.operators.base import given_instant
 from airflow_provider_pyhudi.operators.named_run import named_by_task
-from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
+from airflow_provider_pyhudi.operators.plan_hash import HudiPlanHashOperator
 from spark_jobs.options import EngineKind, ServiceMode
 
 
-class HudiServiceOperator(HudiPlannedOperator):
+class HudiServiceOperator(HudiPlanHashOperator):
     """Base of the operators whose service works in two steps.
 
     :param mode: ``schedule``, ``execute``, ``scheduleAndExecute``, or ``cancel``.
@@ -28,7 +28,7 @@ class HudiServiceOperator(HudiPlannedOperator):
 
     attempt: str | None = None
     """Of a task that has no key of its own, said by Airflow."""
-    template_fields: Sequence[str] = (*HudiPlannedOperator.template_fields, "mode", "instant_time", "idempotency_key")
+    template_fields: Sequence[str] = (*HudiPlanHashOperator.template_fields, "mode", "instant_time", "idempotency_key")
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ ROLLED_BACK = "rolled back"
 class Bar:
     """One instant. ``started`` and ``finished`` are None while there is no inflight or completed file.
 
-    ``label`` is the operation, or the action where no operation is recorded; ``undone_by`` is the rollback's instant.
+    ``label`` is the operation, or the action where none is recorded; ``rolled_back_by`` is the rollback's instant.
     """
 
     instant: str
@@ -33,7 +33,7 @@ class Bar:
     planned: datetime
     started: datetime | None = None
     finished: datetime | None = None
-    undone_by: str | None = None
+    rolled_back_by: str | None = None
 
     @property
     def last_moment(self) -> datetime:
@@ -56,7 +56,7 @@ def read_bars(base_path: str, clock: Clock = SYSTEM_CLOCK) -> tuple[Bar, ...]:
     bars = []
     for states in moments.values():
         bars.append(_bar(table, states, moved, clock))
-        bars += _undone(table, states.get(State.COMPLETED), clock)
+        bars += _rolled_back(table, states.get(State.COMPLETED), clock)
     return tuple(sorted(bars, key=lambda bar: bar.instant))
 
 
@@ -77,19 +77,19 @@ def _bar(table: HudiTable, states: Mapping[State, Instant], moved: Mapping[Insta
     )
 
 
-def _undone(table: HudiTable, rollback: Instant | None, clock: Clock) -> list[Bar]:
+def _rolled_back(table: HudiTable, rollback: Instant | None, clock: Clock) -> list[Bar]:
     """A bar for each instant that a completed rollback took back."""
     if rollback is None or rollback.action is not Action.ROLLBACK:
         return []
     return [
         Bar(
-            instant=undone,
+            instant=rolled_back,
             action=ROLLED_BACK,
             label=ROLLED_BACK,
-            planned=_moment(table, undone),
-            undone_by=rollback.timestamp,
+            planned=_moment(table, rolled_back),
+            rolled_back_by=rollback.timestamp,
         )
-        for undone in table.timeline.payload(rollback, clock)["commitsRollback"]
+        for rolled_back in table.timeline.payload(rollback, clock)["commitsRollback"]
     ]
 
 

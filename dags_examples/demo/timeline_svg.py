@@ -142,7 +142,7 @@ def _lane(axis: _Axis, name: str, bars: Sequence[Bar], y: int) -> list[str]:
     for bar in bars:
         x = axis.x(bar.planned)
         parts.append(f"<g><title>{escape(_tooltip(bar))}</title>")
-        parts += _undone(bar, x, where, y) if bar.undone_by else _block(axis, bar, x, y)
+        parts += _rolled_back(bar, x, where, y) if bar.rolled_back_by else _block(axis, bar, x, y)
         parts.append("</g>")
         # Labels lean to the right; one that would run into its neighbour moves along.
         label_x = max(x + 3, free)
@@ -176,9 +176,9 @@ def _block(axis: _Axis, bar: Bar, x: float, y: int) -> list[str]:
     return parts
 
 
-def _undone(bar: Bar, x: float, where: Mapping[str, float], y: int) -> list[str]:
+def _rolled_back(bar: Bar, x: float, where: Mapping[str, float], y: int) -> list[str]:
     """A cross where the instant began, and an arc to the rollback that took it back."""
-    colour, to = _colour(bar), where.get(bar.undone_by or "", x)
+    colour, to = _colour(bar), where.get(bar.rolled_back_by or "", x)
     low = y + _BAR / 2 + 3
     return [
         f'<path d="M{x - 5:.1f} {y - 5} l10 10 m0 -10 l-10 10" stroke="{colour}" stroke-width="2.5" fill="none"/>',
@@ -201,7 +201,7 @@ def _legend(bars: Sequence[Bar], y: int) -> list[str]:
         parts.append(f'<rect x="{x:.0f}" y="{y}" width="14" height="14" rx="2" fill="{colour}"/>')
         parts.append(f'<text x="{x + 20:.0f}" y="{y + 11}">{escape(label)}</text>')
         x += len(label) * 6.4 + 48
-    if any(bar.finished is None and not bar.undone_by for bar in bars):
+    if any(bar.finished is None and not bar.rolled_back_by for bar in bars):
         parts.append(
             f'<rect x="{x:.0f}" y="{y}" width="14" height="14" fill="none" stroke="#444" stroke-dasharray="3 2"/>'
             f'<text x="{x + 20:.0f}" y="{y + 11}">pending</text>'
@@ -214,8 +214,8 @@ def _colour(bar: Bar) -> str:
 
 
 def _tooltip(bar: Bar) -> str:
-    if bar.undone_by:
-        return f"{bar.instant}: rolled back by {bar.undone_by}"
+    if bar.rolled_back_by:
+        return f"{bar.instant}: rolled back by {bar.rolled_back_by}"
     took = f"{(bar.finished - bar.planned).total_seconds():.1f} s" if bar.finished else "pending"
     return f"{bar.instant} {bar.action} ({bar.label}): {took}"
 

@@ -57,13 +57,13 @@ def run_create_table(options: CreateTableOptions, context: JobContext) -> JobRes
     if plan.existing is not None:
         reason = f"the table {plan.existing.config.name} stands at {plan.base_path} already"
         return Nothing(reason).result(ACTION, plan.existing)
-    told = _told(plan.properties)
+    described = _described(plan.properties)
     if options.dry_run:
-        return JobResult(action=ACTION, state=JobState.DRY_RUN, base_path=plan.base_path, table=name, plan=told)
+        return JobResult(action=ACTION, state=JobState.DRY_RUN, base_path=plan.base_path, table=name, plan=described)
     with progress.phase("create"):
         plan.make()
     return JobResult(
-        action=ACTION, state=JobState.COMPLETED, base_path=plan.base_path, table=name, files_out=1, extra=told
+        action=ACTION, state=JobState.COMPLETED, base_path=plan.base_path, table=name, files_out=1, extra=described
     )
 
 
@@ -131,7 +131,7 @@ def _avro_file(path: str, lake: Lake) -> pa.Schema:
         raise ConfigError(f"--schema-file {path} can't be a table's schema ({error.what})", todo=error.todo) from error
 
 
-def _told(properties: Mapping[str, str]) -> dict[str, Any]:
+def _described(properties: Mapping[str, str]) -> dict[str, Any]:
     """Properties and columns, for the reader of the result."""
     schema = properties.get(table_keys.CREATE_SCHEMA.name)
     columns = [] if schema is None else list(arrow_schema_of(json.loads(schema)))

@@ -46,7 +46,7 @@ def written(action: str, table: HudiTable, instant: str, stats: Sequence[WriteSt
     )
 
 
-def planned(
+def plan_result(
     action: str,
     table: HudiTable,
     facts: PlanFacts,

@@ -12,7 +12,7 @@ from spark_jobs.options.health import HealthOptions
 from spark_jobs.options.hive_sync import HiveSyncOptions
 from spark_jobs.options.indexing import IndexingMode, IndexingOptions, IndexType
 from spark_jobs.options.ingest import IngestOptions
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -41,7 +41,7 @@ __all__ = [
     "JobState",
     "Operation",
     "OptionsError",
-    "PlannedOptions",
+    "PlanHashOptions",
     "Repair",
     "RepairOptions",
     "RestoreCheck",

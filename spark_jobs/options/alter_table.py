@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.flags import flag
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterTableOptions(PlannedOptions):
+class AlterTableOptions(PlanHashOptions):
     """Change the columns of a table (``AlterTableCommand``); ``ddl`` or ``ddl_file`` has the statement."""
 
     job: ClassVar[str] = "alter_table"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveOptions(PlannedOptions):
+class ArchiveOptions(PlanHashOptions):
     """Move old instants from the active timeline to the archive (``HoodieTimelineArchiver``)."""
 
     job: ClassVar[str] = "archive"

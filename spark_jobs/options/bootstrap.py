@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import flag
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 from spark_jobs.options.running import EngineChoice
 from spark_jobs.options.table_type import NewTableType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BootstrapOptions(PlannedOptions):
+class BootstrapOptions(PlanHashOptions):
     """Make a table of a folder of Parquet files, whose rows stay there or are copied, partition by partition.
 
     The modes stand in ``hoodie.bootstrap.*`` properties.

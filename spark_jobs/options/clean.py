@@ -7,12 +7,12 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import Kind, flag
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.running import EngineChoice, MaxSeconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CleanOptions(PlannedOptions):
+class CleanOptions(PlanHashOptions):
     """Delete file slices that no retained commit needs (``HoodieCleaner``)."""
 
     job: ClassVar[str] = "clean"

@@ -8,14 +8,14 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import Kind, flag
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 
 SAFE_REPAIRS = (Repair.LEFTOVERS, Repair.METADATA_TABLE)
 """What is repaired when nothing is named: no row is given up by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairOptions(PlannedOptions):
+class RepairOptions(PlanHashOptions):
     """Mend what ``validate.py`` finds, and only that."""
 
     job: ClassVar[str] = "repair"

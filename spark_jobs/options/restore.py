@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import flag
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.running import EngineChoice
 
 
@@ -19,7 +19,7 @@ class RestoreCheck(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreOptions(PlannedOptions):
+class RestoreOptions(PlanHashOptions):
     """Take a table back to a savepoint or to a commit: everything later is undone for good
     (``SparkRDDWriteClient.restoreToSavepoint``, ``restoreToInstant``).
     """
@@ -41,6 +41,6 @@ class RestoreOptions(PlannedOptions):
     engine: EngineChoice = EngineKind.AUTO
 
     def __post_init__(self) -> None:
-        PlannedOptions.__post_init__(self)  # the short form of super needs the class as it was before it got its slots
+        PlanHashOptions.__post_init__(self)  # the short form of super needs the class as it was before it got its slots
         if (self.savepoint is None) == (self.instant_time is None):
             raise OptionsError("--savepoint and --instant-time: give one of the two, the moment to go back to")

@@ -7,12 +7,12 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import flag
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.running import EngineChoice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RollbackOptions(PlannedOptions):
+class RollbackOptions(PlanHashOptions):
     """Undo one write, or all that dead writers left (``SparkRDDWriteClient.rollback``, ``rollbackFailedWrites``)."""
 
     job: ClassVar[str] = "rollback"

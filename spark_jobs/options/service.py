@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.attempt import AttemptOfTask
 from spark_jobs.options.choices import EngineKind, ServiceMode
 from spark_jobs.options.flags import Kind, flag
-from spark_jobs.options.planned import PlannedOptions
+from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.running import EngineChoice, MaxSeconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceOptions(PlannedOptions):
+class ServiceOptions(PlanHashOptions):
     """``instant_time`` is the pending plan to execute or cancel; without it, the earliest is executed."""
 
     mode: Annotated[

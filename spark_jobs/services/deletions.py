@@ -46,6 +46,6 @@ def delete_by(
     :raises StorageError: one can't be deleted; those after it may be there or not. From an engine on Spark, which tries
         again before, its words in Spark's own error.
     """
-    work, tell = _Deletion(storage, base_path), reported_by_items(pieces, advance)
-    found = engine.run_each(pieces, work, tell, [len(piece) for piece in pieces])
+    work, notify = _Deletion(storage, base_path), reported_by_items(pieces, advance)
+    found = engine.run_each(pieces, work, notify, [len(piece) for piece in pieces])
     return [was_there for some in found for was_there in some]

@@ -50,7 +50,7 @@ _KEPT_AT_LEAST, _KEPT_AT_MOST = 21, 31
 
 
 def maintain_metadata_table(
-    settings: TransactionSettings, properties: Mapping[str, str], tell: Callable[[str], None]
+    settings: TransactionSettings, properties: Mapping[str, str], notify: Callable[[str], None]
 ) -> None:
     """Compact the metadata table when enough delta commits piled up, then clean it; the caller holds no lock.
 
@@ -68,7 +68,7 @@ def maintain_metadata_table(
                 _clean(settings.lake, table.reloaded(), properties)
                 _archive(table.reloaded())
     except HudiError as error:
-        tell(f"the metadata table was not compacted ({error}); the next commit tries again")
+        notify(f"the metadata table was not compacted ({error}); the next commit tries again")
 
 
 def _open(settings: TransactionSettings) -> MetadataTable | None:

@@ -143,13 +143,13 @@ class RefusedRows:
         named = self.rows.withColumn("_pyhudi_content", F.hex(F.xxhash64(*FIELDS)))
         number = F.concat_ws("/", F.lit(start), F.col("_pyhudi_content"), F.row_number().over(alike).cast("string"))
         at = F.lit(config.lake.clock.now()).cast("timestamp")
-        told = [F.lit(value).cast("string").alias(name) for name, value in facts.items()]
-        return named.select(number.alias(ERROR_ID), *FIELDS, *told, at.alias("seen_at"))
+        literals = [F.lit(value).cast("string").alias(name) for name, value in facts.items()]
+        return named.select(number.alias(ERROR_ID), *FIELDS, *literals, at.alias("seen_at"))
 
     def first(self) -> str:
         """One of them, for a message."""
         row = self.rows.head()
-        return "" if row is None else told_of(row.asDict(), shows_value=self.shows_values)
+        return "" if row is None else message_of(row.asDict(), shows_value=self.shows_values)
 
     def refuse_more_than(self, most: int | None) -> None:
         """
@@ -162,7 +162,7 @@ class RefusedRows:
             )
 
 
-def told_of(row: Mapping[str, Any], *, shows_value: bool) -> str:
+def message_of(row: Mapping[str, Any], *, shows_value: bool) -> str:
     """``the first (<value> of <place>): <why>``.
 
     :param row: the columns :data:`~spark_jobs.write.error_rows.FIELDS` of one.

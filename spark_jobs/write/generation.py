@@ -41,7 +41,7 @@ class Generation:
 
 
 def current_generation(
-    settings: TransactionSettings, name: str, now: Attempt, *, may_repeat: bool, tell: Callable[[str], None]
+    settings: TransactionSettings, name: str, now: Attempt, *, may_repeat: bool, notify: Callable[[str], None]
 ) -> Generation:
     """The first generation that has not ended. Where it can't be known whether the task of a completed write succeeded,
     a write that may be repeated begins the next one.
@@ -73,7 +73,9 @@ def current_generation(
                 todo="give an --idempotency-key of its own to insert once more, or mark the task as a success",
                 instant=instant.timestamp,
             )
-        tell(f"instant {instant.timestamp} wrote under this name, its task may have succeeded: it is written once more")
+        notify(
+            f"instant {instant.timestamp} wrote under this name, its task may have succeeded: it is written once more"
+        )
         number += 1
 
 
@@ -114,7 +116,7 @@ def of_generation(
         return config, {"generation": 0}
     settings = table.transaction_settings(config.properties)
     may_repeat = config.operation not in _ADDS
-    found = current_generation(settings, name, now, may_repeat=may_repeat, tell=progress.note)
+    found = current_generation(settings, name, now, may_repeat=may_repeat, notify=progress.note)
     return replace(config, options=replace(options, idempotency_key=found.key)), {"generation": found.number}
 
 

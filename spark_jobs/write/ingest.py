@@ -44,7 +44,7 @@ from spark_jobs.write.perform import perform
 from spark_jobs.write.prepare import PreparedRows, prepare
 from spark_jobs.write.preview import preview
 from spark_jobs.write.publish import Written
-from spark_jobs.write.ready_rows import ReadyRows, ready_rows, told_in_full
+from spark_jobs.write.ready_rows import ReadyRows, detailed_failure, ready_rows
 from spark_jobs.write.schema import source_schema
 from spark_jobs.write.schema_fit import SchemaFit
 from spark_jobs.write.source import (
@@ -110,12 +110,12 @@ def write_frame(
         try:
             return _write_ready(spark, ready, config, table, progress, files)
         except Exception as error:
-            told: HudiError | None = unreadable_file(error)
-            if told is None and ready.refused is None:
-                told = told_in_full(error, source, config, table, progress)
-            if told is None:
+            reported: HudiError | None = unreadable_file(error)
+            if reported is None and ready.refused is None:
+                reported = detailed_failure(error, source, config, table, progress)
+            if reported is None:
                 raise
-            raise told from error
+            raise reported from error
 
 
 def _write_ready(
@@ -132,7 +132,7 @@ def _write_ready(
     if options.dry_run and source is not None:
         fit = SchemaFit.of(source_schema(source), lambda: prepare(source, config, table), config, table)
     if fit is not None:
-        fit.tell(progress.note)
+        fit.notify(progress.note)
         if fit.why:
             return fit.refused(config)
     rows = prepare(source, config, table)
@@ -164,8 +164,8 @@ def _write_ready(
     if ready.origin is not None and not result.repeated:
         count, size = files.counts if isinstance(files, ParquetSource) else source_size(ready.origin, config.lake)
         reader = keyed_source(files, config)
-        told = {SOURCE_READER: reader} if isinstance(reader, str) else {}
-        result = replace(result, files_in=count, bytes_in=size, extra={**told, **result.extra})
+        reported = {SOURCE_READER: reader} if isinstance(reader, str) else {}
+        result = replace(result, files_in=count, bytes_in=size, extra={**reported, **result.extra})
     return sync_after_write(table.refreshed(), config.properties, result, progress) if synced else result
 
 

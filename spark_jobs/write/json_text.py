@@ -60,10 +60,10 @@ def _refused_lines(lines: DataFrame, options: Mapping[str, str]) -> DataFrame:
 def _refused_files(lines: DataFrame, options: Mapping[str, str]) -> DataFrame:
     text = F.regexp_replace("value", "^\ufeff", "")
     place = F.struct("_metadata.file_block_start", F.monotonically_increasing_id())
-    told = lines.where(~text.rlike(r"^\s*$")).select(
+    lines_read = lines.where(~text.rlike(r"^\s*$")).select(
         F.col("_metadata.file_path").alias("file"), place.alias("place"), is_one_value(text, options).alias("whole")
     )
-    files = told.groupBy("file").agg(F.min_by("whole", "place").alias("whole"), F.count("*").alias("lines"))
+    files = lines_read.groupBy("file").agg(F.min_by("whole", "place").alias("whole"), F.count("*").alias("lines"))
     message = "a file goes on behind its first JSON value, and multiLine reads no more of it: leave multiLine out"
     lost = F.concat(F.lit("from line 2 on, of "), F.col("lines").cast("string"), F.lit(" lines"))
     found = problem(ErrorReason.CORRUPT_RECORD, None, message, lost, F.col("file"))

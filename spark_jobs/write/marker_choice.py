@@ -16,7 +16,7 @@ from spark_jobs.engine.marker_server import MarkerServer, MarkerSettings
 
 @contextmanager
 def marker_service(
-    spark: SparkSession, table: HudiTable, properties: Mapping[str, str], instant: str, tell: Callable[[str], None]
+    spark: SparkSession, table: HudiTable, properties: Mapping[str, str], instant: str, notify: Callable[[str], None]
 ) -> Iterator[MarkerService | None]:
     """The service that the tasks of a write ask for markers; None for direct ones, which need none.
 
@@ -30,7 +30,7 @@ def marker_service(
     if not keys.EMBEDDED_SERVER.of(properties):
         why_not = f"{keys.EMBEDDED_SERVER.name}=false"
     if why_not:
-        tell(f"markers are direct, not batched: {why_not}")
+        notify(f"markers are direct, not batched: {why_not}")
         yield None
         return
     settings = MarkerSettings(

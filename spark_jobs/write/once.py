@@ -10,8 +10,8 @@ from spark_jobs.core.format.instant import COMMITS, Instant
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.undone import UndoneWrites
-from spark_jobs.core.transaction.contradictions import refuse_undone_commits
+from spark_jobs.core.timeline.rolled_back import RolledBackWrites
+from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commits
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.transaction.transaction import TransactionSettings
 
@@ -28,7 +28,7 @@ def _active_write(timeline: ActiveTimeline, key: str, clock: Clock) -> tuple[Ins
         except InstantGoneError:
             continue  # taken back: it is to be done again
         if metadata.idempotency_key == key:
-            refuse_undone_commits(timeline, clock)  # its rows may be gone: it is not done
+            refuse_rolled_back_commits(timeline, clock)  # its rows may be gone: it is not done
             return instant, metadata
     return None
 
@@ -37,9 +37,9 @@ def _archived_write(timeline: ActiveTimeline, key: str) -> tuple[Instant, Commit
     """Asked after the active timeline: an instant is in the archive before it leaves that. Not one that was taken back
     in between, after an archival that broke off: it is to be done again.
     """
-    undone = UndoneWrites(timeline)
+    rolled_back = RolledBackWrites(timeline)
     for instant, metadata in commits_that_say(timeline.archive_place, key):
-        if metadata.idempotency_key == key and not undone.has_archived(instant.timestamp):
+        if metadata.idempotency_key == key and not rolled_back.has_archived(instant.timestamp):
             return instant, metadata
     return None
 
@@ -54,25 +54,25 @@ def running_write(settings: TransactionSettings, timeline: ActiveTimeline, key: 
 
 
 def settle(
-    settings: TransactionSettings, key: str, tell: Callable[[str], None]
+    settings: TransactionSettings, key: str, notify: Callable[[str], None]
 ) -> tuple[Instant, CommitMetadata] | None:
     """Wait while another process writes under the key; the completed write if there is one, None if it is yet to be
     done.
     """
-    told = ""
+    reported = ""
     while True:
         timeline = settings.load_timeline()
         done = _active_write(timeline, key, settings.clock)
-        if done is None and not told:  # what ends while this waits does not reach the archive in between
+        if done is None and not reported:  # what ends while this waits does not reach the archive in between
             done = _archived_write(timeline, key)
         if done is not None:
             return done
         running = running_write(settings, timeline, key)
         if running is None:
             return None
-        if told != running.timestamp:
-            tell(f"another process writes under this idempotency key (instant {running.timestamp}); waiting for it")
-            told = running.timestamp
+        if reported != running.timestamp:
+            notify(f"another process writes under this idempotency key (instant {running.timestamp}); waiting for it")
+            reported = running.timestamp
         settings.clock.sleep(1.0)
 
 

@@ -53,7 +53,7 @@ def ready_rows(
 ) -> Iterator[ReadyRows]:
     """The rows through the transformers, and through the checks where there is an error table.
 
-    Without one, a row that doesn't fit fails whatever reads it; :func:`told_in_full` then counts them.
+    Without one, a row that doesn't fit fails whatever reads it; :func:`detailed_failure` then counts them.
 
     :raises ConfigError: a transformer, the error table or the columns are at fault.
     :raises BadRecordError: more rows don't fit than may.
@@ -103,7 +103,7 @@ def _transformed(source: DataFrame, config: WriteConfig) -> DataFrame:
     return with_valid_names(source, config.properties)
 
 
-def told_in_full(
+def detailed_failure(
     error: Exception,
     source: DataFrame | CheckedRows | None,
     config: WriteConfig,

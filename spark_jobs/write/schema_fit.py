@@ -55,7 +55,7 @@ class SchemaFit:
             return SchemaFit(columns=fits, why=str(error))
         return SchemaFit(columns=fits)
 
-    def tell(self, note: Callable[[str], None]) -> None:
+    def notify(self, note: Callable[[str], None]) -> None:
         note("the source does not fit the table" if self.why else "the source fits the table")
         for one in self.columns:
             note(f"  {one.text}")

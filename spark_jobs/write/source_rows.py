@@ -119,7 +119,7 @@ def write_source(
     if options.dry_run and source is not None:
         fit = SchemaFit.of(source.schema, lambda: SourceRows.of(config, source, table), config, table)
     if fit is not None:
-        fit.tell(progress.note)
+        fit.notify(progress.note)
         if fit.why:
             return fit.refused(config)
     rows = SourceRows.of(config, source, table)

@@ -33,7 +33,7 @@ def test_no_asset_is_left_where_nothing_was_written(
     )
     events: dict[Any, Any] = {asset: Event()}
     result = JobResult(action="commit", state=state, repeated=repeated, extra=extra)
-    operator._tell(result, {"outlet_events": events})  # type: ignore[typeddict-item]  # all it asks
+    operator._report(result, {"outlet_events": events})  # type: ignore[typeddict-item]  # all it asks
     assert len(operator.outlets) == left
 
 

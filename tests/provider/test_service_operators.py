@@ -10,8 +10,8 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 
 import airflow_provider_pyhudi as pyhudi
 from airflow_provider_pyhudi.operators.base import HudiJobOperator
-from airflow_provider_pyhudi.operators.planned import HudiPlannedOperator
-from spark_jobs.options import JobOptions, OptionsError, PlannedOptions
+from airflow_provider_pyhudi.operators.plan_hash import HudiPlanHashOperator
+from spark_jobs.options import JobOptions, OptionsError, PlanHashOptions
 from tests.words import all_words
 
 pytestmark = pytest.mark.provider
@@ -82,7 +82,7 @@ def test_what_a_template_may_fill_is_an_attribute(name: str) -> None:
     assert all(hasattr(operator, field) for field in operator.template_fields)
 
 
-PLANNED = [name for name in GIVEN if issubclass(getattr(pyhudi, name), HudiPlannedOperator)]
+PLANNED = [name for name in GIVEN if issubclass(getattr(pyhudi, name), HudiPlanHashOperator)]
 
 
 @pytest.mark.parametrize("name", PLANNED)
@@ -100,9 +100,9 @@ def test_a_hash_that_came_to_nothing_carries_out_no_plan(name: str) -> None:
 
 def test_every_operator_whose_job_takes_a_hash_is_one_of_them() -> None:
     kinds = [getattr(pyhudi, name) for name in pyhudi.__all__ if name.endswith("Operator")]
-    takes_hash = [kind for kind in kinds if issubclass(kind.options_type, PlannedOptions)]
+    takes_hash = [kind for kind in kinds if issubclass(kind.options_type, PlanHashOptions)]
     assert len(takes_hash) >= len(PLANNED) > 0
-    assert all(issubclass(kind, HudiPlannedOperator) for kind in takes_hash)
+    assert all(issubclass(kind, HudiPlanHashOperator) for kind in takes_hash)
 
 
 def test_a_rollback_of_nothing_in_particular_has_to_be_meant() -> None:

@@ -27,11 +27,11 @@ class LookUp:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"index": self.kind.value, "possible": not self.refused}
+        shown: dict[str, Any] = {"index": self.kind.value, "possible": not self.refused}
         if self.refused:
-            return {**told, "reason": self.refused}
+            return {**shown, "reason": self.refused}
         return {
-            **told,
+            **shown,
             "files": len(self.files),
             "bytes": self.size,
             "opens": list(self.files[:SHOWN_FILES]),
@@ -139,8 +139,8 @@ def as_text(facts: Facts, asked: IndexType, advice: Advice, look_ups: Sequence[L
     ]
     for one in look_ups:
         mark = "*" if one.kind is advice.kind else " "
-        told = one.refused or f"{len(one.files)} files, {_size(one.size)}{'; ' + one.note if one.note else ''}"
-        lines.append(f"{mark} {one.kind.value:<13} {told}")
+        shown = one.refused or f"{len(one.files)} files, {_size(one.size)}{'; ' + one.note if one.note else ''}"
+        lines.append(f"{mark} {one.kind.value:<13} {shown}")
     chosen = "which is set" if advice.kind is asked else f"hoodie.index.type is {asked}"
     lines.append(f"use {advice.kind} ({chosen}): " + "; ".join(advice.reasons))
     return lines

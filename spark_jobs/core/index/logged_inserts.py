@@ -33,11 +33,11 @@ def slices_with_logged_inserts(
     left = {number: one for number, one in logged.items() if number not in sure}
     if not left:
         return sure
-    told, inserted = _appended(timeline, clock, earliest(one.base_instant for one in left.values()))
+    listed, inserted = _appended(timeline, clock, earliest(one.base_instant for one in left.values()))
     unbroken_from = timeline.unbroken_from
     for number, one in left.items():
         is_old = precedes(one.base_instant, unbroken_from) and any(
-            log.relative_path not in told for log in one.log_files
+            log.relative_path not in listed for log in one.log_files
         )
         if is_old or (one.partition, one.file_id) in inserted:
             sure[number] = one

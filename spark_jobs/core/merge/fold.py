@@ -23,14 +23,14 @@ def fold(
     :param wins: deletes that need no greater ordering value to win over a record; all of them where None.
     """
     if payload.mixes:
-        return _tell(rows, deleted, codes, ranks, payload, wins)
+        return _report(rows, deleted, codes, ranks, payload, wins)
     winners = last_of_each(codes, ranks) if not payload.ties_to_older else _first_of_each(codes, ranks)
     # of keys with a delete among several events the whole story is told: the first events of all keys, the second, ...
     mixed = np.zeros(int(codes.max(initial=-1)) + 1, bool)
     mixed[codes[deleted]] = True
     if mixed.any():
-        told = _choose_with_deletes(np.flatnonzero(mixed[codes]), deleted, codes, ranks, payload.ties_to_older, wins)
-        winners = np.concatenate([winners[~mixed[codes[winners]]], told])
+        chosen = _choose_with_deletes(np.flatnonzero(mixed[codes]), deleted, codes, ranks, payload.ties_to_older, wins)
+        winners = np.concatenate([winners[~mixed[codes[winners]]], chosen])
     order = np.sort(winners)
     return rows.take(pa.array(order)), deleted[order]
 
@@ -92,7 +92,7 @@ def _always(deleted: Mask, event: I64, wins: Mask | None) -> Mask:
     return deleted[event] if wins is None else deleted[event] & wins[event]
 
 
-def _tell(
+def _report(
     rows: pa.Table, deleted: Mask, codes: I64, ranks: I64, payload: Payload, wins: Mask | None
 ) -> tuple[pa.Table, Mask]:
     """The story of payloads that make new records; the pairs of a round are put before the payload together."""
@@ -114,15 +114,15 @@ def _tell(
         keys, event, older = keys[asked], event[asked], older[asked]
         everything = pa.concat_tables(pool)
         verdict = payload.pre_combine(everything.take(pa.array(place[keys])), rows.take(pa.array(event)), older)
-        heard = verdict.heard
-        keeps_rank = ~heard if verdict.ordering_of_older is None else verdict.ordering_of_older
+        accepted = verdict.accepted
+        keeps_rank = ~accepted if verdict.ordering_of_older is None else verdict.ordering_of_older
         rank[keys[~keeps_rank]] = ranks[event[~keeps_rank]]
-        gone[keys[heard]] = verdict.deleted[heard]
+        gone[keys[accepted]] = verdict.deleted[accepted]
         if verdict.rows is None:
-            place[keys[heard]] = event[heard]
+            place[keys[accepted]] = event[accepted]
         else:
             pool.append(verdict.rows)
-            place[keys[heard]] = made + np.flatnonzero(heard)
+            place[keys[accepted]] = made + np.flatnonzero(accepted)
             made += verdict.rows.num_rows
     order = np.argsort(rounds.first, kind="stable")
     return pa.concat_tables(pool).take(pa.array(place[order])), gone[order]

@@ -17,12 +17,13 @@ Mask = npt.NDArray[np.bool_]
 class Verdict:
     """What became of pairs of records, position by position.
 
-    Where ``heard`` is false the older record stays as it is. Elsewhere the key goes where ``deleted`` is true, or else
-    its record is that of ``rows``, or the newer one where there are none. Its ordering value goes on as that of the
-    older one where ``ordering_of_older`` says so (None: where it was not heard). All have the length of the pairs.
+    Where the newer record is not ``accepted`` the older one stays as it is. Elsewhere the key goes where ``deleted`` is
+    true, or else its record is that of ``rows``, or the newer one where there are none. Its ordering value goes on as
+    that of the older one where ``ordering_of_older`` says so (None: where none was accepted). All have the length of
+    the pairs.
     """
 
-    heard: Mask
+    accepted: Mask
     deleted: Mask
     rows: pa.Table | None = None
     ordering_of_older: Mask | None = None

@@ -79,8 +79,8 @@ class BaseMerge:
         drop = hit & self._deleted[position] & self._deletes_win[position]
         pairs = np.flatnonzero(hit & ~drop)
         verdict = self._combine(batch, pairs, position[pairs])
-        drop[pairs[verdict.heard & verdict.deleted]] = True
-        stays = verdict.heard & ~verdict.deleted
+        drop[pairs[verdict.accepted & verdict.deleted]] = True
+        stays = verdict.accepted & ~verdict.deleted
         change = np.zeros(len(hit), bool)
         change[pairs[stays]] = True
         updated, dropped = int(change.sum()), int(drop.sum())
@@ -106,7 +106,7 @@ class BaseMerge:
     def _combine(self, batch: pa.RecordBatch, pairs: I64, position: npt.NDArray[np.int32]) -> Verdict:
         """What the payload says of the rows at ``pairs`` and the changes at ``position``."""
         if self._payload.replaces_whole_records:
-            return Verdict(heard=np.ones(len(pairs), bool), deleted=self._deleted[position])
+            return Verdict(accepted=np.ones(len(pairs), bool), deleted=self._deleted[position])
         names = batch.schema.names
         changed = self._rows
         if not self._payload.makes_records:

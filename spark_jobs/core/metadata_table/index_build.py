@@ -80,12 +80,12 @@ class IndexBuild:
         now = table.data_timeline
         known = {one for one in self.seen.instants if one.is_completed and one.action in _FOLLOWED}
         there = {one for one in now.instants if one.is_completed}
-        undone = [one for one in known - there if not now.start or one.is_from(now.start)]
-        if undone:
+        rolled_back = [one for one in known - there if not now.start or one.is_from(now.start)]
+        if rolled_back:
             raise WriteConflictError(
-                f"{in_order(undone)[0]} was undone while its records were indexed",
+                f"{in_order(rolled_back)[0]} was rolled back while its records were indexed",
                 todo="run the indexing again",
-                instant=in_order(undone)[0].timestamp,
+                instant=in_order(rolled_back)[0].timestamp,
             )
         later = [one for one in there - known if one.action in _FOLLOWED]
         # compactions first: what was written on top of one is found once its base files count

@@ -121,9 +121,9 @@ class IndexOfFiles:
 
     def content(self) -> tuple[int, Callable[[int, str], Cells]]:
         """The number of file groups, and the cells of each one's base file, by its number and the file's name."""
-        doomed = being_cleaned(self.table.data_timeline, self.table.clock)
+        deletable = being_cleaned(self.table.data_timeline, self.table.clock)
         live = {
-            key: {name: entry for name, entry in entries.items() if not _is_gone(key, name, entry, doomed)}
+            key: {name: entry for name, entry in entries.items() if not _is_deleted(key, name, entry, deletable)}
             for key, entries in read_file_records(self.table).items()
         }
         codec, groups = CODECS[self.index.partition], self.index.groups
@@ -142,9 +142,9 @@ class IndexOfFiles:
         return PartitionChanges.of({key: codec.encode(key, one) for key, one in self.index.changes(files).items()})
 
 
-def _is_gone(key: str, name: str, entry: FileEntry, doomed: Collection[str]) -> bool:
+def _is_deleted(key: str, name: str, entry: FileEntry, deletable: Collection[str]) -> bool:
     """Whether a file was deleted, or is about to be by one of the cleans that have begun."""
-    return entry.is_deleted or (key != ALL_PARTITIONS and join(partition_of(key), name) in doomed)
+    return entry.is_deleted or (key != ALL_PARTITIONS and join(partition_of(key), name) in deletable)
 
 
 def _files_of(changes: FileChanges, format: TableFormat) -> tuple[list[_File], list[_File]]:

@@ -72,8 +72,8 @@ class Located(NamedTuple):
             [one.file_id for one in self.locations],
             [one.instant for one in self.locations],
         )
-        told = [pa.array(column, pa.string()).take(codes) for column in columns]
-        return pa.Table.from_arrays([self.keys.cast(pa.string()), *told], schema=LOCATION_SCHEMA)
+        taken = [pa.array(column, pa.string()).take(codes) for column in columns]
+        return pa.Table.from_arrays([self.keys.cast(pa.string()), *taken], schema=LOCATION_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

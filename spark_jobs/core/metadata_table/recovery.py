@@ -8,7 +8,7 @@ from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.format.order import is_from
 from spark_jobs.core.metadata_table.commit import commits_at, finish_undo, undo_commit
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.timeline.plans.undoing import RequestedRollback
+from spark_jobs.core.timeline.plans.rollback import RequestedRollback
 
 
 def recover(table: MetadataTable, own: str) -> MetadataTable:

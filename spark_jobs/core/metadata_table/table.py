@@ -234,9 +234,9 @@ class MetadataTable:
         """What completed rollbacks of the data table undid; only asked for blocks that nothing else accounts for."""
         found: set[str] = set()
         for rollback in self.data_timeline.completed(Action.ROLLBACK):
-            found.update(self.data_timeline.rollback_result(rollback, self.clock).undone)
+            found.update(self.data_timeline.rollback_result(rollback, self.clock).rolled_back)
         for restore in self.data_timeline.completed(Action.RESTORE):
-            found.update(self.data_timeline.restore_result(restore, self.clock).undone)
+            found.update(self.data_timeline.restore_result(restore, self.clock).rolled_back)
         return frozenset(found)
 
 

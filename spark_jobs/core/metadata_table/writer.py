@@ -142,12 +142,12 @@ class UpdatingMetadataWriter:
         if instant.action is not Action.ROLLBACK:
             self._write(publication, table, changes, listed)
             return True
-        undone = RollbackResult.of(decode_shaped(publication.data, instant.at(State.COMPLETED))).undone
+        rolled_back = RollbackResult.of(decode_shaped(publication.data, instant.at(State.COMPLETED))).rolled_back
         by_keys = MetadataPartition.RECORD_INDEX in listed
-        if any(_stays_listed(table, target, by_keys=by_keys) for target in undone):
+        if any(_stays_listed(table, target, by_keys=by_keys) for target in rolled_back):
             return False
         self._write(publication, table, changes, listed)
-        return all(self._undo(table.reloaded(), target, instant.timestamp) for target in undone)
+        return all(self._undo(table.reloaded(), target, instant.timestamp) for target in rolled_back)
 
     def _write(
         self,

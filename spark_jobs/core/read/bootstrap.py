@@ -91,10 +91,10 @@ def source_rows(
     :param folder: relative to the source; ``fields`` are the partition columns, in their order.
     """
     file = open_base_file(storage, path, role=SOURCE_FILE)
-    told = folder_values(folder, fields)
+    from_folder = folder_values(folder, fields)
     stored = set(file.schema_arrow.names)
-    missing = [field for field in schema if field.name in told and field.name not in stored]
-    constants = {field.name: _constant(told[field.name], field, folder) for field in missing}
+    missing = [field for field in schema if field.name in from_folder and field.name not in stored]
+    constants = {field.name: _constant(from_folder[field.name], field, folder) for field in missing}
     return _rows(file, path, schema, origins, constants, SOURCE_FILE)
 
 

@@ -14,7 +14,7 @@ from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError, InstantGoneE
 from spark_jobs.core.files.markers import has_markers
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.undone import UndoneWrites, being_undone
+from spark_jobs.core.timeline.rolled_back import RolledBackWrites, being_undone
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings, read_pulse
 
 
@@ -56,7 +56,9 @@ def _refuse_taken_back_meanwhile(timeline: ActiveTimeline, pending: Instant) -> 
     """
     :raises InstantGoneError: a rollback of a plan that is inflight deletes its markers before it is requested again.
     """
-    if UndoneWrites(timeline.reload()).has(pending.timestamp) and not UndoneWrites(timeline).has(pending.timestamp):
+    if RolledBackWrites(timeline.reload()).has(pending.timestamp) and not RolledBackWrites(timeline).has(
+        pending.timestamp
+    ):
         raise InstantGoneError(
             f"{timeline.name_of(pending)} was taken back meanwhile", todo="run it again", instant=pending.timestamp
         )
@@ -65,9 +67,9 @@ def _refuse_taken_back_meanwhile(timeline: ActiveTimeline, pending: Instant) -> 
 def left_by_writers(timeline: ActiveTimeline) -> Iterator[Instant]:
     """Writes that are inflight, and that no pending rollback or restore is at."""
     found = [one for one in timeline.pending(COMMITS) if one.state is State.INFLIGHT]
-    undone = being_undone(timeline) if found else frozenset()
-    if undone is not None:
-        yield from (one for one in found if one.timestamp not in undone)
+    rolled_back = being_undone(timeline) if found else frozenset()
+    if rolled_back is not None:
+        yield from (one for one in found if one.timestamp not in rolled_back)
 
 
 def is_saved(timeline: ActiveTimeline, pending: Instant) -> bool:

@@ -6,7 +6,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ClockSkewError
 from spark_jobs.core.storage.protocol import FileStatus, Storage
 
-TOLD_MS = 5_000
+NOTED_SKEW_MS = 5_000
 """Hosts that are set by a time server differ by less."""
 REFUSED_MS = 30 * 60_000
 """Of a clock that is ahead: less than a time zone's hour."""
@@ -34,7 +34,7 @@ def ahead_ms(storage: Storage, folder: str, clock: Clock) -> float:
 def skew_note(storage: Storage, folder: str, clock: Clock) -> str | None:
     """A line for the user where the clocks differ by more than some seconds."""
     ahead = ahead_ms(storage, folder, clock)
-    if abs(ahead) <= TOLD_MS:
+    if abs(ahead) <= NOTED_SKEW_MS:
         return None
     side = "ahead of" if ahead > 0 else "behind"
     return (

@@ -57,7 +57,7 @@ class ArchivedWrites:
         self._files = tuple(files)
         self._is_sorted = False
         self._facts: dict[FileStatus, _FileFacts] = {}
-        self._undone: dict[str, frozenset[str]] = {}
+        self._targets: dict[str, frozenset[str]] = {}
 
     def has(self, time: str) -> bool:
         """Whether a write of this time was completed, by the archive.
@@ -113,10 +113,10 @@ class ArchivedWrites:
         for facts in self._all(time):
             rollbacks.update(facts.rollbacks)
         for at in oldest_first(one for one in rollbacks if follows(one, time)):
-            undone = self._undone_by(rollbacks[at])
-            if undone is None:  # the files are others
+            rolled_back = self._targets_of(rollbacks[at])
+            if rolled_back is None:  # the files are others
                 return self.rolled_back_by(time)
-            if time in undone:
+            if time in rolled_back:
                 return at
         return None
 
@@ -141,15 +141,15 @@ class ArchivedWrites:
         """Take what an earlier snapshot read of files that are there unchanged."""
         if earlier._facts:
             self._facts.update({status: earlier._facts[status] for status in self._files if status in earlier._facts})
-            self._undone.update(earlier._undone)
+            self._targets.update(earlier._targets)
 
-    def _undone_by(self, rollback: ArchivedState) -> frozenset[str] | None:
+    def _targets_of(self, rollback: ArchivedState) -> frozenset[str] | None:
         """None where its entry moved to another file."""
         time = rollback.instant.timestamp
-        known = self._undone.get(time)
+        known = self._targets.get(time)
         if known is None:
             try:
-                known = self._undone[time] = frozenset(self._result_of(rollback).undone)
+                known = self._targets[time] = frozenset(self._result_of(rollback).rolled_back)
             except StorageError:
                 if not self._is_moved(rollback.place.path):
                     raise

@@ -13,7 +13,7 @@ from spark_jobs.core.format.order import follows, newest_first
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import commits_that_say
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.undone import UndoneWrites
+from spark_jobs.core.timeline.rolled_back import RolledBackWrites
 
 CHECKPOINT_KEY = "deltastreamer.checkpoint.key"
 RESET_KEY = "deltastreamer.checkpoint.reset_key"
@@ -64,8 +64,8 @@ def stored_checkpoint(timeline: ActiveTimeline, clock: Clock) -> StoredCheckpoin
         for instant, metadata in commits_that_say(timeline.archive_place, "deltastreamer.checkpoint")
         if (found := StoredCheckpoint.of(metadata)) is not None
     }
-    undone = UndoneWrites(timeline)
-    newer = (one for one in newest_first(archived) if follows(one, kept_at) and not undone.has_archived(one))
+    rolled_back = RolledBackWrites(timeline)
+    newer = (one for one in newest_first(archived) if follows(one, kept_at) and not rolled_back.has_archived(one))
     newest = next(newer, None)
     return kept if newest is None else archived[newest]
 

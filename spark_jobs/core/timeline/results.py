@@ -163,14 +163,14 @@ def encode_restore(by: str, planned: Iterable[Instant], rollbacks: Mapping[str, 
     :param planned: all instants of its plan, in that order.
     :param rollbacks: by the time of each.
     """
-    undone = [NamedInstant.naming(one) for one in planned]
+    rolled_back = [NamedInstant.naming(one) for one in planned]
     record = {
         "startRestoreTime": by,
         "timeTakenInMillis": took_ms,
-        "instantsToRollback": [one.time for one in undone],
+        "instantsToRollback": [one.time for one in rolled_back],
         "hoodieRestoreMetadata": {time: [one.to_avro()] for time, one in rollbacks.items()},
         "version": 1,
-        "restoreInstantInfo": [one.to_avro() for one in undone],
+        "restoreInstantInfo": [one.to_avro() for one in rolled_back],
     }
     return encode_payload(RESTORE_METADATA, record)
 
@@ -187,9 +187,9 @@ class PartitionRollback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollbackResult:
-    """``undone`` are the times of the instants that it took back, ``named`` those of which it says the action too."""
+    """``rolled_back`` are the times of instants that it took back, ``named`` those of which it says the action too."""
 
-    undone: tuple[str, ...]
+    rolled_back: tuple[str, ...]
     partitions: Mapping[str, PartitionRollback]
     files: int
     took_ms: int
@@ -201,7 +201,7 @@ class RollbackResult:
         :param raw: of a completed rollback.
         """
         return RollbackResult(
-            undone=tuple(raw.get("commitsRollback") or ()),
+            rolled_back=tuple(raw.get("commitsRollback") or ()),
             partitions={
                 one["partitionPath"]: PartitionRollback(
                     added=_sizes(one.get("rollbackLogFiles")), cancelled=_sizes(one.get("logFilesFromFailedCommit"))
@@ -216,9 +216,9 @@ class RollbackResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreResult:
-    """``undone`` are the times of the instants that it took back, ``rollbacks`` what was done for each."""
+    """``rolled_back`` are the times of the instants that it took back, ``rollbacks`` what was done for each."""
 
-    undone: tuple[str, ...]
+    rolled_back: tuple[str, ...]
     rollbacks: Mapping[str, tuple[RollbackResult, ...]]
     took_ms: int
 
@@ -233,7 +233,7 @@ class RestoreResult:
         """
         rollbacks: dict[str, list[Record | None]] = raw["hoodieRestoreMetadata"] or {}
         return RestoreResult(
-            undone=tuple(raw["instantsToRollback"] or ()),
+            rolled_back=tuple(raw["instantsToRollback"] or ()),
             rollbacks={time: tuple(RollbackResult.of(one) for one in some if one) for time, some in rollbacks.items()},
             took_ms=int(raw["timeTakenInMillis"] or 0),
         )

@@ -75,13 +75,13 @@ def refuse_taken_back(timeline: ActiveTimeline, seen: ActiveTimeline, own: str) 
     """
     now = {one.timestamp for one in timeline.completed_commits()}
     gone = {one.timestamp for one in seen.completed_commits()} - now
-    undone = gone - {one.timestamp for one in archived_of(timeline, gone)}
-    if undone:
+    rolled_back = gone - {one.timestamp for one in archived_of(timeline, gone)}
+    if rolled_back:
         raise WriteConflictError(
-            f"instant {own} may not be published, it may build on {latest(undone)}, which was rolled back meanwhile",
+            f"instant {own} may not be published, it may build on {latest(rolled_back)}, which was rolled back",
             todo="run it again; nothing of it is visible",
             instant=own,
-            other=latest(undone),
+            other=latest(rolled_back),
         )
 
 

@@ -13,12 +13,12 @@ from spark_jobs.core.errors import CorruptTableError, InstantGoneError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.undone import undone_in
+from spark_jobs.core.timeline.rolled_back import rolled_back_in
 
 _PLANS = (Action.COMPACTION, Action.LOG_COMPACTION)
 
 
-def undone_commits(timeline: ActiveTimeline, clock: Clock) -> Iterator[tuple[Instant, Instant]]:
+def rolled_back_commits(timeline: ActiveTimeline, clock: Clock) -> Iterator[tuple[Instant, Instant]]:
     """Completed commits without their inflight file, each with the completed rollback or restore that took it away.
 
     A plan that was executed again after its rollback has the file, and so has a bootstrap. That of a commit which is
@@ -35,11 +35,11 @@ def undone_commits(timeline: ActiveTimeline, clock: Clock) -> Iterator[tuple[Ins
                 yield commit, taker
 
 
-def refuse_undone_commits(timeline: ActiveTimeline, clock: Clock) -> None:
+def refuse_rolled_back_commits(timeline: ActiveTimeline, clock: Clock) -> None:
     """
     :raises CorruptTableError: there is one.
     """
-    for commit, taker in undone_commits(timeline, clock):
+    for commit, taker in rolled_back_commits(timeline, clock):
         raise CorruptTableError(
             f"{commit} is there although {taker.action.value} {taker.timestamp} took it back: two "
             "processes held the table lock at once, and files of it may be gone",
@@ -55,10 +55,10 @@ def _taken(timeline: ActiveTimeline, taker: Instant, clock: Clock) -> Iterable[s
     """
     try:
         try:
-            return undone_in(timeline, taker)[0]
+            return rolled_back_in(timeline, taker)[0]
         except InstantGoneError:  # by the archive
             read = timeline.rollback_result if taker.action is Action.ROLLBACK else timeline.restore_result
-            return read(taker, clock).undone
+            return read(taker, clock).rolled_back
     except CorruptTableError:
         return ()
 

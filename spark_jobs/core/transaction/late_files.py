@@ -83,7 +83,7 @@ def cancelled_logs(timeline: ActiveTimeline, targets: Collection[str], clock: Cl
     found: set[str] = set()
     for rollback in timeline.completed(Action.ROLLBACK):
         result = timeline.rollback_result(rollback, clock)
-        if set(targets).intersection(result.undone):
+        if set(targets).intersection(result.rolled_back):
             for partition, done in result.partitions.items():
                 found.update(join(partition, name) for name in done.cancelled)
     return frozenset(found)

@@ -30,9 +30,9 @@ from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import refuse_clock_ahead
 from spark_jobs.core.timeline.active import ActiveTimeline, complete, load_timeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.plans.undoing import RequestedRollback
+from spark_jobs.core.timeline.plans.rollback import RequestedRollback
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
-from spark_jobs.core.transaction.contradictions import refuse_undone_commits
+from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commits
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings
 from spark_jobs.core.transaction.late_files import delete_orphans
 from spark_jobs.core.transaction.log_bases import refuse_logs_of_no_slice
@@ -69,7 +69,7 @@ class TransactionSettings:
         refuse_clock_ahead(self.storage, f"{self.base_path}/{META_FOLDER}", self.clock)
         return next_instant_time(self.clock.now(), self.config.timezone, timeline.last_moment)
 
-    def tell_metadata_table(self, timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
+    def update_metadata_table(self, timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
         """Let the metadata table follow an action that is about to complete; the caller holds the table lock.
 
         :param data: content of the completed file.
@@ -163,7 +163,7 @@ class Transaction:
             refuse_partitions_around(storage, base_path, partitions)
             for partition in partitions:
                 ensure_partition_metafile(storage, base_path, partition, self.time)
-            locked.tell_metadata_table(timeline, self.instant, data)
+            locked.update_metadata_table(timeline, self.instant, data)
             if self._heartbeat.lapsed():
                 raise self._lost("its heartbeat lapsed")
             done = self._complete(timeline, data)
@@ -208,9 +208,11 @@ class Transaction:
     def _check_rights(self, timeline: ActiveTimeline) -> None:
         if self.instant not in timeline.instants:
             raise self._lost("it is no longer pending on the timeline: another writer rolled it back")
-        undoing = next((one for one in self._new_rollbacks(timeline) if self._is_undone_by(timeline, one)), None)
-        if undoing is not None:
-            raise self._lost(f"rollback {undoing.timestamp} undoes it")
+        taken_back_by = next(
+            (one for one in self._new_rollbacks(timeline) if self._is_rolled_back_by(timeline, one)), None
+        )
+        if taken_back_by is not None:
+            raise self._lost(f"rollback {taken_back_by.timestamp} undoes it")
         if self._heartbeat.lapsed():
             raise self._lost("its heartbeat lapsed")
 
@@ -221,11 +223,11 @@ class Transaction:
         known = self._baseline.rollbacks
         return timeline.filter(lambda one: one.action is Action.ROLLBACK and one.timestamp not in known)
 
-    def _is_undone_by(self, timeline: ActiveTimeline, rollback: Instant) -> bool:
+    def _is_rolled_back_by(self, timeline: ActiveTimeline, rollback: Instant) -> bool:
         """By its plan or its result; one that is not readable may undo anything."""
         try:
             if rollback.is_completed:
-                return self.time in timeline.rollback_result(rollback, self.settings.clock).undone
+                return self.time in timeline.rollback_result(rollback, self.settings.clock).rolled_back
             target = RequestedRollback.read(timeline, rollback, self.settings.clock).target
         except CorruptTableError:
             return True
@@ -304,7 +306,7 @@ def begin(
         _require_properties(settings)
         timeline = locked.load_timeline()
         refuse_pending_restore(timeline)
-        refuse_undone_commits(timeline, settings.clock)
+        refuse_rolled_back_commits(timeline, settings.clock)
         if not allowed(timeline):
             return None
         time = locked.next_instant(timeline)
@@ -345,7 +347,7 @@ def resume(settings: TransactionSettings, instant: Instant, under: TransactionSe
 def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:
     """Put a plan on the timeline for later. The caller holds the table lock and made the plan from ``timeline``."""
     refuse_pending_restore(timeline)
-    refuse_undone_commits(timeline, settings.clock)
+    refuse_rolled_back_commits(timeline, settings.clock)
     time = settings.next_instant(timeline)
     return request(timeline, time, action, plan)
 

@@ -14,7 +14,7 @@ from spark_jobs.core.format.instant import COMMITS, Action
 from spark_jobs.core.format.order import precedes
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.undone import UndoneWrites
+from spark_jobs.core.timeline.rolled_back import RolledBackWrites
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, written_paths
 
 
@@ -22,8 +22,8 @@ class History:
     """Asked of single instants; each answer is read once. Pickles with the answers that were given."""
 
     def __init__(self, timeline: ActiveTimeline) -> None:
-        self._undone = UndoneWrites(timeline)
-        self._timeline = self._undone.timeline
+        self._rolled_back = RolledBackWrites(timeline)
+        self._timeline = self._rolled_back.timeline
         self._known: dict[str, bool] = {}
 
     def fate(self, instant: str) -> bool | None:
@@ -47,7 +47,7 @@ class History:
         :raises CorruptTableError: as :meth:`fate`.
         """
         if instant not in self._known:
-            is_gone = self._undone.has(instant) and not self._undone.may_be_done_again(instant)
+            is_gone = self._rolled_back.has(instant) and not self._rolled_back.may_be_done_again(instant)
             self._known[instant] = not is_gone and self._timeline.archive.has(instant)
         return self._known[instant]
 
@@ -63,7 +63,7 @@ class History:
                 return True
         except CorruptTableError as error:
             failure = error
-        if self._undone.has(instant):
+        if self._rolled_back.has(instant):
             return False
         if failure is not None:
             raise failure

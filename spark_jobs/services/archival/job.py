@@ -18,7 +18,7 @@ from spark_jobs.frame.estimate import seconds_to_delete, seconds_to_write
 from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.opening import open_to_change
 from spark_jobs.frame.plan_hash import PlanFacts
-from spark_jobs.frame.results import planned
+from spark_jobs.frame.results import plan_result
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.services.archival.bounds import bounds_of
@@ -89,7 +89,7 @@ def _result(
         "newest": latest(one.timestamp for one in instants) or None,
         "held_by": plan.archival.blocker if plan.archival else None,
     }
-    result = planned(ACTION, table, plan.facts, progress, shown=shown, **counts, **extra)
+    result = plan_result(ACTION, table, plan.facts, progress, shown=shown, **counts, **extra)
     return result if instants else replace(result, reason=plan.why_no_more)
 
 

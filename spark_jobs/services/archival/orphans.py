@@ -19,8 +19,8 @@ from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.plans.undoing import RequestedRollback
-from spark_jobs.core.timeline.undone import times_gone
+from spark_jobs.core.timeline.plans.rollback import RequestedRollback
+from spark_jobs.core.timeline.rolled_back import restored_times
 from spark_jobs.core.transaction.late_files import cancelled_logs
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.services.archival.plan import Bound
@@ -56,7 +56,7 @@ def orphans_passed(table: HudiTable, going: Collection[Instant]) -> Orphans:
     timeline = table.timeline
     left = replace(timeline, instants=timeline.filter(lambda one: one not in going), has_archive=True)
     begin, end = timeline.unbroken_from, left.unbroken_from
-    gone = [(latest((goal, begin)), earliest((restore, end))) for goal, restore in times_gone(timeline)]
+    gone = [(latest((goal, begin)), earliest((restore, end))) for goal, restore in restored_times(timeline)]
     passed = _Passed(
         rolled_back={
             time: named
@@ -144,13 +144,13 @@ def _uncancelled(
     for status in statuses:
         name = table.config.format.parse_log_file(status.name)
         if name is not None and not name.is_cdc:
-            instants, undone = _blocks(table, status)
-            found.setdefault((name.file_id, name.instant), []).append((name, status, instants, undone))
+            instants, rolled_back = _blocks(table, status)
+            found.setdefault((name.file_id, name.instant), []).append((name, status, instants, rolled_back))
     holding: dict[FileStatus, frozenset[str]] = {}
     for (_, base_instant), logs in found.items():
         for name, status, instants, _ in logs:
-            undone = frozenset().union(*(one[3] for one in logs if one[0].version >= name.version))
-            counting = instants - undone
+            rolled_back = frozenset().union(*(one[3] for one in logs if one[0].version >= name.version))
+            counting = instants - rolled_back
             if any(map(is_target, counting)) or (not instants and is_target(base_instant)):
                 holding[status] = counting
     return holding
@@ -161,18 +161,18 @@ def _blocks(table: HudiTable, status: FileStatus) -> tuple[frozenset[str], froze
     that can't be read, which validation names.
     """
     instants: set[str] = set()
-    undone: set[str] = set()
+    rolled_back: set[str] = set()
     if status.size:
         try:
             with table.storage.open_input(status.path) as file:
                 for block in read_blocks(file):
                     if block.is_rollback:
-                        undone.add(block.target_instant or "")
+                        rolled_back.add(block.target_instant or "")
                     elif block.instant and not block.is_corrupt:
                         instants.add(block.instant)
         except CorruptTableError:
             pass
-    return frozenset(instants), frozenset(undone)
+    return frozenset(instants), frozenset(rolled_back)
 
 
 def _rolled_back(table: HudiTable, begin: str) -> dict[str, frozenset[str]]:
@@ -184,16 +184,16 @@ def _rolled_back(table: HudiTable, begin: str) -> dict[str, frozenset[str]]:
     timeline = table.timeline
     found: dict[str, frozenset[str]] = {}
     for result in timeline.archive.rollbacks_since(begin):
-        for time in result.undone:
+        for time in result.rolled_back:
             found[time] = found.get(time, frozenset()) | frozenset(result.partitions)
     for one in timeline.completed(Action.ROLLBACK):
         result = timeline.rollback_result(one, table.clock)
         partitions = {*result.partitions, *_planned_partitions(table, one)}
-        for time in result.undone:
+        for time in result.rolled_back:
             found[time] = found.get(time, frozenset()) | partitions
     for one in timeline.completed(Action.RESTORE):
         restored = timeline.restore_result(one, table.clock)
-        for time in restored.undone:
+        for time in restored.rolled_back:
             partitions = {name for part in restored.rollbacks.get(time, ()) for name in part.partitions}
             found[time] = found.get(time, frozenset()) | partitions
     return found

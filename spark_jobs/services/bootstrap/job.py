@@ -211,7 +211,7 @@ class _Bootstrapping(ServiceInSteps[HudiTable | None, _Work]):
             "estimate": {"files_out": len(rest.files), "bytes_copied": rest.bytes_copied},
         }
         extra: dict[str, Any] = {**rest.counts(), "plan_hash": plan_hash}
-        if plan.left.first.undoings:
+        if plan.left.first.rollbacks:
             content["rolls_back"] = plan.left.first.to_json()
             extra["rolls_back"] = plan.left.first.instants
         return JobResult(

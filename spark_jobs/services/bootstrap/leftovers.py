@@ -40,7 +40,7 @@ class Leftovers:
     def content(self) -> dict[str, Any]:
         """What of it is hashed."""
         deletes = [{"path": path, "bytes": size} for path, size in sorted(self.deletions.items())]
-        return {"deletes": deletes, "rolls_back": self.first.instants} if deletes or self.first.undoings else {}
+        return {"deletes": deletes, "rolls_back": self.first.instants} if deletes or self.first.rollbacks else {}
 
     def is_of(self, asked: str, plan: PlanFacts) -> bool:
         """Whether a run by this very hash began what is there, so that it goes on, or no other run began anything.
@@ -69,8 +69,8 @@ def leftovers_of(settings: TransactionSettings, table: HudiTable) -> Leftovers:
     timeline = table.timeline
     refuse_pending_restore(timeline)
     first = failed_writes_to_roll_back(settings, table)
-    undone = {one.target.timestamp for one in first.undoings} | {one.rollback for one in first.undoings}
-    after = timeline.filter(lambda one: one.is_completed or one.timestamp not in undone)
+    rolled_back = {one.target.timestamp for one in first.rollbacks} | {one.rollback for one in first.rollbacks}
+    after = timeline.filter(lambda one: one.is_completed or one.timestamp not in rolled_back)
     alive = [one for one in after if not one.is_completed and one.action in WRITES]
     if alive:
         raise busy(table.base_path, f"instant {alive[0].timestamp} is under way")

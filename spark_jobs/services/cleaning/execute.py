@@ -95,7 +95,7 @@ def carry_out_clean(
         took_ms=math.ceil((settings.clock.monotonic() - started) * 1000),
     )
     completed = result.encode(clean.timestamp, requested.policy)
-    settings.tell_metadata_table(settings.load_timeline(), inflight, completed)
+    settings.update_metadata_table(settings.load_timeline(), inflight, completed)
     complete(table.timeline, inflight, completed, table.clock)
     return run
 

@@ -22,7 +22,7 @@ from spark_jobs.frame.estimate import seconds_to_delete
 from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.opening import open_to_change
 from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
-from spark_jobs.frame.results import done_by_hash, planned
+from spark_jobs.frame.results import done_by_hash, plan_result
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.cleaning.candidates import clean_settings, plan_clean
@@ -31,7 +31,7 @@ from spark_jobs.services.cleaning.pending import PendingClean, done_before, pend
 from spark_jobs.services.cleaning.plan import ACTION, CleanPlan
 from spark_jobs.services.cleaning.reasons import held_back_by, why_not
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, undo_failed_writes
-from spark_jobs.services.rollback.job import undoing_of
+from spark_jobs.services.rollback.job import rollback_work_of
 
 _FINISHED = "it was left pending; the next run plans a new one"
 _FINISHES = "it was left pending, and is finished before another is planned"
@@ -179,8 +179,8 @@ class Cleaning(ServiceAtOnce[CleanPlan | PendingClean]):
 
     def shown(self, table: HudiTable, plan: CleanPlan | PendingClean, progress: Progress) -> JobResult:
         if isinstance(plan, CleanPlan):
-            return _planned(table, plan, None, progress)
-        found = _planned(table, plan.plan, plan.instant, progress)
+            return _shown(table, plan, None, progress)
+        found = _shown(table, plan.plan, plan.instant, progress)
         gone = plan.plan.files - len(plan.there)
         extra = {"plan_hash": plan.facts.hash_at(table.timeline), "gone_before": gone}
         return replace(found, reason=_FINISHES, extra={**found.extra, **extra})
@@ -189,8 +189,8 @@ class Cleaning(ServiceAtOnce[CleanPlan | PendingClean]):
         result = ServiceAtOnce.with_rollbacks(self, result, table, failed)
         if result.plan is None:
             return result
-        undoings = [undoing_of(self.settings, table, one).to_json() for one in failed]
-        return replace(result, plan={**result.plan, "rolls_back": undoings})
+        rollbacks = [rollback_work_of(self.settings, table, one).to_json() for one in failed]
+        return replace(result, plan={**result.plan, "rolls_back": rollbacks})
 
     def _result(
         self, table: HudiTable, plan: CleanPlan, instant: Instant, run: CleanRun, progress: Progress
@@ -218,7 +218,7 @@ def _too_large(sizes: Collection[int], budget: Budget) -> str | None:
     return f"the smallest of {len(sizes)} file(s) has {min(sizes)} bytes, more than {budget.text()}"
 
 
-def _planned(table: HudiTable, plan: CleanPlan, instant: Instant | None, progress: Progress) -> JobResult:
+def _shown(table: HudiTable, plan: CleanPlan, instant: Instant | None, progress: Progress) -> JobResult:
     seconds = seconds_to_delete(table, Action.CLEAN, plan.files)
     return _of_plan(table, plan, instant, progress, shown=plan.to_json(), estimated_seconds=seconds)
 
@@ -233,7 +233,7 @@ def _of_plan(
     **extra: Any,
 ) -> JobResult:
     """:param shown: of a dry run alone."""
-    return planned(
+    return plan_result(
         ACTION,
         table,
         plan.facts,

@@ -18,7 +18,7 @@ from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.timeline.plans.rewriting import PlannedGroup, RequestedClustering
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.clustering.partitions import PartitionFilter
-from spark_jobs.services.planned_slices import planned_slice, slice_of
+from spark_jobs.services.slices_of_plan import slice_in_plan, slice_of
 from spark_jobs.services.source_files import NO_SOURCES, SourceFiles, line_of
 
 EXECUTION_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
@@ -122,7 +122,7 @@ class ClusteringPlan:
             parameters[SORT_COLUMNS] = ",".join(self.sort_columns)
         groups = (
             PlannedGroup(
-                slices=tuple(map(planned_slice, one.slices)), output_groups=one.output_groups, metrics=_metrics(one)
+                slices=tuple(map(slice_in_plan, one.slices)), output_groups=one.output_groups, metrics=_metrics(one)
             )
             for one in self.groups
         )

@@ -19,7 +19,7 @@ from spark_jobs.services.rollback.failed_writes import finish_rollbacks, is_aliv
 
 
 def settle_updates(
-    table: HudiTable, properties: Mapping[str, str], touched: Iterable[FileGroupKey], tell: Callable[[str], None]
+    table: HudiTable, properties: Mapping[str, str], touched: Iterable[FileGroupKey], notify: Callable[[str], None]
 ) -> None:
     """Asked before the first file of a write is made, with the file groups that it changes.
 
@@ -41,7 +41,7 @@ def settle_updates(
             instant=instant,
         )
     if ROLLBACK_PENDING_CLUSTERING.of(properties):
-        _take_back(table.transaction_settings(properties), frozenset(met.values()), tell)
+        _take_back(table.transaction_settings(properties), frozenset(met.values()), notify)
 
 
 def refuse_overtaken(table: HudiTable, instant: str, slices: Collection[FileSlice]) -> None:
@@ -77,7 +77,7 @@ def _written_beside(written: CommittedFiles, planned: FileSlice, now: FileSlice)
     return next((time for time, files in since.items() if any(one.name in logs for one in files)), None)
 
 
-def _take_back(settings: TransactionSettings, instants: frozenset[str], tell: Callable[[str], None]) -> None:
+def _take_back(settings: TransactionSettings, instants: frozenset[str], notify: Callable[[str], None]) -> None:
     with settings.new_lock() as locked:
         finish_rollbacks(locked)
         for time in oldest_first(instants):
@@ -90,5 +90,5 @@ def _take_back(settings: TransactionSettings, instants: frozenset[str], tell: Ca
                         todo="run it again when the clustering is done",
                         instant=time,
                     )
-                undone = roll_back(locked, locked.load_timeline(), instant)
-                tell(f"clustering {time} gives way to this write and was taken back (rollback {undone.timestamp})")
+                rollback = roll_back(locked, locked.load_timeline(), instant)
+                notify(f"clustering {time} gives way to this write and was taken back (rollback {rollback.timestamp})")

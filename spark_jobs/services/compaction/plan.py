@@ -14,7 +14,7 @@ from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.compaction.strategies import CompactionLimits as CompactionLimits
 from spark_jobs.services.compaction.strategies import choose, wanted_partitions
-from spark_jobs.services.planned_slices import planned_slice, slice_of
+from spark_jobs.services.slices_of_plan import slice_in_plan, slice_of
 from spark_jobs.services.source_files import NO_SOURCES, SourceFiles, line_of
 
 LOG_COMPACTOR = "org.apache.hudi.table.action.compact.LogCompactionExecutionHelper"
@@ -62,7 +62,7 @@ class CompactionPlan:
         :param note: extra metadata of the plan.
         :param of_logs: a log compaction.
         """
-        slices = (replace(planned_slice(one), metrics=_metrics(one, limits)) for one in self.slices)
+        slices = (replace(slice_in_plan(one), metrics=_metrics(one, limits)) for one in self.slices)
         return RequestedCompaction(slices=tuple(slices), note=note, compactor=LOG_COMPACTOR if of_logs else "")
 
     def content(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class _Scheduling(ServiceAtOnce[IndexPlan]):
     beside_restores: ClassVar[bool] = True  # one refuses what is put on the timeline
 
     def plan(self, table: HudiTable) -> IndexPlan | Nothing:
-        return plan_indexing(self.asked, table.config, table.timeline, _planned(table, self.settings))
+        return plan_indexing(self.asked, table.config, table.timeline, _requested_partitions(table, self.settings))
 
     def carry_out(
         self, locked: TransactionSettings, table: HudiTable, plan: IndexPlan, progress: Progress
@@ -107,7 +107,7 @@ class _Scheduling(ServiceAtOnce[IndexPlan]):
         return _result(table, JobState.DRY_RUN, None, plan)
 
 
-def _planned(table: HudiTable, settings: TransactionSettings) -> frozenset[str]:
+def _requested_partitions(table: HudiTable, settings: TransactionSettings) -> frozenset[str]:
     pending = table.timeline.pending({Action.INDEXING})
     plans = [read_plan(table.timeline, one, settings) for one in pending]
     return frozenset(table.config.format.metadata.path(one) for plan in plans for one in plan.partitions)
@@ -182,7 +182,7 @@ class _Drop(ServiceAtOnce[IndexPlan]):
 
     def plan(self, table: HudiTable) -> IndexPlan | Nothing:
         building = table_keys.METADATA_PARTITIONS_INFLIGHT.of(table.config.properties)
-        there = {*table.config.metadata_partitions, *building, *_planned(table, self.settings)}
+        there = {*table.config.metadata_partitions, *building, *_requested_partitions(table, self.settings)}
         gone = tuple(one for one in self.asked if table.config.format.metadata.path(one) in there)
         if not gone:
             return Nothing(f"the table has no {', '.join(one.name for one in self.asked)}")

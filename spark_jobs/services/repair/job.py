@@ -24,7 +24,7 @@ from spark_jobs.frame.in_steps import ServiceInSteps, run_in_steps
 from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.opening import open_to_change
 from spark_jobs.frame.plan_hash import PlanFacts, digest_of, refuse_other_plan
-from spark_jobs.frame.results import done_by_hash, planned
+from spark_jobs.frame.results import done_by_hash, plan_result
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult
@@ -143,7 +143,7 @@ class _Repair(ServiceInSteps[HudiTable, RepairPlan]):
         return rest
 
     def shown(self, table: HudiTable, plan: RepairPlan, progress: Progress) -> JobResult:
-        return planned(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
+        return plan_result(ACTION, table, plan.facts, progress, shown=plan.to_json(), repaired=plan.counts())
 
     def carry_out(self, table: HudiTable, plan: RepairPlan, progress: Progress) -> JobResult:
         if self.asked is not None and plan.facts.is_requested_by(self.asked):
@@ -160,7 +160,7 @@ class _Repair(ServiceInSteps[HudiTable, RepairPlan]):
             with progress.phase("metadata table"):
                 self._remake_metadata_table(table, progress)
         left = _validation(table.refreshed(), False, progress).findings
-        return planned(
+        return plan_result(
             ACTION,
             table,
             plan.facts,

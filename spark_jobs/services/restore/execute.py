@@ -8,7 +8,7 @@ from __future__ import annotations
 from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.timeline.active import complete
-from spark_jobs.core.timeline.plans.undoing import RequestedRestore
+from spark_jobs.core.timeline.plans.rollback import RequestedRestore
 from spark_jobs.core.timeline.results import RollbackRecord, encode_restore
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -16,7 +16,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.services.restore.plan import RestorePlan
 from spark_jobs.services.rollback.execute import carry_out, remove_pending_files, reopen
-from spark_jobs.services.rollback.undoing import Undoing
+from spark_jobs.services.rollback.work import RollbackWork
 
 
 def execute_restore(
@@ -34,22 +34,22 @@ def execute_restore(
     """
     started = settings.clock.monotonic()
     done = {one.timestamp: RollbackRecord(by=restore.timestamp, target=one) for one in planned}
-    with progress.phase("undo", len(plan.undoings)) as phase:
-        for one in plan.undoings:
+    with progress.phase("undo", len(plan.rollbacks)) as phase:
+        for one in plan.rollbacks:
             done[one.target.timestamp] = _undo(settings, restore, one, engine)
             phase.advance()
     took = int((settings.clock.monotonic() - started) * 1000)
     data = encode_restore(restore.timestamp, planned, done, took)
     with progress.phase("publish"):
         timeline = settings.load_timeline()
-        settings.tell_metadata_table(timeline, restore, data)
+        settings.update_metadata_table(timeline, restore, data)
         completed = complete(timeline, restore, data, settings.clock)
         delete_markers(settings.storage, settings.base_path, restore.timestamp)
         _remove_rollbacks(settings, plan.goal)
     return completed
 
 
-def _undo(settings: TransactionSettings, restore: Instant, one: Undoing, engine: Engine) -> RollbackRecord:
+def _undo(settings: TransactionSettings, restore: Instant, one: RollbackWork, engine: Engine) -> RollbackRecord:
     """A rollback that is not published: the restore tells of it."""
     started = settings.clock.monotonic()
     timeline = settings.load_timeline()
@@ -76,7 +76,7 @@ def _remove_rollbacks(settings: TransactionSettings, goal: str) -> None:
 
 def still_there(settings: TransactionSettings, plan: RequestedRestore) -> tuple[list[Instant], list[Instant]]:
     """The instants of a plan on the timeline: all of them, and those that are yet to be undone, in their order."""
-    planned = [one.at(State.COMPLETED) for one in plan.undone]
+    planned = [one.at(State.COMPLETED) for one in plan.rolled_back]
     timeline = settings.load_timeline()
     found = [[one for one in timeline.find(each.timestamp) if one.action in WRITES] for each in planned]
     return planned, [one for some in found for one in some]

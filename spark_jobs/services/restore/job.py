@@ -19,7 +19,7 @@ from spark_jobs.core.metadata_table.initialize import has_reserved_partition, in
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.avro_codec import note_of
-from spark_jobs.core.timeline.plans.undoing import RequestedRestore
+from spark_jobs.core.timeline.plans.rollback import RequestedRestore
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.context import JobContext
@@ -30,7 +30,7 @@ from spark_jobs.frame.estimate import seconds_to_delete
 from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.opening import open_to_change
 from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
-from spark_jobs.frame.results import done_by_hash, planned
+from spark_jobs.frame.results import done_by_hash, plan_result
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.restore import RestoreCheck, RestoreOptions
 from spark_jobs.options.result import JobResult
@@ -53,7 +53,7 @@ from spark_jobs.services.rollback.failed_writes import (
     undo_failed_writes,
 )
 from spark_jobs.services.rollback.job import block_instants_of
-from spark_jobs.services.validation.looks import Looks
+from spark_jobs.services.validation.scans import Looks
 
 ACTION = "restore"
 
@@ -197,7 +197,7 @@ def _restore(
     time = settings.next_instant(timeline)
     requested = request(timeline, time, Action.RESTORE, plan.requested().encode(note))
     inflight = transition(timeline, requested, State.INFLIGHT, b"")
-    return execute_restore(settings, inflight, plan, [one.target for one in plan.undoings], progress, engine)
+    return execute_restore(settings, inflight, plan, [one.target for one in plan.rollbacks], progress, engine)
 
 
 def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress, engine: Engine) -> None:
@@ -254,8 +254,8 @@ def _result(
     **extra: Any,
 ) -> JobResult:
     """:param shown: of a dry run alone."""
-    facts, undone = plan.facts, [one.target for one in plan.undoings]
-    return planned(
+    facts, rolled_back = plan.facts, [one.target for one in plan.rollbacks]
+    return plan_result(
         ACTION,
         table,
         facts,
@@ -263,9 +263,9 @@ def _result(
         shown=shown,
         instant=instant,
         goal=plan.goal,
-        undone={one.timestamp: one.action.value for one in undone},
+        undone={one.timestamp: one.action.value for one in rolled_back},
         deleted_files=facts.files,
         deleted_bytes=facts.bytes,
-        cancelled_logs=sum(len(each.cancel) for one in plan.undoings for each in one.requests),
+        cancelled_logs=sum(len(each.cancel) for one in plan.rollbacks for each in one.requests),
         **extra,
     )

@@ -13,9 +13,9 @@ from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.plans.undoing import RequestedRestore
+from spark_jobs.core.timeline.plans.rollback import RequestedRestore
 from spark_jobs.core.timeline.results import NamedInstant
-from spark_jobs.core.timeline.undone import archived_after
+from spark_jobs.core.timeline.rolled_back import archived_after
 from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.services.rollback.completed import (
     FilesOfTable,
@@ -24,38 +24,38 @@ from spark_jobs.services.rollback.completed import (
     requests_to_undo,
     touched_by,
 )
-from spark_jobs.services.rollback.undoing import Undoing
+from spark_jobs.services.rollback.work import RollbackWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePlan:
-    """``undoings`` in their order, newest first; ``goal`` is the newest commit that stays."""
+    """``rollbacks`` in their order, newest first; ``goal`` is the newest commit that stays."""
 
     goal: str
-    undoings: tuple[Undoing, ...]
+    rollbacks: tuple[RollbackWork, ...]
 
     @property
     def facts(self) -> PlanFacts:
         return PlanFacts(
             service="restore",
             content=self.to_json(),
-            files=sum(len(one.deletions) for one in self.undoings),
-            bytes=sum(one.bytes for one in self.undoings),
+            files=sum(len(one.deletions) for one in self.rollbacks),
+            bytes=sum(one.bytes for one in self.rollbacks),
         )
 
     @property
     def deletions(self) -> frozenset[str]:
         """Relative paths."""
-        return frozenset(path for one in self.undoings for path in one.deletions)
+        return frozenset(path for one in self.rollbacks for path in one.deletions)
 
     def requested(self) -> RequestedRestore:
         """As it stands on the timeline."""
-        undone = tuple(NamedInstant.naming(one.target) for one in self.undoings)
-        return RequestedRestore(goal=self.goal, undone=undone)
+        rolled_back = tuple(NamedInstant.naming(one.target) for one in self.rollbacks)
+        return RequestedRestore(goal=self.goal, rolled_back=rolled_back)
 
     def to_json(self) -> dict[str, Any]:
         """For a person: the exact deletions of each instant that is undone."""
-        return {"goal": self.goal, "undone": [one.to_json() for one in self.undoings]}
+        return {"goal": self.goal, "undone": [one.to_json() for one in self.rollbacks]}
 
 
 def plan_restore(
@@ -71,21 +71,21 @@ def plan_restore(
     """
     return RestorePlan(
         goal=goal,
-        undoings=tuple(_undoing(table, goal, one, files, block_instants) for one in targets),
+        rollbacks=tuple(_rollback_work(table, goal, one, files, block_instants) for one in targets),
     )
 
 
-def _undoing(
+def _rollback_work(
     table: HudiTable,
     goal: str,
     target: Instant,
     files: FilesOfTable,
     block_instants: Callable[[FileStatus], Collection[str]],
-) -> Undoing:
+) -> RollbackWork:
     requests = requests_to_undo(target.timestamp, touched_by(table, target), files, goal, block_instants)
     made = files.by_instant.get(target.timestamp, ())
     sizes: dict[str, int] = {join(place, status.name): status.size for place, _, status in made}
-    return Undoing(target=target, keep_plan=False, requests=requests, sizes=sizes)
+    return RollbackWork(target=target, keep_plan=False, requests=requests, sizes=sizes)
 
 
 def instants_after(timeline: ActiveTimeline, goal: str, clusterings: Collection[str]) -> list[Instant]:

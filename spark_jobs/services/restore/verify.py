@@ -12,8 +12,8 @@ from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.savepoint.job import savepoints_of
-from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.row_hash import Fingerprint, hash_rows
+from spark_jobs.services.validation.scans import Looks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,13 +76,13 @@ def cancel_plan(
         extra = {**plan.facts(), "cancelled": True}
         shown = None
         if options.dry_run:
-            undone = _undone(locked, table, wanted)
-            extra["plan_hash"] = _facts(service, wanted.timestamp, undone).hash_at(table.timeline)
-            for line in (*undone.lines(), f"--plan-hash {extra['plan_hash']}"):
+            rolled_back = _rolled_back(locked, table, wanted)
+            extra["plan_hash"] = _facts(service, wanted.timestamp, rolled_back).hash_at(table.timeline)
+            for line in (*rolled_back.lines(), f"--plan-hash {extra['plan_hash']}"):
                 progress.note(line)
-            deletes = [{"path": path, "bytes": size} for path, size in undone.deletions.items()]
+            deletes = [{"path": path, "bytes": size} for path, size in rolled_back.deletions.items()]
             shown = {"hash": extra["plan_hash"], "cancels": wanted.timestamp, **plan.content(), "deletes": deletes}
-            shown["rolls_back"] = undone.to_json()
+            shown["rolls_back"] = rolled_back.to_json()
         else:
             extra["rollback"] = roll_back(locked, table.timeline, wanted).timestamp
     return JobResult(
@@ -98,16 +98,16 @@ def cancel_plan(
     )
 
 
-def _undone(settings: TransactionSettings, table: HudiTable, plan: Instant) -> PrecedingRollbacks:
+def _rolled_back(settings: TransactionSettings, table: HudiTable, plan: Instant) -> PrecedingRollbacks:
     """The rollbacks that are finished first, and that of the plan, with the files that go."""
-    finishes = PrecedingRollbacks(undoings=pending_rollbacks(settings, table))
+    finishes = PrecedingRollbacks(rollbacks=pending_rollbacks(settings, table))
     left = [plan] if plan.timestamp not in finishes.instants else []
     return finishes.and_then(plans_to_roll_back(settings, table, left, keep=False))
 
 
-def _facts(service: RewriteService[P], wanted: str, undone: PrecedingRollbacks) -> PlanFacts:
+def _facts(service: RewriteService[P], wanted: str, rolled_back: PrecedingRollbacks) -> PlanFacts:
     """Of taking a plan back: which one, and the files that go."""
-    sizes = undone.deletions
+    sizes = rolled_back.deletions
     content = {"cancels": wanted, "deletes": sizes}
     return PlanFacts(service=f"{service.name} cancel", content=content, files=len(sizes), bytes=sum(sizes.values()))
 
@@ -118,7 +118,7 @@ def _refuse_other(
     """Before anything is done; what is no pending plan any more is reported after."""
     for one in service.pending(table):
         if one.timestamp == options.instant_time:
-            facts = _facts(service, one.timestamp, _undone(settings, table, one))
+            facts = _facts(service, one.timestamp, _rolled_back(settings, table, one))
             refuse_other_plan(options.plan_hash or "", facts, table.timeline)
 
 
@@ -135,12 +135,12 @@ def expired_plans(service: RewriteService[P], table: HudiTable, settings: Transa
 
 
 def take_back_expired(
-    service: RewriteService[P], expired: Sequence[Instant], settings: TransactionSettings, tell: Callable[[str], None]
+    service: RewriteService[P], expired: Sequence[Instant], settings: TransactionSettings, notify: Callable[[str], None]
 ) -> None:
     """Roll them back; the caller holds the table lock."""
     for one in expired:
-        undone = roll_back(settings, settings.load_timeline(), one)
-        tell(
+        rollback = roll_back(settings, settings.load_timeline(), one)
+        notify(
             f"{service.name} {one.timestamp} is older than {service.expires_after()} minutes and was taken back "
-            f"(rollback {undone.timestamp})"
+            f"(rollback {rollback.timestamp})"
         )

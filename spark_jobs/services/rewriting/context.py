@@ -112,7 +112,7 @@ def choose_plan(
 def claim(
     settings: TransactionSettings,
     plan: Instant,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     records: CompletionRecords | None = None,
 ) -> Transaction | None:
     """Take a plan for execution: inflight where ``records`` tell of pieces that a dead worker finished; else requested,
@@ -137,10 +137,10 @@ def claim(
                     if current.state is State.INFLIGHT and records.finished():
                         return resume(settings, current, locked)
                 if current.state is State.INFLIGHT:
-                    undone = roll_back(locked, timeline, current, keep_plan=True)
-                    tell(f"rolled back {current.timestamp}, whose worker is gone (rollback {undone.timestamp})")
+                    rollback = roll_back(locked, timeline, current, keep_plan=True)
+                    notify(f"rolled back {current.timestamp}, whose worker is gone (rollback {rollback.timestamp})")
                 return resume(settings, Instant(plan.timestamp, plan.action, State.REQUESTED), locked)
         if not reported:
-            tell(f"another process executes {plan.timestamp}; waiting for it")
+            notify(f"another process executes {plan.timestamp}; waiting for it")
             reported = True
         settings.clock.sleep(1.0)

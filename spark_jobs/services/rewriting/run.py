@@ -131,13 +131,13 @@ class _Job(Generic[P]):
             if self.options.dry_run and self.options.mode is not ServiceMode.SCHEDULE:
                 first = first.and_then(self._preceding_rollbacks(after, plan, chosen))
             if chosen is not None:
-                reason = self._planned_already(chosen, waiting, why_no_other)
-                return replace(self._planned(table, plan, chosen.timestamp, first), reason=reason)
+                reason = self._why_planned_already(chosen, waiting, why_no_other)
+                return replace(self._shown_or_scheduled(table, plan, chosen.timestamp, first), reason=reason)
             if self.options.dry_run:
-                return self._planned(table, plan, None, first)
+                return self._shown_or_scheduled(table, plan, None, first)
             data = service.encode(table, plan, self._note())
             instant = schedule(locked, service.action, table.timeline, data)
-            return self._planned(table, plan, instant.timestamp)
+            return self._shown_or_scheduled(table, plan, instant.timestamp)
 
     def execute(self, table: HudiTable, scheduled: str | None) -> JobResult:
         """Carry out a plan that stands on the timeline, or as much of it as fits.
@@ -167,7 +167,9 @@ class _Job(Generic[P]):
             return Nothing(reason).result(service.name, table)
         if self.options.dry_run:
             plan = service.read(table, wanted)
-            return self._planned(table, plan, wanted.timestamp, self._preceding_rollbacks(table, plan, wanted))
+            return self._shown_or_scheduled(
+                table, plan, wanted.timestamp, self._preceding_rollbacks(table, plan, wanted)
+            )
         undo_failed_writes(self.settings, self.progress)
         execution = Execution(
             service=service,
@@ -266,7 +268,7 @@ class _Job(Generic[P]):
     def _note_of(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
         return self.service.note(table, plan)
 
-    def _planned_already(self, chosen: Instant, waiting: Sequence[Instant], why_no_other: str) -> str:
+    def _why_planned_already(self, chosen: Instant, waiting: Sequence[Instant], why_no_other: str) -> str:
         name = self.service.name
         others = f" (one of {len(waiting)} pending plans)" if len(waiting) > 1 else ""
         why = f"; no other is made: {why_no_other}" if why_no_other else ""
@@ -285,7 +287,7 @@ class _Job(Generic[P]):
             return first
         return first.and_then(plans_to_roll_back(self.settings, table, [chosen], keep=True))
 
-    def _planned(
+    def _shown_or_scheduled(
         self, table: HudiTable, plan: P, instant: str | None, first: PrecedingRollbacks | None = None
     ) -> JobResult:
         """
@@ -298,10 +300,10 @@ class _Job(Generic[P]):
         extra: dict[str, Any] = {}
         if self.options.dry_run:
             first = first or PrecedingRollbacks()
-            self._tell(plan, first, shown, f"{guess.bytes_out} bytes in {guess.seconds} s by {guess.based_on}")
+            self._note_plan(plan, first, shown, f"{guess.bytes_out} bytes in {guess.seconds} s by {guess.based_on}")
             deletes = [{"path": path, "bytes": size} for path, size in first.deletions.items()]
             given = {"hash": shown, **plan.content(), "deletes": deletes, "estimate": guess.to_json()}
-            if first.undoings:
+            if first.rollbacks:
                 given["rolls_back"] = first.to_json()
                 extra["rolls_back"] = first.instants
         return JobResult(
@@ -316,7 +318,7 @@ class _Job(Generic[P]):
             extra={**plan.facts(), "plan_hash": shown, "estimate": guess.to_json(), **extra},
         )
 
-    def _tell(self, plan: P, first: PrecedingRollbacks, shown: str, guess: str) -> None:
+    def _note_plan(self, plan: P, first: PrecedingRollbacks, shown: str, guess: str) -> None:
         """The plan of a dry run as text."""
         for line in (*first.lines(), *plan.lines()):
             self.progress.note(line)

@@ -10,34 +10,36 @@ from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, late_files
-from spark_jobs.services.rollback.job import undoing_of
+from spark_jobs.services.rollback.job import rollback_work_of
 from spark_jobs.services.rollback.pending import pending_rollbacks
-from spark_jobs.services.rollback.undoing import Undoing
+from spark_jobs.services.rollback.work import RollbackWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrecedingRollbacks:
     """Rollbacks in their order, and by relative path the bytes of files that tasks made which outlived their write."""
 
-    undoings: tuple[Undoing, ...] = ()
+    rollbacks: tuple[RollbackWork, ...] = ()
     late: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def deletions(self) -> dict[str, int]:
         """Bytes by relative path of all files that go; no reader sees them."""
-        by_rollbacks: dict[str, int] = {path: one.sizes.get(path, 0) for one in self.undoings for path in one.deletions}
+        by_rollbacks: dict[str, int] = {
+            path: one.sizes.get(path, 0) for one in self.rollbacks for path in one.deletions
+        }
         return {**by_rollbacks, **self.late}
 
     @property
     def instants(self) -> list[str]:
-        return [one.target.timestamp for one in self.undoings]
+        return [one.target.timestamp for one in self.rollbacks]
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [one.to_json() for one in self.undoings]
+        return [one.to_json() for one in self.rollbacks]
 
     def lines(self) -> Iterator[str]:
         """The same as text."""
-        for one in self.undoings:
+        for one in self.rollbacks:
             cancelled = sum(len(request.cancel) for request in one.requests)
             yield (
                 f"{one.target} is rolled back first: {len(one.deletions)} file(s) of {one.bytes} bytes go, "
@@ -47,7 +49,7 @@ class PrecedingRollbacks:
             yield f"  deleted: {path} ({size} bytes)"
 
     def and_then(self, other: PrecedingRollbacks) -> PrecedingRollbacks:
-        return PrecedingRollbacks(undoings=(*self.undoings, *other.undoings), late={**self.late, **other.late})
+        return PrecedingRollbacks(rollbacks=(*self.rollbacks, *other.rollbacks), late={**self.late, **other.late})
 
 
 def failed_writes_to_roll_back(settings: TransactionSettings, table: HudiTable) -> PrecedingRollbacks:
@@ -56,9 +58,9 @@ def failed_writes_to_roll_back(settings: TransactionSettings, table: HudiTable) 
         return PrecedingRollbacks()
     finishes = pending_rollbacks(settings, table)
     after = table.without([one.target for one in finishes if not one.keep_plan])
-    dead = [undoing_of(settings, after, one) for one in abandoned_writes(settings, after.timeline)]
+    dead = [rollback_work_of(settings, after, one) for one in abandoned_writes(settings, after.timeline)]
     late = {path: status.size for path, status in late_files(settings, table.timeline)}
-    return PrecedingRollbacks(undoings=(*finishes, *dead), late=late)
+    return PrecedingRollbacks(rollbacks=(*finishes, *dead), late=late)
 
 
 def plans_to_roll_back(
@@ -68,5 +70,5 @@ def plans_to_roll_back(
 
     :param keep: they go back to requested instead of vanishing.
     """
-    undoings = (replace(undoing_of(settings, table, one), keep_plan=keep) for one in plans)
-    return PrecedingRollbacks(undoings=tuple(undoings))
+    rollbacks = (replace(rollback_work_of(settings, table, one), keep_plan=keep) for one in plans)
+    return PrecedingRollbacks(rollbacks=tuple(rollbacks))

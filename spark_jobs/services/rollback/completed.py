@@ -16,8 +16,8 @@ from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.plans.undoing import RollbackRequest
-from spark_jobs.core.timeline.undone import archived_after
+from spark_jobs.core.timeline.plans.rollback import RollbackRequest
+from spark_jobs.core.timeline.rolled_back import archived_after
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import compaction_groups
@@ -106,7 +106,7 @@ def requests_for_completed(
     return requests_to_undo(target.timestamp, touched, files, target.timestamp, block_instants)
 
 
-def refuse_undoing(table: HudiTable, target: Instant) -> None:
+def refuse_rollback(table: HudiTable, target: Instant) -> None:
     """Only the last completed write may be undone, as long as what was there before it still is.
 
     :raises ConfigError: it is saved, another one came after it, or cleaning took what it replaced.

@@ -18,8 +18,8 @@ from spark_jobs.core.format.folders import MARKER_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
-from spark_jobs.core.timeline.plans.rewriting import planned_slices
-from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
+from spark_jobs.core.timeline.plans.rewriting import slices_of_plan
+from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
@@ -204,7 +204,7 @@ def _can_be_carried_out_again(settings: TransactionSettings, target: Instant) ->
     """Whether it is a plan whose files are all there: what was made of them can be made again."""
     if target.action not in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT):
         return False
-    slices = planned_slices(settings.load_timeline(), target, settings.clock)
+    slices = slices_of_plan(settings.load_timeline(), target, settings.clock)
     paths = [resolve(settings.base_path, path) for one in slices for path in one.paths]
     return bool(paths) and all(settings.storage.stat(path) is not None for path in paths)
 
@@ -227,7 +227,7 @@ def _execute(
     _add_earlier_commands(settings, rollback, outcomes)
     took = int((settings.clock.monotonic() - started) * 1000)
     data = RollbackRecord(by=rollback.timestamp, target=target, outcomes=outcomes, took_ms=took).encode(note)
-    settings.tell_metadata_table(settings.load_timeline(), rollback, data)
+    settings.update_metadata_table(settings.load_timeline(), rollback, data)
     remove_pending_files(timeline, target, keep_plan=keep_plan)
     _delete_late(settings, target, requests, outcomes)
     done = complete(timeline, rollback, data, settings.clock)

@@ -78,8 +78,8 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
 
 def undo_failed_writes(settings: TransactionSettings, progress: Progress) -> None:
     """:func:`roll_back_failed_writes`, with a line for each."""
-    for undone, by in roll_back_failed_writes(settings):
-        progress.note(f"rolled back {undone}, whose writer is gone (rollback {by})")
+    for rolled_back, by in roll_back_failed_writes(settings):
+        progress.note(f"rolled back {rolled_back}, whose writer is gone (rollback {by})")
 
 
 def finish_rollbacks(
@@ -101,7 +101,7 @@ def finish_rollbacks(
         if withdraw_from_completed(settings, timeline, pending):
             continue
         finished = resume_rollback(settings, timeline, pending, partial(is_plan, settings, timeline), engine, note)
-        done.append((timeline.rollback_result(finished, settings.clock).undone[0], finished.timestamp))
+        done.append((timeline.rollback_result(finished, settings.clock).rolled_back[0], finished.timestamp))
     return done
 
 
@@ -138,7 +138,7 @@ def _late_files_of(
     return late_files_of(settings.storage, settings.base_path, timeline, settings.clock, time)
 
 
-def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) -> None:
+def undo(settings: TransactionSettings, time: str, notify: Callable[[str], None]) -> None:
     """Undo an instant of this very process after an error; where that fails too (a full disk), the next writer does
     it.
 
@@ -156,7 +156,7 @@ def undo(settings: TransactionSettings, time: str, tell: Callable[[str], None]) 
                 elif instant.state is State.REQUESTED and not keep:
                     locked.storage.delete(timeline.path(instant))
     except HudiError as error:
-        tell(f"instant {time} stays pending for the next writer to roll back ({error})")
+        notify(f"instant {time} stays pending for the next writer to roll back ({error})")
 
 
 def is_plan(settings: TransactionSettings, timeline: ActiveTimeline, instant: Instant) -> bool:

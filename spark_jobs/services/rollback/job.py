@@ -27,10 +27,10 @@ from spark_jobs.frame.estimate import seconds_to_delete
 from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.opening import open_to_change
 from spark_jobs.frame.plan_hash import PlanFacts, refuse_other_plan
-from spark_jobs.frame.results import done_by_hash, planned
+from spark_jobs.frame.results import done_by_hash, plan_result
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
-from spark_jobs.services.rollback.completed import completed_write, refuse_undoing, requests_for_completed
+from spark_jobs.services.rollback.completed import completed_write, refuse_rollback, requests_for_completed
 from spark_jobs.services.rollback.execute import requests_for_pending, roll_back
 from spark_jobs.services.rollback.failed_writes import (
     abandoned_writes,
@@ -40,7 +40,7 @@ from spark_jobs.services.rollback.failed_writes import (
 )
 from spark_jobs.services.rollback.pending import Begun, begun_by, note_for, pending_rollbacks, sizes_of
 from spark_jobs.services.rollback.stray_logs import block_instants
-from spark_jobs.services.rollback.undoing import Undoing
+from spark_jobs.services.rollback.work import RollbackWork
 
 ACTION = "rollback"
 
@@ -53,14 +53,14 @@ class RollbackJobPlan:
     run by the hash completed: rollback by write.
     """
 
-    undoings: tuple[Undoing, ...]
-    finishes: tuple[Undoing, ...] = ()
+    rollbacks: tuple[RollbackWork, ...]
+    finishes: tuple[RollbackWork, ...] = ()
     note: Mapping[str, str] = field(default_factory=dict)
     before: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def all(self) -> tuple[Undoing, ...]:
-        return (*self.finishes, *self.undoings)
+    def all(self) -> tuple[RollbackWork, ...]:
+        return (*self.finishes, *self.rollbacks)
 
     @property
     def instants(self) -> frozenset[str]:
@@ -71,7 +71,7 @@ class RollbackJobPlan:
         """A plan for some of the writes."""
         return replace(
             self,
-            undoings=tuple(one for one in self.undoings if one.target.timestamp in instants),
+            rollbacks=tuple(one for one in self.rollbacks if one.target.timestamp in instants),
             finishes=tuple(one for one in self.finishes if one.target.timestamp in instants),
         )
 
@@ -83,7 +83,7 @@ class RollbackJobPlan:
         finishes = {"finishes": [one.rollback for one in self.finishes]} if self.finishes else {}
         return PlanFacts(
             service=ACTION,
-            content={"rollbacks": [one.to_json() for one in self.undoings], **finishes},
+            content={"rollbacks": [one.to_json() for one in self.rollbacks], **finishes},
             files=sum(len(one.deletions) for one in self.all),
             bytes=sum(one.bytes for one in self.all),
         )
@@ -138,8 +138,8 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
             refuse_lost_commits(CommittedFiles(table.timeline, settings.clock).built_upon_pending())
         if not found and (asked not in finishing if asked is not None else not finishes):
             return Nothing(_why_nothing(settings, table, asked))
-        undoings = tuple(undoing_of(settings, table, target, self.by_markers) for target in found)
-        return RollbackJobPlan(undoings=undoings, finishes=finishes)
+        rollbacks = tuple(rollback_work_of(settings, table, target, self.by_markers) for target in found)
+        return RollbackJobPlan(rollbacks=rollbacks, finishes=finishes)
 
     def facts(self, plan: RollbackJobPlan) -> PlanFacts:
         return plan.facts
@@ -168,8 +168,8 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
     ) -> JobResult:
         done = [*plan.before.items(), *self._finish(locked, plan.note, progress)]
         worked = self.engine.settle(0, plan.facts.files)
-        with progress.phase("rollback", len(plan.undoings)) as phase:
-            for one in plan.undoings:
+        with progress.phase("rollback", len(plan.rollbacks)) as phase:
+            for one in plan.rollbacks:
                 rollback = roll_back(
                     locked,
                     locked.load_timeline(),
@@ -192,8 +192,8 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
         self, locked: TransactionSettings, note: Mapping[str, str], progress: Progress
     ) -> list[tuple[str, str]]:
         finished = finish_rollbacks(locked, self.engine, note)
-        for undone, by in finished:
-            progress.note(f"finished the rollback of {undone}, which was left pending (rollback {by})")
+        for rolled_back, by in finished:
+            progress.note(f"finished the rollback of {rolled_back}, which was left pending (rollback {by})")
         return finished
 
 
@@ -209,16 +209,18 @@ def _result(
     """:param shown: of a dry run alone."""
     facts = plan.facts
     counts = {"deleted_files": facts.files, "deleted_bytes": facts.bytes}
-    return planned(ACTION, table, facts, progress, shown=shown, instant=instant, **counts, **extra)
+    return plan_result(ACTION, table, facts, progress, shown=shown, instant=instant, **counts, **extra)
 
 
-def undoing_of(settings: TransactionSettings, table: HudiTable, target: Instant, by_markers: bool = True) -> Undoing:
+def rollback_work_of(
+    settings: TransactionSettings, table: HudiTable, target: Instant, by_markers: bool = True
+) -> RollbackWork:
     """What undoing a write takes; nothing is done."""
     if target.is_completed:
         requests = requests_for_completed(table, target, cache(partial(block_instants_of, settings)))
     else:
         requests = requests_for_pending(settings, target, by_markers=by_markers)
-    return Undoing(
+    return RollbackWork(
         target=target,
         keep_plan=not target.is_completed and is_plan(settings, table.timeline, target),
         requests=requests,
@@ -239,11 +241,11 @@ def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Inst
     """
     done = completed_write(table.timeline, asked)
     if done is not None:
-        refuse_undoing(table, done)
+        refuse_rollback(table, done)
         return done
     found = [one for one in table.timeline.find(asked) if one.action in WRITES]
     if not found:
-        if _undone_by(table, asked):
+        if _rolled_back_by(table, asked):
             return None
         others = ", ".join(str(one) for one in table.timeline.find(asked))
         archived = bool(table.timeline.start) and precedes(asked, table.timeline.start)
@@ -268,22 +270,22 @@ def _target(settings: TransactionSettings, table: HudiTable, asked: str) -> Inst
     return target
 
 
-def _undone_by(table: HudiTable, asked: str) -> str:
+def _rolled_back_by(table: HudiTable, asked: str) -> str:
     """The rollback or restore that undid a write; empty where none did."""
     for one in table.timeline.completed(Action.ROLLBACK):
-        if asked in table.timeline.rollback_result(one, table.clock).undone:
+        if asked in table.timeline.rollback_result(one, table.clock).rolled_back:
             return str(one)
     for one in table.timeline.completed(Action.RESTORE):
-        if asked in table.timeline.restore_result(one, table.clock).undone:
+        if asked in table.timeline.restore_result(one, table.clock).rolled_back:
             return str(one)
     return ""
 
 
 def _why_nothing(settings: TransactionSettings, table: HudiTable, asked: str | None) -> str:
     if asked is not None:
-        undone_by = _undone_by(table, asked)
-        if undone_by:
-            return f"{asked} was undone already, by {undone_by}"
+        rolled_back_by = _rolled_back_by(table, asked)
+        if rolled_back_by:
+            return f"{asked} was rolled back already, by {rolled_back_by}"
         return f"{asked} is a plan whose execution has not begun: --mode cancel of its service takes it back"
     pending = table.timeline.pending_writes()
     plans = [one for one in pending if is_plan(settings, table.timeline, one)]
@@ -299,5 +301,5 @@ def _why_nothing(settings: TransactionSettings, table: HudiTable, asked: str | N
 def _done_before(table: HudiTable, begun: Begun, plan_hash: str) -> JobResult:
     rollbacks = oldest_first(begun.done.values())
     reason = f"{ACTION} {', '.join(rollbacks)} carried out this plan before"
-    undone = dict(begun.done)
-    return done_by_hash(ACTION, table, plan_hash, instant=rollbacks[-1], reason=reason, rolled_back=undone)
+    rolled_back = dict(begun.done)
+    return done_by_hash(ACTION, table, plan_hash, instant=rollbacks[-1], reason=reason, rolled_back=rolled_back)

@@ -21,7 +21,7 @@ _ROLLBACKS = frozenset({Action.ROLLBACK})
 
 
 def take_back_table(
-    settings: TransactionSettings, tell: Callable[[str], None], past: AbstractSet[Action] = _ROLLBACKS
+    settings: TransactionSettings, notify: Callable[[str], None], past: AbstractSet[Action] = _ROLLBACKS
 ) -> None:
     """Remove a table on which nothing was ever written but rollbacks; one that another writer has begun with stays.
 
@@ -44,7 +44,7 @@ def take_back_table(
         if storage.remove_empty_directory(meta):  # else somebody waits for the lock in it
             storage.remove_empty_directory(settings.base_path)
     except HudiError as error:
-        tell(f"the new table {settings.config.name} stays, without rows ({error})")
+        notify(f"the new table {settings.config.name} stays, without rows ({error})")
 
 
 def in_the_way(timeline: ActiveTimeline, past: AbstractSet[Action]) -> list[Instant]:

@@ -12,23 +12,23 @@ from spark_jobs.core.format.instant import COMMITS, Action, State
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import note_of
-from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
+from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, digest_of
 from spark_jobs.services.rollback.execute import has_plan
 from spark_jobs.services.rollback.failed_writes import is_plan
-from spark_jobs.services.rollback.undoing import Undoing
+from spark_jobs.services.rollback.work import RollbackWork
 
 _INSTANTS_KEY = "_pyhudi.plan.instants"
 """Beside the hash: all writes that its plan undoes, of which each has a rollback of its own."""
 
 
-def pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> tuple[Undoing, ...]:
+def pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> tuple[RollbackWork, ...]:
     """What finishing the pending rollbacks takes still; of those that are withdrawn instead, nothing."""
     return tuple(_pending_rollbacks(settings, table))
 
 
-def _pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> Iterator[Undoing]:
+def _pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> Iterator[RollbackWork]:
     timeline = table.timeline
     for pending in timeline.pending({Action.ROLLBACK}):
         if not has_plan(settings, timeline, pending):
@@ -42,7 +42,7 @@ def _pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> Itera
             continue  # its writer was only thought dead
         left = [one for one in found if not one.is_completed]
         target = left[0] if left else named.at(State.INFLIGHT)
-        yield Undoing(
+        yield RollbackWork(
             target=target,
             keep_plan=target.action.value == named.action and is_plan(settings, timeline, target),
             requests=plan.requests,
@@ -96,6 +96,6 @@ def begun_by(table: HudiTable, asked: str) -> Begun | None:
                 continue
             instants.update(note.get(_INSTANTS_KEY, "").split(","))
             if rollback.is_completed:
-                undone = timeline.rollback_result(rollback, table.clock).undone
-                done.update(dict.fromkeys(undone, rollback.timestamp))
+                rolled_back = timeline.rollback_result(rollback, table.clock).rolled_back
+                done.update(dict.fromkeys(rolled_back, rollback.timestamp))
     return Begun(instants=frozenset(instants), done=done) if instants else None

@@ -9,7 +9,7 @@ from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import FileStatus
-from spark_jobs.core.timeline.plans.undoing import RollbackRequest
+from spark_jobs.core.timeline.plans.rollback import RollbackRequest
 
 
 def plan_by_markers(

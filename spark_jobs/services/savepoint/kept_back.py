@@ -14,7 +14,7 @@ from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.undone import archived_after
+from spark_jobs.core.timeline.rolled_back import archived_after
 from spark_jobs.services.archival.bounds import bounds_of_readers, last_retained
 
 

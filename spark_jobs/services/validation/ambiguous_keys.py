@@ -19,7 +19,7 @@ from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, warning
-from spark_jobs.services.validation.looks import Looks
+from spark_jobs.services.validation.scans import Scans
 
 _REMEDY = f"correct the values in the source and write them again ({REFUSE_AMBIGUOUS.name}=true refuses such rows)"
 
@@ -46,7 +46,7 @@ class _AmbiguityLook:
         return count, example
 
 
-def check_ambiguous_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
+def check_ambiguous_keys(evidence: Evidence, scans: Scans) -> Iterator[Finding]:
     """Of tables with keys of several columns of which one is a text."""
     config = evidence.table.config
     slices = evidence.view.latest_slices() if evidence.view is not None else ()
@@ -58,13 +58,13 @@ def check_ambiguous_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     kinds = [reader.schema.field(name).type for name in columns if name in reader.schema.names]
     if not any(pa.types.is_string(kind) or pa.types.is_nested(kind) for kind in kinds):
         return
-    look = _AmbiguityLook(
+    scan = _AmbiguityLook(
         reader=reader,
         spec=KeySpec.of(fields, (), hive_style=False, url_encode=False),
         columns=None if BOOTSTRAP_BASE_PATH.of(config.properties) else columns,
     )
-    with looks.progress.phase("composite keys", len(slices)) as phase:
-        found = looks.each(slices, look, [one.size for one in slices], phase.advance)
+    with scans.progress.phase("composite keys", len(slices)) as phase:
+        found = scans.each(slices, scan, [one.size for one in slices], phase.advance)
         for one, (count, example) in zip(slices, found, strict=True):
             if count:
                 what = f"other values than its own give key {example!r}, too ({count} such key(s))"

@@ -177,14 +177,14 @@ class Evidence:
         return frozenset(one.timestamp for one in both if not one.is_completed) - self.active_done
 
     @cached_property
-    def undone(self) -> frozenset[str]:
+    def rolled_back(self) -> frozenset[str]:
         """Times that completed rollbacks and restores took back, archived ones too."""
         found: set[str] = set()
         for rollback in self.results(Action.ROLLBACK, RollbackResult.of):
-            found.update(rollback.undone)
+            found.update(rollback.rolled_back)
         for restored in self.results(Action.RESTORE, RestoreResult.of):
-            found.update(restored.undone)
-            found.update(time for some in restored.rollbacks.values() for one in some for time in one.undone)
+            found.update(restored.rolled_back)
+            found.update(time for some in restored.rollbacks.values() for one in some for time in one.rolled_back)
         return frozenset(found)
 
     def results(self, action: Action, of: Callable[[Mapping[str, Any]], R]) -> Iterator[R]:

@@ -11,7 +11,7 @@ from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.order import earliest, follows
 from spark_jobs.core.read.retained import earliest_readable
 from spark_jobs.core.storage import join
-from spark_jobs.core.timeline.plans.rewriting import planned_slices
+from spark_jobs.core.timeline.plans.rewriting import slices_of_plan
 from spark_jobs.core.view.file_system_view import GroupKey, build_view
 from spark_jobs.services.validation.evidence import Evidence, Written
 from spark_jobs.services.validation.finding import Finding, error, repair_of_content
@@ -115,7 +115,7 @@ def _missing(evidence: Evidence, named: Mapping[str, Written], missing: Mapping[
 
 def _is_taken_back(evidence: Evidence, one: Written) -> bool:
     """Whether the write was undone while this ran, or a slice of an archived one by a restore."""
-    return one.instant in evidence.undone or (
+    return one.instant in evidence.rolled_back or (
         one.instant not in evidence.archived_done
         and not any(found.is_completed for found in evidence.later.find(one.instant))
         and one.instant in evidence.active_done
@@ -155,7 +155,7 @@ def check_protected_files(evidence: Evidence) -> Iterator[Finding]:
     ):
         files = ()
         with suppress(HudiError):
-            files = [path for one in planned_slices(line, plan, clock) for path in one.paths]
+            files = [path for one in slices_of_plan(line, plan, clock) for path in one.paths]
         what = "clustering" if plan.action is Action.REPLACE_COMMIT else plan.action.value
         yield from _all_there(evidence, files, f"the pending {what} {plan.timestamp}")
 

@@ -24,7 +24,7 @@ from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
-from spark_jobs.services.validation.looks import Looks
+from spark_jobs.services.validation.scans import Scans
 
 FILES_AT_ONCE = 16
 _FILES_TOGETHER = 256
@@ -44,7 +44,7 @@ class _File:
     instant: str
 
 
-def check_footers(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
+def check_footers(evidence: Evidence, scans: Scans) -> Iterator[Finding]:
     """Every file of every slice that a reader may see."""
     if evidence.view is None:
         return
@@ -54,10 +54,10 @@ def check_footers(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
         for path in sorted(path for group in evidence.view.all_groups() for one in group.slices for path in one.paths)
     ]
     is_parquet = BASE_FILE_FORMAT.of(table.config.properties) is BaseFileFormat.PARQUET
-    look = _FooterLook(table.storage, table.base_path, is_parquet, table.config.format)
-    with looks.progress.phase("footers", len(files)) as phase:
+    scan = _FooterLook(table.storage, table.base_path, is_parquet, table.config.format)
+    with scans.progress.phase("footers", len(files)) as phase:
         ones = [1] * len(files)  # it is the calls that take time, not the few bytes
-        for found in looks.each(files, look, ones, phase.advance, at_once=FILES_AT_ONCE, together=_FILES_TOGETHER):
+        for found in scans.each(files, scan, ones, phase.advance, at_once=FILES_AT_ONCE, together=_FILES_TOGETHER):
             yield from found
 
 

@@ -22,9 +22,9 @@ from spark_jobs.core.schema.meta_fields import RECORD_KEY
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
-from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.metadata_checks import open_metadata_table
 from spark_jobs.services.validation.row_hash import hash_text
+from spark_jobs.services.validation.scans import Scans
 
 _KEYS = np.dtype([("hash", "<u8"), ("slice", "<u4")])
 """12 bytes for each row of a scope: all that is kept of it."""
@@ -41,7 +41,7 @@ _TWICE = "delete the key and write it again; insert and bulk_insert write a key 
 _REBUILD_INDEX = "drop the index with Hudi (`hudi-cli metadata delete-record-index`), the next write builds it anew"
 
 
-def check_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
+def check_keys(evidence: Evidence, scans: Scans) -> Iterator[Finding]:
     """A partition is the scope, or the whole table where a record index says so."""
     if evidence.view is None:
         return
@@ -49,9 +49,9 @@ def check_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     has_index = _has_index(evidence)
     keys = key_reader(evidence)
     ordered = [one for scope in scopes for one in scope]
-    with looks.progress.phase("keys", len(slices)) as phase:
+    with scans.progress.phase("keys", len(slices)) as phase:
         sizes = [one.size for one in ordered]
-        hashes = looks.each(ordered, keys, sizes, phase.advance, most=_MOST_BYTES)
+        hashes = scans.each(ordered, keys, sizes, phase.advance, most=_MOST_BYTES)
         for scope in scopes:
             parts = []
             for number, one in enumerate(scope):

@@ -17,7 +17,7 @@ from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER, METADATA_FOLDER
 from spark_jobs.core.format.order import earliest, follows, is_between, oldest_first
 from spark_jobs.core.storage import RelativePath, join, resolve
-from spark_jobs.core.timeline.undone import times_gone
+from spark_jobs.core.timeline.rolled_back import restored_times
 from spark_jobs.core.transaction.heartbeat import read_pulse
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.services.rollback.failed_writes import instant_of_debris
@@ -107,7 +107,7 @@ def _orphaned(evidence: Evidence, path: str, instant: str) -> Finding:
     if not Visibility.of(evidence.timeline).is_old(instant):
         what = f"instant {instant} is on neither timeline: no reader sees the file"
         return warning(7, path, what, _DELETE, Repair.LEFTOVERS)
-    if instant in evidence.undone or any(is_between(instant, *gone) for gone in times_gone(evidence.later)):
+    if instant in evidence.rolled_back or any(is_between(instant, *gone) for gone in restored_times(evidence.later)):
         what = f"instant {instant} was rolled back, and is older than the timeline"
         return error(7, path, f"{what}: Hudi's readers take the file's rows for the table's", _DELETE, Repair.LEFTOVERS)
     what = f"instant {instant} is on neither timeline, and older than the active one"
@@ -174,19 +174,19 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
     with ThreadPoolExecutor(FILES_AT_ONCE) as pool:
         found = pool.map(lambda path: block_instants(evidence, path), unexplained.values())
         blocks = dict(zip(unexplained, found, strict=True))
-    undone: dict[tuple[str, str], dict[str, int]] = {}  # instant -> version of the last log that undoes its blocks
+    rolled_back: dict[tuple[str, str], dict[str, int]] = {}  # instant -> version of the last log that undoes its blocks
     for (partition, name), (_, targets) in blocks.items():
-        versions = undone.setdefault((partition, name.file_id), {})
+        versions = rolled_back.setdefault((partition, name.file_id), {})
         versions.update({target: max(name.version, versions.get(target, 0)) for target in targets})
-    known = evidence.done | evidence.pending | evidence.undone
+    known = evidence.done | evidence.pending | evidence.rolled_back
     visibility = Visibility.of(evidence.timeline)
     for (partition, name), (instants, _) in blocks.items():
         path = unexplained[(partition, name)]
-        versions = undone[(partition, name.file_id)]
+        versions = rolled_back[(partition, name.file_id)]
         # a log compaction that is carried out again after a rollback has the instant of what was undone
         holding = {instant for instant in instants if versions.get(instant, 0) < name.version}
         yield from named.left_out(path, partition, name, holding)
-        unseen = holding & (evidence.undone - evidence.done - evidence.pending)
+        unseen = holding & (evidence.rolled_back - evidence.done - evidence.pending)
         old = any(map(visibility.is_old, unseen))
         of = f"its blocks are of instant {earliest(unseen)}"
         what = f"{of}, which was rolled back, and nothing takes them back here"
@@ -197,7 +197,7 @@ def _log_files(evidence: Evidence) -> Iterator[Finding]:
             yield error(7, path, f"{what}: Hudi's readers take them for the table's", todo, repair)
         elif unseen and unseen == instants:
             yield warning(7, path, f"{what}: no reader sees them", _DELETE, Repair.LEFTOVERS)
-        if not instants and not versions and name.instant not in known - evidence.undone:
+        if not instants and not versions and name.instant not in known - evidence.rolled_back:
             yield _orphaned(evidence, path, name.instant)
         strange = instants - known - versions.keys()
         if strange and strange == instants:

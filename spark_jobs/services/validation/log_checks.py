@@ -14,13 +14,13 @@ from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.core.view.written_files import CommittedFiles, Parts, with_extents
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error
-from spark_jobs.services.validation.looks import Looks
+from spark_jobs.services.validation.scans import Scans
 
 _AT_ONCE, _TOGETHER = 16, 64
 _RESTORE = "restore it from a copy of the table, or roll back the write that made it"
 
 
-def check_logs(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
+def check_logs(evidence: Evidence, scans: Scans) -> Iterator[Finding]:
     """The heads of all blocks in the logs that a snapshot query reads. Lost and short files are reported by what names
     them.
     """
@@ -39,9 +39,9 @@ def check_logs(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
         )
         if not _is_short(one)
     ]
-    look = _LogLook(table.storage, table.base_path, evidence.view.visibility)
-    with looks.progress.phase("logs", len(slices)) as phase:
-        for found in looks.each(slices, look, [1] * len(slices), phase.advance, at_once=_AT_ONCE, together=_TOGETHER):
+    scan = _LogLook(table.storage, table.base_path, evidence.view.visibility)
+    with scans.progress.phase("logs", len(slices)) as phase:
+        for found in scans.each(slices, scan, [1] * len(slices), phase.advance, at_once=_AT_ONCE, together=_TOGETHER):
             yield from found
 
 

@@ -63,7 +63,7 @@ def _of_unmarked(evidence: Evidence, pending: Instant) -> str | None:
     A plan that was undone before is carried out at its old time, of which nothing can be said.
     """
     table, time = evidence.table, pending.timestamp
-    if time in evidence.undone:
+    if time in evidence.rolled_back:
         return None
     if not is_unmarked(evidence.later, pending, table.base_path, table.heartbeats, table.clock):
         return None

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from spark_jobs.core.config.keys.table import LAYOUT_VERSION
 from spark_jobs.core.format.order import by_time, follows, precedes
-from spark_jobs.core.transaction.contradictions import undone_commits
+from spark_jobs.core.transaction.contradictions import rolled_back_commits
 from spark_jobs.core.view.file_system_view import GroupKey
 from spark_jobs.services.validation.evidence import Evidence, Written
 from spark_jobs.services.validation.finding import Finding, error
@@ -18,7 +18,7 @@ _AGAIN = "write its rows again, if they are known; else restore the table to a s
 def check_overlaps(evidence: Evidence) -> Iterator[Finding]:
     """Commits that were taken back before they completed, and files that were not made from the newest one before."""
     is_kept = LAYOUT_VERSION.of(evidence.table.config.properties) >= 1  # before it, one file went from state to state
-    for commit, taker in undone_commits(evidence.timeline, evidence.table.clock) if is_kept else ():
+    for commit, taker in rolled_back_commits(evidence.timeline, evidence.table.clock) if is_kept else ():
         yield error(
             10,
             evidence.instant_path(commit),

@@ -11,19 +11,19 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import FILE_NAME
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.plans.rewriting import planned_slices
+from spark_jobs.core.timeline.plans.rewriting import slices_of_plan
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, GroupKey
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error
-from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.row_hash import Fingerprint, hash_rows
+from spark_jobs.services.validation.scans import Scans
 
 _TODO = "restore the table to before it, and run it again; with Hudi's own services report it to Hudi"
 
 
-def check_rewrites(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
+def check_rewrites(evidence: Evidence, scans: Scans) -> Iterator[Finding]:
     """Rows of the touched file groups right before and right after each service, as queries at these moments see them.
 
     A service is passed over whose inputs were cleaned, and a clustering of which some output was: a savepoint may keep
@@ -35,10 +35,10 @@ def check_rewrites(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
         for instant, metadata in evidence.commits.items()
         if _action(instant, metadata) and metadata.touched_file_groups()
     ]
-    with looks.progress.phase("rewrites", len(done)) as phase:
+    with scans.progress.phase("rewrites", len(done)) as phase:
         for instant, metadata in done:
             if evidence.view is not None and _is_whole(evidence, instant, metadata):
-                yield from _check(evidence, looks, instant, metadata)
+                yield from _check(evidence, scans, instant, metadata)
             phase.advance()
 
 
@@ -61,35 +61,35 @@ def _is_whole(evidence: Evidence, instant: Instant, metadata: CommitMetadata) ->
             return False
     requested = Instant(instant.timestamp, _action(instant, metadata) or instant.action, State.REQUESTED)
     try:
-        slices = planned_slices(evidence.timeline, requested, evidence.table.clock)
+        slices = slices_of_plan(evidence.timeline, requested, evidence.table.clock)
     except HudiError:
         return False
     return bool(slices) and all(path in evidence.on_storage for one in slices for path in one.paths)
 
 
-def _check(evidence: Evidence, looks: Looks, instant: Instant, metadata: CommitMetadata) -> Iterator[Finding]:
+def _check(evidence: Evidence, scans: Scans, instant: Instant, metadata: CommitMetadata) -> Iterator[Finding]:
     touched = metadata.touched_file_groups()
     before_time = str(int(instant.timestamp) - 1).zfill(len(instant.timestamp))
     if instant.action is Action.REPLACE_COMMIT:
-        yield from _compare(evidence, looks, instant, before_time, [touched])
+        yield from _compare(evidence, scans, instant, before_time, [touched])
     else:
-        yield from _compare(evidence, looks, instant, before_time, [frozenset({key}) for key in sorted(touched)])
+        yield from _compare(evidence, scans, instant, before_time, [frozenset({key}) for key in sorted(touched)])
 
 
 def _compare(
-    evidence: Evidence, looks: Looks, instant: Instant, before_time: str, several: Sequence[frozenset[GroupKey]]
+    evidence: Evidence, scans: Scans, instant: Instant, before_time: str, several: Sequence[frozenset[GroupKey]]
 ) -> Iterator[Finding]:
     partitions = {partition for keys in several for partition, _ in keys}
     before, after = (evidence.view_at(time, partitions) for time in (before_time, instant.timestamp))
     if before is None or after is None:
         return
     # both moments are read with the columns of the later one
-    look = _RowsOf(tuple(evidence.reader(view, instant.timestamp) for view in (before, after)))
+    scan = _RowsOf(tuple(evidence.reader(view, instant.timestamp) for view in (before, after)))
     pairs = [(_of_groups(before, keys), _of_groups(after, keys)) for keys in several]
     # without those whose own output was cleaned
     kept = [pair for pair in pairs if not pair[1] or any(_is_of(one, instant) for one in pair[1])]
     reads = [(moment, one) for pair in kept for moment, some in enumerate(pair) for one in some]
-    found = looks.each(reads, look, [one.size for _, one in reads], lambda steps: None)
+    found = scans.each(reads, scan, [one.size for _, one in reads], lambda steps: None)
     for pair in kept:
         path = pair[1][0].paths[0] if pair[1] else evidence.instant_path(instant)
         sums = [list(islice(found, len(some))) for some in pair]

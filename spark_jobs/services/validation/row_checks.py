@@ -26,7 +26,7 @@ from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, Repair, error, warning
 from spark_jobs.services.validation.log_counts import BlockCount, LogCount, compare_counts, log_counts
-from spark_jobs.services.validation.looks import Looks
+from spark_jobs.services.validation.scans import Scans
 
 _FILES_AT_ONCE = 4
 """A few: each holds a batch of rows, and a log its largest block."""
@@ -56,7 +56,9 @@ class _File:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RowLook:
-    """The check of one file by what is known of its table; pickles. ``done`` and ``undone`` are times of writes."""
+    """The check of one file by what is known of its table; pickles. ``done`` and ``rolled_back`` are times of
+    writes.
+    """
 
     storage: Storage
     base_path: str
@@ -64,7 +66,7 @@ class _RowLook:
     has_meta_fields: bool
     format: TableFormat
     done: frozenset[str]
-    undone: frozenset[str]
+    rolled_back: frozenset[str]
 
     def __call__(self, one: _File) -> list[Finding]:
         whole = resolve(self.base_path, RelativePath(one.path))
@@ -81,7 +83,7 @@ class _RowLook:
             return [error(5, one.path, f"its rows are unreadable ({failure.what})", _WHOLE)]
 
 
-def check_rows(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
+def check_rows(evidence: Evidence, scans: Scans) -> Iterator[Finding]:
     """Every base and log file of every slice that a reader may see."""
     if evidence.view is None:
         return
@@ -91,17 +93,17 @@ def check_rows(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     files = [
         _File(path=path, is_committed=path in evidence.written, counts=counts.get(path, _NO_COUNTS)) for path in sizes
     ]
-    look = _RowLook(
+    scan = _RowLook(
         storage=table.storage,
         base_path=table.base_path,
         is_parquet=BASE_FILE_FORMAT.of(table.config.properties) is BaseFileFormat.PARQUET,
         has_meta_fields=table.config.populate_meta_fields,
         format=table.config.format,
         done=evidence.done,
-        undone=evidence.undone,
+        rolled_back=evidence.rolled_back,
     )
-    with looks.progress.phase("rows", len(files)) as phase:
-        for found in looks.each(files, look, list(sizes.values()), phase.advance, at_once=_FILES_AT_ONCE):
+    with scans.progress.phase("rows", len(files)) as phase:
+        for found in scans.each(files, scan, list(sizes.values()), phase.advance, at_once=_FILES_AT_ONCE):
             yield from found
 
 
@@ -168,7 +170,7 @@ def _commit_times(table: _RowLook, path: str, instant: str, times: pa.Array[Any]
     for time in times.unique().to_pylist():
         if time is None or follows(time, instant):
             yield "late", error(2, path, f"a row has {COMMIT_TIME} {time}, which is not up to {instant}", _REWRITE)
-        elif time in table.undone and time not in table.done:
+        elif time in table.rolled_back and time not in table.done:
             yield "undone", error(2, path, f"a row has {COMMIT_TIME} {time}, which was rolled back", _REWRITE)
         elif time not in table.done:
             what = f"a row has {COMMIT_TIME} {time}, which is on neither timeline"

@@ -27,12 +27,12 @@ from spark_jobs.services.validation.index_checks import check_indexes
 from spark_jobs.services.validation.key_checks import check_keys
 from spark_jobs.services.validation.leftovers import check_leftovers
 from spark_jobs.services.validation.log_checks import check_logs
-from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.lost_completions import check_lost_completions
 from spark_jobs.services.validation.metadata_checks import check_metadata_table
 from spark_jobs.services.validation.overlap_checks import check_overlaps
 from spark_jobs.services.validation.rewrite_checks import check_rewrites
 from spark_jobs.services.validation.row_checks import check_rows
+from spark_jobs.services.validation.scans import Scans
 from spark_jobs.services.validation.source_checks import check_source_keys, check_sources
 from spark_jobs.services.validation.stat_checks import check_stats
 from spark_jobs.services.validation.timeline_checks import check_archive, check_deadlines, check_instants
@@ -114,8 +114,8 @@ def examine(evidence: Evidence, deep: bool, overdue_hours: int, progress: Progre
             for check in checks:
                 found += _outcome(check, table)
     worked = engine.settle(*to_read(evidence, deep))
-    looks = Looks(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
-    for check in _by_file(evidence, deep, looks):
+    scans = Scans(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
+    for check in _by_file(evidence, deep, scans):
         found += _outcome(check, table)
     found += evidence.unreadable
     kept = sorted(set(_still_there(evidence, found)), key=lambda one: (one.invariant, one.path, one.what))
@@ -184,17 +184,17 @@ def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, Sequen
     yield "metadata table", [lambda: check_metadata_table(evidence)]
 
 
-def _by_file(evidence: Evidence, deep: bool, looks: Looks) -> Iterator[_Check]:
+def _by_file(evidence: Evidence, deep: bool, scans: Scans) -> Iterator[_Check]:
     """They tell their phases themselves."""
-    yield lambda: check_footers(evidence, looks)
-    yield lambda: check_logs(evidence, looks)
+    yield lambda: check_footers(evidence, scans)
+    yield lambda: check_logs(evidence, scans)
     if deep:
-        yield lambda: check_rows(evidence, looks)
-        yield lambda: check_indexes(evidence, looks.progress)
-        yield lambda: check_keys(evidence, looks)
-        yield lambda: check_ambiguous_keys(evidence, looks)
-        yield lambda: check_source_keys(evidence, looks)
-        yield lambda: check_rewrites(evidence, looks)
+        yield lambda: check_rows(evidence, scans)
+        yield lambda: check_indexes(evidence, scans.progress)
+        yield lambda: check_keys(evidence, scans)
+        yield lambda: check_ambiguous_keys(evidence, scans)
+        yield lambda: check_source_keys(evidence, scans)
+        yield lambda: check_rewrites(evidence, scans)
 
 
 def _still_there(evidence: Evidence, found: list[Finding]) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ def check_slices(evidence: Evidence) -> Iterator[Finding]:
     start = evidence.timeline.unbroken_from
     known = evidence.done | evidence.pending
     for path, one in evidence.written.items():
-        if not one.is_log or path not in evidence.on_storage or one.instant in evidence.undone:
+        if not one.is_log or path not in evidence.on_storage or one.instant in evidence.rolled_back:
             continue
         log = evidence.format.parse_log_file(path.rpartition("/")[2])
         if log is None or log.instant in known or (start and precedes(log.instant, start)):

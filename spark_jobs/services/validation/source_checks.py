@@ -20,7 +20,7 @@ from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, BY_PARTITION, Boot
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.validation.evidence import Evidence
 from spark_jobs.services.validation.finding import Finding, error, warning
-from spark_jobs.services.validation.looks import Looks
+from spark_jobs.services.validation.scans import Scans
 
 _SECOND_MS = 1000
 """Storages and the tools that copy files keep their times by the second at least."""
@@ -77,7 +77,7 @@ def check_sources(evidence: Evidence) -> Iterator[Finding]:
             yield warning(invariant, one.path, what, todo)
 
 
-def check_source_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
+def check_source_keys(evidence: Evidence, scans: Scans) -> Iterator[Finding]:
     """Invariant 2 (``--deep``): the columns of each source row make the key that its skeleton has."""
     index = _index_of(evidence)
     spec = _spec_of(evidence.table.config)
@@ -92,10 +92,10 @@ def check_source_keys(evidence: Evidence, looks: Looks) -> Iterator[Finding]:
     reader = evidence.table.bootstrap_reader()
     if reader is None or not same:
         return
-    with looks.progress.phase("source keys", len(same)) as phase:
+    with scans.progress.phase("source keys", len(same)) as phase:
         sizes = [one.source.size for one in same]
-        look = _KeyLook(reader, spec)
-        for one, found in zip(same, looks.each(same, look, sizes, phase.advance, at_once=_FILES_AT_ONCE), strict=True):
+        scan = _KeyLook(reader, spec)
+        for one, found in zip(same, scans.each(same, scan, sizes, phase.advance, at_once=_FILES_AT_ONCE), strict=True):
             if found is not None and not evidence.lost_meanwhile([one.skeleton]):
                 yield found
 

@@ -150,7 +150,7 @@ def check_archive(evidence: Evidence) -> Iterator[Finding]:
     folder = evidence.relative(evidence.archived.place.folder)
     missing = {time: by for time, by in _referenced(evidence).items() if time not in evidence.done | evidence.pending}
     for time, by in sorted(missing.items()):
-        if time in evidence.undone:
+        if time in evidence.rolled_back:
             continue
         yield error(
             8,

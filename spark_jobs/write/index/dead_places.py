@@ -34,8 +34,8 @@ def without_dead_places(incoming: Incoming, located: DataFrame) -> DataFrame:
     keys = incoming.hinted(several.select(RECORD_KEY).distinct())
     alive = keys_of_slices(incoming, logged).join(keys, RECORD_KEY, "left_semi").distinct()
     places = several.select(*place, F.explode(BUCKET).alias(BUCKET))
-    told = alive.withColumn(_ALIVE, F.lit(True))
-    judged = places.join(incoming.hinted(told), [RECORD_KEY, BUCKET], "left").withColumn(
+    marked = alive.withColumn(_ALIVE, F.lit(True))
+    judged = places.join(incoming.hinted(marked), [RECORD_KEY, BUCKET], "left").withColumn(
         _ALIVE, ~F.col(BUCKET).isin(list(logged)) | F.col(_ALIVE).isNotNull()
     )
     by_key = incoming.hold(judged)

@@ -48,8 +48,8 @@ class MovedRows:
         theirs = stored.take(place.take(pa.array(pairs))).select(schema.names)
         verdict = payload.combine(theirs, ours, np.zeros(len(pairs), bool), self.context.ordering_field)
         merged = (ours if verdict.rows is None else verdict.rows).select(schema.names)
-        goes = _in_partitions(merged, ours).filter(pa.array(verdict.heard & ~verdict.deleted))
-        leaves = ours.filter(pa.array(verdict.heard))
+        goes = _in_partitions(merged, ours).filter(pa.array(verdict.accepted & ~verdict.deleted))
+        leaves = ours.filter(pa.array(verdict.accepted))
         return pa.concat_tables(
             [
                 self._placed(incoming.filter(pa.array(~known)), None, None, moved=False),

@@ -125,10 +125,10 @@ def _one_batch(run: Run, source: CheckpointedSource, position: Position) -> tupl
     """The result of the next batch, and whether the source has more now."""
     with run.progress.phase("source"):
         batch = source.next_batch(run.spark, position.checkpoint)
-    run.progress.note(f"{source.name}: {batch.told}")
-    tells = run.orders.are_new_to(position.stored) and run.options.op not in REPLACES  # not by an empty overwrite
-    if batch.rows is None or (batch.checkpoint == position.checkpoint and not tells):
-        return run.nothing(source, position, batch.told), not batch.is_last
+    run.progress.note(f"{source.name}: {batch.summary}")
+    is_newer = run.orders.are_new_to(position.stored) and run.options.op not in REPLACES  # not by an empty overwrite
+    if batch.rows is None or (batch.checkpoint == position.checkpoint and not is_newer):
+        return run.nothing(source, position, batch.summary), not batch.is_last
     return run.commit(run.spark, batch.rows, position, batch.checkpoint), not batch.is_last
 
 

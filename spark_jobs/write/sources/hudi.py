@@ -70,14 +70,14 @@ class HudiSource:
         begin = self._begin(checkpoint, commits)
         new = [one for one in commits if follows(one, begin)]
         if not new:
-            told = f"no commits after {begin}" if commits else "no commits yet"
+            summary = f"no commits after {begin}" if commits else "no commits yet"
             rows = _no_rows(spark, table) if commits else None
-            return SourceBatch(rows=rows, checkpoint=begin, told=told, is_last=True)
+            return SourceBatch(rows=rows, checkpoint=begin, summary=summary, is_last=True)
         asked = new if checkpoint is None and self.begin is None else new[: self.limit]
         found, end = self._read(spark, table, begin, asked[-1], new[-1])
         taken = sum(is_up_to(one, end) for one in new)
-        told = f"{taken} commits after {begin} up to {end}, {len(new) - taken} left"
-        return SourceBatch(rows=found.drop(*META_FIELDS), checkpoint=end, told=told, is_last=taken == len(new))
+        summary = f"{taken} commits after {begin} up to {end}, {len(new) - taken} left"
+        return SourceBatch(rows=found.drop(*META_FIELDS), checkpoint=end, summary=summary, is_last=taken == len(new))
 
     def _begin(self, checkpoint: str | None, commits: Sequence[str]) -> str:
         if checkpoint is not None:

@@ -107,11 +107,11 @@ class KafkaSource:
         end = limited(start, latest, self.limit)
         count = sum(end.values()) - sum(start.values())
         left = sum(max(0, offset - end[one]) for one, offset in latest.items())
-        told = f"{count} messages after {checkpoint_of(self.topic, start)} in {len(start)} partitions, {left} left"
+        summary = f"{count} messages after {checkpoint_of(self.topic, start)} in {len(start)} partitions, {left} left"
         return SourceBatch(
             rows=self.rows(self._read(spark, start, end)),
             checkpoint=checkpoint_of(self.topic, end),
-            told="; ".join([told, *notes]),
+            summary="; ".join([summary, *notes]),
             is_last=left == 0,
         )
 

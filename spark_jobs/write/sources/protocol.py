@@ -20,14 +20,14 @@ SourceRows = DataFrame | CheckedRows
 class SourceBatch:
     """Rows after a checkpoint, and the checkpoint after them.
 
-    ``rows`` is None where the source never had any, and nobody knows their columns; ``told`` says in numbers what the
-    source had; ``is_last`` whether it has nothing after ``checkpoint`` now. A batch without rows may still move the
+    ``rows`` is None where the source never had any, and nobody knows their columns; ``summary`` says in numbers what
+    the source had; ``is_last`` whether it has nothing after ``checkpoint`` now. A batch without rows may still move the
     checkpoint.
     """
 
     rows: SourceRows | None
     checkpoint: str
-    told: str
+    summary: str
     is_last: bool
 
 

@@ -81,14 +81,14 @@ class Run:
         """Whether it may have several batches."""
         return self.options.available_now or self.options.continuous
 
-    def nothing(self, source: CheckpointedSource, position: Position, told: str) -> JobResult:
+    def nothing(self, source: CheckpointedSource, position: Position, summary: str) -> JobResult:
         """The result of a batch that neither has rows nor moves the checkpoint."""
         return JobResult(
             action="ingest",
             state=JobState.NOTHING_TO_DO,
             base_path=self.options.base_path,
             table=self.options.table_name,
-            reason=f"{source.name} has nothing new: {told}",
+            reason=f"{source.name} has nothing new: {summary}",
             extra={"checkpoint": position.checkpoint},
         )
 

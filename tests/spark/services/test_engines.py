@@ -49,10 +49,10 @@ def test_a_clean_in_parts_and_a_rollback(spark: SparkSession, tmp_path: Path) ->
     assert len(list(tmp_path.glob("t/p/*.parquet"))) == 2
     overwrite(table)
     last = table.refreshed().timeline.completed_commits()[-1]
-    undone = run_rollback(
+    rolled_back = run_rollback(
         RollbackOptions(base_path=table.base_path, instant_time=last.timestamp), job_context(engine=SparkEngine(spark))
     )
-    assert (undone.extra["engine"], undone.extra["deleted_files"]) == ("spark", 1)
+    assert (rolled_back.extra["engine"], rolled_back.extra["deleted_files"]) == ("spark", 1)
     assert len(list(tmp_path.glob("t/p/*.parquet"))) == 2
     assert validated(table.base_path, SparkEngine(spark)).extra["findings"] == []
 

@@ -145,8 +145,8 @@ def test_messages_whose_writer_died_before_the_commit_are_written_once(
     assert (len(died), it.said(), len([*left.rglob("*.parquet")])) == (1, [it.place(2)], 2)
     assert it.run(op=Operation.INSERT, available_now=available_now).inserts == 2
     table = HudiTable.open(str(left))
-    undone = [table.timeline.payload(one, SYSTEM_CLOCK) for one in table.timeline.completed(Action.ROLLBACK)]
-    assert [one["commitsRollback"] for one in undone] == [died]
+    rolled_back = [table.timeline.payload(one, SYSTEM_CLOCK) for one in table.timeline.completed(Action.ROLLBACK)]
+    assert [one["commitsRollback"] for one in rolled_back] == [died]
     assert (sorted(it.rows()), it.said()) == ([0, 1, 2, 3], [it.place(2), it.place(4)])
 
 

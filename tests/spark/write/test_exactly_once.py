@@ -68,7 +68,7 @@ def test_a_write_whose_own_attempt_died_is_rolled_back_and_done(
     assert result.instant > time
     timeline = jobs.table().timeline
     assert time not in {one.timestamp for one in timeline.instants}
-    undone = [timeline.payload(one, table.clock)["commitsRollback"] for one in timeline.completed(Action.ROLLBACK)]
-    assert undone == [[time]]
+    rolled_back = [timeline.payload(one, table.clock)["commitsRollback"] for one in timeline.completed(Action.ROLLBACK)]
+    assert rolled_back == [[time]]
     assert jobs.rows() == shown([row(0, "a", "new", 2), *rows(range(6))[1:]])
     assert jobs.write("upsert", [row(0, "a", "new", 2)], idempotency_key="load").instant == result.instant

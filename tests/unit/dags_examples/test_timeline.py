@@ -32,14 +32,14 @@ def put(folder: Path, name: str, seconds: float, content: bytes = b"") -> None:
     os.utime(path, (moment, moment))
 
 
-def rollback_content(undone: str) -> bytes:
+def rollback_content(rolled_back: str) -> bytes:
     return encode_payload(
         ROLLBACK_METADATA,
         {
             "startRollbackTime": instant(20),
             "timeTakenInMillis": 1,
             "totalFilesDeleted": 0,
-            "commitsRollback": [undone],
+            "commitsRollback": [rolled_back],
             "partitionMetadata": {},
         },
     )
@@ -76,7 +76,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_each_instant_is_a_bar_and_a_rolled_back_one_is_told_by_its_rollback(table: Path) -> None:
     bars = read_bars(str(table))
-    assert [(bar.action, bar.label, bar.finished is not None, bar.undone_by) for bar in bars] == [
+    assert [(bar.action, bar.label, bar.finished is not None, bar.rolled_back_by) for bar in bars] == [
         ("deltacommit", "bulk_insert", True, None),
         ("rolled back", "rolled back", False, instant(20)),
         ("rollback", "rollback", True, None),

@@ -314,41 +314,41 @@ def test_an_instant_with_blocks_in_a_log_of_others_is_not_passed(tmp_path: Path)
     """Hudi appends to logs on HDFS: such a file can't go."""
     path = tmp_path / "t"
     late = zombie(path, "MERGE_ON_READ", None)
-    undone = late.name.rsplit("_", 1)[1][:17]
+    rolled_back = late.name.rsplit("_", 1)[1][:17]
     late.unlink()
     local.write(path, local.batch(0, 20, "two", 3), "two")
     log = next((path / "a").glob(".*.log.*"))
     (instant,) = instants_of_blocks(LocalStorage(), LocalStorage().list(str(log.parent))[0])[:1]
-    log.write_bytes(log.read_bytes() + log.read_bytes().replace(instant.encode(), undone.encode()))
+    log.write_bytes(log.read_bytes() + log.read_bytes().replace(instant.encode(), rolled_back.encode()))
     many = {"hoodie.compact.inline.max.delta.commits": "1", "hoodie.clean.automatic": "false"}
     for number in range(5):
         local.write(path, local.batch(50, 4, f"m{number}", 5), f"m{number}")
         compact_metadata(path)
     found = archive(path, many)
-    assert undone in f"{found.reason} {found.extra.get('held_by')}"
-    assert min(active(path)) < undone
+    assert rolled_back in f"{found.reason} {found.extra.get('held_by')}"
+    assert min(active(path)) < rolled_back
     command = log.with_name(log.name.replace(".log.1_", ".log.9_"))
-    command.write_bytes(command_block("20990101000000000", undone))
+    command.write_bytes(command_block("20990101000000000", rolled_back))
     archive(path, many)
-    assert min(active(path)) > undone
+    assert min(active(path)) > rolled_back
 
 
 def test_archival_deletes_a_log_that_only_a_rolled_back_write_made(tmp_path: Path) -> None:
     path = tmp_path / "t"
     late = zombie(path, "MERGE_ON_READ", None)
-    undone = late.name.rsplit("_", 1)[1][:17]
+    rolled_back = late.name.rsplit("_", 1)[1][:17]
     late.unlink()
     local.write(path, local.batch(0, 20, "two", 3), "two")
     log = next((path / "a").glob(".*.log.*"))
     (instant,) = set(instants_of_blocks(LocalStorage(), LocalStorage().list(str(log.parent))[0]))
     made = log.with_name(log.name.replace(".log.1_", ".log.7_"))
-    made.write_bytes(log.read_bytes().replace(instant.encode(), undone.encode()))
+    made.write_bytes(log.read_bytes().replace(instant.encode(), rolled_back.encode()))
     for number in range(5):
         local.write(path, local.batch(50, 4, f"m{number}", 5), f"m{number}")
         compact_metadata(path)
     rows = local.rows_of(path)
     archive(path, {"hoodie.compact.inline.max.delta.commits": "1"})
-    assert min(active(path)) > undone
+    assert min(active(path)) > rolled_back
     assert log.exists()
     assert not made.exists()
     assert local.rows_of(path) == rows
@@ -410,13 +410,13 @@ def test_archival_takes_off_a_metadata_table_that_lists_files_of_what_it_passes(
     path = tmp_path / "t"
     local.create(path, table_type)
     local.write(path, local.batch(0, 20, "zero", 0), "0")
-    undone = local.write(path, local.batch(100, 4, "undone", 1), "undone")
+    rolled_back = local.write(path, local.batch(100, 4, "undone", 1), "undone")
     local.write(path, local.batch(0, 20, "restored", 2), "restored")
-    run_restore(RestoreOptions(base_path=str(path), instant_time=undone), job_context())  # makes it from a listing
+    run_restore(RestoreOptions(base_path=str(path), instant_time=rolled_back), job_context())  # makes it from a listing
     settings = HudiTable.open(str(path)).transaction_settings(KEEP)
     settings = replace(settings, metadata_writer=RemembersUndone(settings.metadata_writer))
     timeline = settings.load_timeline()
-    (target,) = timeline.find(undone)
+    (target,) = timeline.find(rolled_back)
     blocks = partial(instants_of_blocks, settings.storage)
     roll_back(settings, timeline, target, requests=requests_for_completed(HudiTable.open(str(path)), target, blocks))
     for number in range(5):
@@ -425,9 +425,9 @@ def test_archival_takes_off_a_metadata_table_that_lists_files_of_what_it_passes(
         clean(path)
     rows = local.rows_of(path)
     look = archive(path, {"hoodie.compact.inline.max.delta.commits": "1"}, dry_run=True)
-    assert undone in (look.plan or {})["takes_metadata_table_off_for"]
+    assert rolled_back in (look.plan or {})["takes_metadata_table_off_for"]
     archive(path, {"hoodie.compact.inline.max.delta.commits": "1"}, plan_hash=look.extra["plan_hash"])
-    assert min(active(path)) > undone
+    assert min(active(path)) > rolled_back
     assert local.rows_of(path) == rows
     local.write(path, local.batch(100, 4, "new", 9), "new")
     assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)

@@ -15,7 +15,7 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
-from spark_jobs.core.transaction.contradictions import refuse_undone_commits
+from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commits
 from spark_jobs.core.transaction.transaction import schedule
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.rollback.execute import roll_back
@@ -146,5 +146,5 @@ def test_nobody_waits_for_a_rollback_that_hudi_left_empty(path: Path) -> None:
         Path(table.timeline.path(empty)).write_bytes(b"")
     clock = HandClock()
     before = clock.monotonic()
-    refuse_undone_commits(table.refreshed().timeline, clock)
+    refuse_rolled_back_commits(table.refreshed().timeline, clock)
     assert clock.monotonic() == before

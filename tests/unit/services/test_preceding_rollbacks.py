@@ -157,10 +157,13 @@ def test_what_a_dead_worker_left_of_the_plan_is_listed(
     before = files(table)
     for look in (run(table, dry_run=True), run(table, mode="cancel", instant_time=plan.timestamp, dry_run=True)):
         assert look.plan is not None
-        (undone,) = look.plan["rolls_back"]
-        assert (undone["instant"], undone["back_to_requested"]) == (plan.timestamp, "cancels" not in look.plan)
+        (rolled_back,) = look.plan["rolls_back"]
+        assert (rolled_back["instant"], rolled_back["back_to_requested"]) == (
+            plan.timestamp,
+            "cancels" not in look.plan,
+        )
         made = {path: size for path, size in before.items() if plan.timestamp in path and path.endswith(".parquet")}
-        assert undone["deletions"] == made
+        assert rolled_back["deletions"] == made
     assert f"{plan} is rolled back first: 1 file(s) of" in capsys.readouterr().err
     assert run(table).state is JobState.COMPLETED
     assert not set(made) & set(files(table))

@@ -13,7 +13,7 @@ import airflow_provider_pyhudi
 from airflow_provider_pyhudi.get_provider_info import get_provider_info
 from spark_jobs import options
 from spark_jobs.engine.context import JobContext
-from spark_jobs.options import JobOptions, PlannedOptions, ServiceOptions
+from spark_jobs.options import JobOptions, PlanHashOptions, ServiceOptions
 from spark_jobs.services import registry
 from spark_jobs.services.registry import JOBS, SENSED, Job
 
@@ -48,7 +48,7 @@ def test_each_entry_point_and_each_kind_of_options_is_registered_once() -> None:
     files = {one.name for one in (ROOT / "spark_jobs").glob("*.py") if ENTRY in one.read_text()}
     assert sorted(one.file for one in JOBS) == sorted(files)
     kinds = [kind for kind in vars(options).values() if isinstance(kind, type) and issubclass(kind, JobOptions)]
-    assert {one.options for one in JOBS} == {*kinds} - {JobOptions, PlannedOptions, ServiceOptions}
+    assert {one.options for one in JOBS} == {*kinds} - {JobOptions, PlanHashOptions, ServiceOptions}
     assert len({one.name for one in JOBS}) == len(JOBS)
     assert {one.sensor for one in JOBS if one.sensor} == set(SENSED)
 

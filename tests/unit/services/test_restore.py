@@ -78,11 +78,11 @@ def test_back_to_a_savepoint_over_rewrites_and_cleans(root: Folder, table_type: 
     later.append(local.write(path, local.batch(0, 46, "five", 5), "fifth"))
     rewrite(path)
     run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context(lake=root.lake))
-    undone = [one.timestamp for one in path.table().timeline.completed_commits() if one.timestamp > times[1]]
+    rolled_back = [one.timestamp for one in path.table().timeline.completed_commits() if one.timestamp > times[1]]
     look = restore(path, savepoint=times[1], dry_run=True)
     assert look.extra["estimated_seconds"] > 0
     planned = (look.plan or {})["undone"]
-    assert [one["instant"] for one in planned] == undone[::-1]
+    assert [one["instant"] for one in planned] == rolled_back[::-1]
     doomed = {name: size for one in planned for name, size in one["deletions"].items()}
     assert doomed == {name: (path / name).size for name in doomed}
     done = restore(path, savepoint=times[1], plan_hash=look.extra["plan_hash"])
@@ -95,7 +95,7 @@ def test_back_to_a_savepoint_over_rewrites_and_cleans(root: Folder, table_type: 
     assert table.config.metadata_partitions == ("files",)
     assert is_sound(path)
     raw = table.timeline.payload(table.timeline.completed(Action.RESTORE)[0], SYSTEM_CLOCK)
-    assert raw["instantsToRollback"] == undone[::-1] == list(raw["hoodieRestoreMetadata"])
+    assert raw["instantsToRollback"] == rolled_back[::-1] == list(raw["hoodieRestoreMetadata"])
     assert restore(path, savepoint=times[1]).reason == f"no write or plan is later than {times[1]}"
     local.write(path, THIRD, "third")
     assert local.rows_of(path) == local.expected_rows(FIRST, SECOND, THIRD)

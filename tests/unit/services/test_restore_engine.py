@@ -17,7 +17,7 @@ from spark_jobs.options import JobResult, RestoreOptions
 from spark_jobs.options.restore import RestoreCheck
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.restore.verify import moment_of, refuse_changed
-from spark_jobs.services.validation.looks import Looks
+from spark_jobs.services.validation.scans import Looks
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
 from tests.unit.services.validation.test_engine import Elsewhere
@@ -58,8 +58,8 @@ def test_rows_are_read_by_the_engine_and_the_report_is_the_same(tmp_path: Path, 
     done = restore(path, goal, RestoreCheck.ROWS, there)
     here = restore(other, goal, RestoreCheck.ROWS, None)
     assert (done.extra.pop("engine"), here.extra.pop("engine")) == ("spark", "local")
-    undone = {**done.extra, "plan_hash": None}
-    assert undone == {**here.extra, "plan_hash": None}
+    rolled_back = {**done.extra, "plan_hash": None}
+    assert rolled_back == {**here.extra, "plan_hash": None}
     bytes_in, calls = max(there.all_told)
     assert bytes_in == 2 * sum(size for one, size in before.items() if one.exists())  # before it, and after
     assert calls == done.extra["deleted_files"]

@@ -22,7 +22,7 @@ from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import decode_payload
-from spark_jobs.core.timeline.plans.undoing import RequestedRollback, RollbackRequest
+from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
@@ -103,8 +103,8 @@ def assert_undone(failed: FailedWrite, rollbacks: int = 1) -> None:
     assert [(one.timestamp, one.action) for one in line.instants if one.action is not Action.ROLLBACK] == [
         (T1, Action.DELTA_COMMIT)
     ]
-    undone = [one for one in line.instants if one.action is Action.ROLLBACK]
-    assert [one.is_completed for one in undone] == [True] * rollbacks
+    rolled_back = [one for one in line.instants if one.action is Action.ROLLBACK]
+    assert [one.is_completed for one in rolled_back] == [True] * rollbacks
     assert contents(failed.table) == BEFORE
     assert failed.new.path not in failed.data_files()
     assert read_markers(failed.table.storage, failed.table.base_path, T2) is None

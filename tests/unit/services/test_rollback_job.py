@@ -95,21 +95,21 @@ def test_the_last_completed_write_is_undone_and_those_before_it_after(tmp_path: 
         roll_back(path, times[1])
     look = roll_back(path, third, dry_run=True)
     assert look.extra["estimated_seconds"] > 0
-    (undone,) = (look.plan or {})["rollbacks"]
-    named = [*undone["deletions"], *undone["cancelled_logs"]]
+    (rolled_back,) = (look.plan or {})["rollbacks"]
+    named = [*rolled_back["deletions"], *rolled_back["cancelled_logs"]]
     assert named
     assert all((path / one).is_file() for one in named)
     assert (
-        sum(undone["deletions"].values())
+        sum(rolled_back["deletions"].values())
         == look.bytes_in
-        == sum((path / one).stat().st_size for one in undone["deletions"])
+        == sum((path / one).stat().st_size for one in rolled_back["deletions"])
     )
     done = roll_back(path, third, plan_hash=look.extra["plan_hash"])
     assert (done.state, list(done.extra["rolled_back"])) == (JobState.COMPLETED, [third])
-    assert not any((path / one).exists() for one in undone["deletions"])
+    assert not any((path / one).exists() for one in rolled_back["deletions"])
     assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
     assert is_sound(path)
-    assert f"{third} was undone already, by {done.instant} rollback" in str(roll_back(path, third).reason)
+    assert f"{third} was rolled back already, by {done.instant} rollback" in str(roll_back(path, third).reason)
     assert roll_back(path, times[1]).state is JobState.COMPLETED
     assert local.rows_of(path) == local.expected_rows(FIRST)
     local.write(path, THIRD, "third")  # its idempotency key is free again

@@ -27,7 +27,7 @@ class Run:
 
     def current(self, attempt: str, *, may_repeat: bool = True) -> str:
         now = Attempt.parse(attempt)
-        found = current_generation(self.settings, NAME, now, may_repeat=may_repeat, tell=self.told.append)
+        found = current_generation(self.settings, NAME, now, may_repeat=may_repeat, notify=self.told.append)
         return found.key
 
     def write(self, key: str, attempt: str = "") -> None:

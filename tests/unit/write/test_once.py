@@ -33,8 +33,8 @@ def test_one_that_was_taken_back_after_an_archival_that_broke_off_is_to_be_done_
     done = [line.commit(number, key=f"key-{number}") for number in (8, 9)]
     archive(line.load(), str(tmp_path), done)
     assert completed_write(line.load(), "key-9", HandClock()) is not None
-    undoing = line.rollback(100)  # of 9
+    rollback = line.rollback(100)  # of 9
     assert completed_write(line.load(), "key-9", HandClock()) is None
     assert completed_write(line.load(), "key-8", HandClock()) is not None
-    archive(line.load(), str(tmp_path), [undoing])
+    archive(line.load(), str(tmp_path), [rollback])
     assert completed_write(line.load(), "key-9", HandClock()) is None

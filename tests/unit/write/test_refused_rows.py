@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.write.error_table import told_of
+from spark_jobs.write.error_table import message_of
 
 pytestmark = pytest.mark.unit
 
@@ -37,11 +37,11 @@ ROW = '{"id": 7, "card": "4111 1111 1111 1111", "amount": "' + "9" * 60 + '"}'
     ],
 )
 def test_one_short_value_at_most(given: dict[str, Any], told: str) -> None:
-    assert told_of(given, shows_value=True) == told
+    assert message_of(given, shows_value=True) == told
 
 
 def test_none_where_none_is_to_be_shown() -> None:
-    hidden = told_of(row(column="card", row=ROW, message="4111 is no int", place="a.csv"), shows_value=False)
+    hidden = message_of(row(column="card", row=ROW, message="4111 is no int", place="a.csv"), shows_value=False)
     assert hidden == (
         "the first (a.csv) is refused as INVALID_RECORD_SCHEMA, by its column card: pyhudi.errors.show.values=false"
     )

@@ -46,8 +46,8 @@ class EventTime(OverwriteWithLatest):
         return np.asarray(pc.fill_null(pc.equal(text, self.delete_marker), False), bool)
 
     def combine(self, stored: pa.Table, incoming: pa.Table, deleted: Mask, ordering: str | None) -> Verdict:
-        heard = ~self._stored_wins(stored, incoming, ordering)
-        return Verdict(heard=heard, deleted=deleted & heard)
+        accepted = ~self._stored_wins(stored, incoming, ordering)
+        return Verdict(accepted=accepted, deleted=deleted & accepted)
 
     def _stored_wins(self, stored: pa.Table, incoming: pa.Table, ordering: str | None) -> Mask:
         theirs, ours = self._ordering_values(stored, ordering), self._ordering_values(incoming, ordering)
@@ -66,4 +66,4 @@ class EventTimeDeletesAlways(EventTime):
 
     def combine(self, stored: pa.Table, incoming: pa.Table, deleted: Mask, ordering: str | None) -> Verdict:
         gone = marked(incoming)
-        return Verdict(heard=gone | ~self._stored_wins(stored, incoming, ordering), deleted=gone)
+        return Verdict(accepted=gone | ~self._stored_wins(stored, incoming, ordering), deleted=gone)

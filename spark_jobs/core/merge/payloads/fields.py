@@ -66,7 +66,7 @@ class OverwriteNonDefaults(OverwriteWithLatest):
             for name, old, new in zip(incoming.schema.names, stored.columns, incoming.columns, strict=True)
         ]
         rows = pa.Table.from_arrays(columns, schema=incoming.schema)
-        return Verdict(heard=all_of(incoming), deleted=deleted, rows=rows)
+        return Verdict(accepted=all_of(incoming), deleted=deleted, rows=rows)
 
     def _is_default(self, name: str, values: pa.ChunkedArray) -> Mask:
         if name not in self.defaults:
@@ -110,7 +110,7 @@ class PartialUpdate(OverwriteWithLatest):
             whole |= older_is_greater & marked(older)
         rows = _filled(older, newer, older_is_greater & ~whole, whole)
         return Verdict(
-            heard=all_of(newer), deleted=none_of(newer), rows=rows, ordering_of_older=older_is_greater & ~whole
+            accepted=all_of(newer), deleted=none_of(newer), rows=rows, ordering_of_older=older_is_greater & ~whole
         )
 
     def combine(self, stored: pa.Table, incoming: pa.Table, deleted: Mask, ordering: str | None) -> Verdict:
@@ -120,7 +120,7 @@ class PartialUpdate(OverwriteWithLatest):
             # Hudi compares the stored ordering field with the incoming precombine value
             stored_is_greater = greater(stored.column(column), incoming.column(ordering))
         rows = _filled(stored, incoming, stored_is_greater, none_of(incoming))
-        return Verdict(heard=all_of(incoming), deleted=deleted | (stored_is_greater & marked(stored)), rows=rows)
+        return Verdict(accepted=all_of(incoming), deleted=deleted | (stored_is_greater & marked(stored)), rows=rows)
 
 
 def _filled(older: pa.Table, newer: pa.Table, older_first: Mask, whole: Mask) -> pa.Table:

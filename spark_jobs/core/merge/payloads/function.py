@@ -45,16 +45,16 @@ class FunctionPayload(OverwriteWithLatest):
 
     def combine(self, stored: pa.Table, incoming: pa.Table, deleted: Mask, ordering: str | None) -> Verdict:
         if deleted.all():
-            return Verdict(heard=all_of(incoming), deleted=deleted)
+            return Verdict(accepted=all_of(incoming), deleted=deleted)
         if not deleted.any():
             rows, gone = self._ask(stored, incoming)
-            return Verdict(heard=all_of(incoming), deleted=gone, rows=rows)
+            return Verdict(accepted=all_of(incoming), deleted=gone, rows=rows)
         asked = pa.array(~deleted)
         rows, gone = self._ask(stored.filter(asked), incoming.filter(asked))
         deleted = deleted.copy()
         places = pa.array(np.cumsum(~deleted) - 1, mask=deleted.copy())
         deleted[~deleted] = gone
-        return Verdict(heard=all_of(incoming), deleted=deleted, rows=rows.take(places))
+        return Verdict(accepted=all_of(incoming), deleted=deleted, rows=rows.take(places))
 
     def _ask(self, older: pa.Table, newer: pa.Table) -> tuple[pa.Table, Mask]:
         own = [name for name in newer.schema.names if name not in META_FIELDS]

@@ -30,7 +30,7 @@ class OverwriteWithLatest:
         return marked(rows)
 
     def pre_combine(self, older: pa.Table, newer: pa.Table, older_is_greater: Mask) -> Verdict:
-        return Verdict(heard=~older_is_greater, deleted=none_of(newer))
+        return Verdict(accepted=~older_is_greater, deleted=none_of(newer))
 
     def combine(self, stored: pa.Table, incoming: pa.Table, deleted: Mask, ordering: str | None) -> Verdict:
-        return Verdict(heard=all_of(incoming), deleted=deleted)
+        return Verdict(accepted=all_of(incoming), deleted=deleted)

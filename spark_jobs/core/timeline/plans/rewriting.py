@@ -208,7 +208,7 @@ class RequestedClustering:
         return RequestedClustering.of(timeline.payload(requested, clock))
 
 
-def planned_slices(timeline: ActiveTimeline, plan: Instant, clock: Clock) -> tuple[PlannedSlice, ...]:
+def slices_of_plan(timeline: ActiveTimeline, plan: Instant, clock: Clock) -> tuple[PlannedSlice, ...]:
     """What a compaction, log compaction or clustering rewrites; nothing of an overwrite. Raises as those read."""
     if plan.action is Action.REPLACE_COMMIT:
         return RequestedClustering.read(timeline, plan, clock).slices

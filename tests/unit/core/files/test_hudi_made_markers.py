@@ -106,8 +106,8 @@ def test_our_rollback_takes_what_hudis_took(name: str, open_table: Callable[[str
     assert {join(one.partition, path) for one in requests for path in one.delete} == deleted
     assert {join(one.partition, path) for one in requests for path in one.cancel} == cancelled
 
-    ((undone, _),) = roll_back_failed_writes(settings)
-    assert undone == target.timestamp
+    ((rolled_back, _),) = roll_back_failed_writes(settings)
+    assert rolled_back == target.timestamp
     table = table.refreshed()
     assert before - data_files(table) == deleted
     commands = data_files(table) - before

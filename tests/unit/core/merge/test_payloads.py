@@ -227,7 +227,7 @@ def test_a_delete_field_and_an_ordering_field_of_their_own() -> None:
     assert sorted(payload.columns(schema.names)) == ["Op", IS_DELETED, "revision"]
     later = table([{"ts": 9, "revision": 1}], schema)
     verdict = payload.combine(rows.slice(0, 1), later, np.array([False]), "ts")
-    assert verdict.heard.tolist() == [False]
+    assert verdict.accepted.tolist() == [False]
     with pytest.raises(ConfigError, match=r"hoodie\.payload\.delete\.field=Op has no marker"):
         payload_of(MODEL + hudi.DEFAULT, {"hoodie.payload.delete.field": "Op"})
 

@@ -88,7 +88,7 @@ def test_entries_of_other_file_groups_are_not_decoded(
 
 def test_what_was_rolled_back_since_a_moment(line: Line) -> None:
     found, _ = asked(line)
-    assert [one.undone for one in found.rollbacks_since(time(9))] == [(time(9),)]
+    assert [one.rolled_back for one in found.rollbacks_since(time(9))] == [(time(9),)]
     assert found.rollbacks_since(time(101)) == []
 
 

@@ -23,10 +23,10 @@ from spark_jobs.core.timeline.plans.rewriting import (
     PlannedSlice,
     RequestedClustering,
     RequestedCompaction,
-    planned_slices,
     requested_overwrite,
+    slices_of_plan,
 )
-from spark_jobs.core.timeline.plans.undoing import RequestedRestore, RequestedRollback, RollbackRequest
+from spark_jobs.core.timeline.plans.rollback import RequestedRestore, RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant
 
 pytestmark = pytest.mark.unit
@@ -50,7 +50,7 @@ ROLLBACK = RequestedRollback(
         RollbackRequest(partition="", file_id="f-1", base_instant="1", cancel={LOG: 3}),
     ),
 )
-RESTORE = RequestedRestore(goal="1", undone=(NamedInstant(time=T, action="replacecommit"),))
+RESTORE = RequestedRestore(goal="1", rolled_back=(NamedInstant(time=T, action="replacecommit"),))
 COMPACTION = RequestedCompaction(
     slices=(PlannedSlice(partition="", file_id="f-0", base_instant="1", log_files=(LOG,), metrics={"TOTAL": 2.0}),),
     note={"a": "b"},
@@ -89,7 +89,7 @@ def test_a_plan_survives_the_timeline(tmp_path: Path, action: Action, plan: Any,
     timeline, instant = timeline_with(tmp_path, action, data)
     assert type(plan).read(timeline, instant, SYSTEM_CLOCK) == plan
     if action in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT):
-        assert planned_slices(timeline, instant, SYSTEM_CLOCK) == plan.slices
+        assert slices_of_plan(timeline, instant, SYSTEM_CLOCK) == plan.slices
 
 
 def test_an_overwrite_whose_plan_is_empty_rewrites_nothing(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_what_older_releases_do_not_say() -> None:
     def decoded(action: Action, raw: dict[str, Any]) -> dict[str, Any]:
         return shaped(raw, Instant(T, action, State.REQUESTED))
 
-    assert RequestedRestore.of(decoded(Action.RESTORE, {})) == RequestedRestore(goal="", undone=())
+    assert RequestedRestore.of(decoded(Action.RESTORE, {})) == RequestedRestore(goal="", rolled_back=())
     assert RequestedRollback.of(decoded(Action.ROLLBACK, {})) == RequestedRollback(target=None, requests=())
     assert RequestedCompaction.of(decoded(Action.COMPACTION, {})) == RequestedCompaction(slices=())
     group = {"slices": [{"dataFilePath": f"/old/place/p=1/{BASE}", "fileId": "f-0", "partitionPath": "p=1"}]}

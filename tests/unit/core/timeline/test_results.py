@@ -86,10 +86,10 @@ def test_a_clean_whose_result_is_lost_is_known_by_its_plan() -> None:
 
 def test_a_rollback_names_logs_without_the_place_where_they_were() -> None:
     found = RollbackResult.of(record(Action.ROLLBACK, ROLLBACK))
-    assert (found.undone, found.files, found.took_ms) == ((T,), 2, 40)
+    assert (found.rolled_back, found.files, found.took_ms) == ((T,), 2, 40)
     assert found.partitions["p=1"].added == {COMMAND: 80}
     assert found.partitions["p=1"].cancelled == {LOG: 310}
-    assert RollbackResult.of({}).undone == (), "the archive may have lost what it did"
+    assert RollbackResult.of({}).rolled_back == (), "the archive may have lost what it did"
 
 
 def test_a_restore_adds_up_its_rollbacks() -> None:
@@ -100,8 +100,8 @@ def test_a_restore_adds_up_its_rollbacks() -> None:
         "hoodieRestoreMetadata": {T: [ROLLBACK, None, ROLLBACK]},
     }
     found = RestoreResult.of(record(Action.RESTORE, raw))
-    assert (found.undone, found.files, found.took_ms) == ((T,), 4, 9)
-    assert [one.undone for one in found.rollbacks[T]] == [(T,), (T,)]
+    assert (found.rolled_back, found.files, found.took_ms) == ((T,), 4, 9)
+    assert [one.rolled_back for one in found.rollbacks[T]] == [(T,), (T,)]
 
 
 def test_a_savepoint_names_the_files_that_it_keeps() -> None:

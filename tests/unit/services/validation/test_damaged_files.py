@@ -242,9 +242,9 @@ def test_blocks_that_were_taken_back_are_no_orphans(unpack: Unpack) -> None:
 def test_blocks_of_an_undone_write_that_nothing_takes_back(unpack: Unpack) -> None:
     """As where a marker was lost before the rollback: here a log of the undone write lies behind the command."""
     base = unpack("log_tables/logs_rolled_back")
-    (undone,) = base.glob("0/.*_20261121160852859.log.2_0-472-481")
-    left = undone.with_name(undone.name.replace(".log.2_", ".log.7_"))
-    shutil.copy(undone, left)
+    (rolled_back,) = base.glob("0/.*_20261121160852859.log.2_0-472-481")
+    left = rolled_back.with_name(rolled_back.name.replace(".log.2_", ".log.7_"))
+    shutil.copy(rolled_back, left)
     assert findings(base) == [(7, "WARNING", left.relative_to(base).as_posix())]
 
 

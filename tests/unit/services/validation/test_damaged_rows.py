@@ -67,10 +67,10 @@ def test_a_row_of_a_write_that_was_rolled_back(unpack: Unpack) -> None:
     base = unpack("tables/mor_logs")
     table = HudiTable.open(str(base))
     (rollback,) = [one for one in table.timeline.instants if one.action.value == "rollback"]
-    undone = table.timeline.payload(rollback, table.clock)["commitsRollback"][0]
+    rolled_back = table.timeline.payload(rollback, table.clock)["commitsRollback"][0]
     path = live_bases(base)[0]
-    rewrite(base / path, with_value("_hoodie_commit_time", 1, undone))
-    assert said(base, path, 2) == [f"a row has _hoodie_commit_time {undone}, which was rolled back"]
+    rewrite(base / path, with_value("_hoodie_commit_time", 1, rolled_back))
+    assert said(base, path, 2) == [f"a row has _hoodie_commit_time {rolled_back}, which was rolled back"]
 
 
 def test_a_key_that_look_ups_miss(unpack: Unpack) -> None:

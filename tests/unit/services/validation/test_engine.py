@@ -17,8 +17,8 @@ from spark_jobs.options.validate import ValidateOptions
 from spark_jobs.services.validation import key_checks
 from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.job import run_validation
-from spark_jobs.services.validation.looks import Looks
 from spark_jobs.services.validation.run import inspect
+from spark_jobs.services.validation.scans import Scans
 from tests.support.jobs import job_context
 from tests.unit.services.validation.damage import data_files
 
@@ -91,8 +91,8 @@ def test_footers_alone_count_by_calls(unpack: Callable[[str], Path]) -> None:
 
 def test_looks_come_in_order_in_waves_of_so_many_bytes() -> None:
     engine, steps = Elsewhere(), list[int]()
-    looks = Looks(engine=engine, progress=QUIET, on_spark=True)
-    found = looks.each(range(7), str, [3, 3, 3, 9, 1, 1, 1], steps.append, at_once=2, together=2, most=12)
+    scans = Scans(engine=engine, progress=QUIET, on_spark=True)
+    found = scans.each(range(7), str, [3, 3, 3, 9, 1, 1, 1], steps.append, at_once=2, together=2, most=12)
     assert list(found) == list("0123456")
     assert (engine.jobs, sum(steps)) == (3, 7)  # of 6, 12 and 2 + 1 bytes
-    assert list(looks.each([], str, [], steps.append)) == []
+    assert list(scans.each([], str, [], steps.append)) == []

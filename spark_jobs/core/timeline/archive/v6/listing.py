@@ -76,12 +76,12 @@ def _by_columns(chunk: Sequence[Read], path: str) -> list[tuple[Entry, EntryPlac
         sizes = np.array([len(content) - CONTENT_HEAD.size for _, content in chunk], dtype=np.int64)
         if not np.array_equal(np.append(0, ends)[np.cumsum(counts)], np.cumsum(sizes)):
             return None  # some block holds other records than its count says
-        told = decode_between(records, starts, ends, _avro(schema), _LISTED)
+        decoded = decode_between(records, starts, ends, _avro(schema), _LISTED)
     except Exception:  # damage, or a schema beyond columns: who reads each block tells what is wrong, if anything
         return None
     content_starts = np.array([block.content_start + CONTENT_HEAD.size for block, _ in chunk], dtype=np.int64)
     offsets = starts + np.repeat(content_starts - (np.cumsum(sizes) - sizes), counts)
-    columns = [told.column(name).to_pylist() for name in LISTED]
+    columns = [decoded.column(name).to_pylist() for name in LISTED]
     rows = zip(offsets.tolist(), (ends - starts).tolist(), zip(*columns, strict=True), strict=True)
     return [
         (dict(zip(LISTED, values, strict=True)), EntryPlace(path=path, offset=offset, length=length, schema=schema))

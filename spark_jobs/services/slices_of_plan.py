@@ -10,7 +10,7 @@ from spark_jobs.core.timeline.plans.rewriting import PlannedSlice
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 
 
-def planned_slice(one: FileSlice) -> PlannedSlice:
+def slice_in_plan(one: FileSlice) -> PlannedSlice:
     return PlannedSlice(
         partition=one.partition,
         file_id=one.file_id,

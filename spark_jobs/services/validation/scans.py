@@ -23,15 +23,15 @@ _READ_AHEAD = 16
 class _Several(Generic[Item, Outcome]):
     """One look after the other, or some at a time; runs in a worker, pickles."""
 
-    look: Callable[[Item], Outcome]
+    scan: Callable[[Item], Outcome]
     at_once: int
 
     def __call__(self, items: Sequence[Item], scope: TaskScope) -> list[Outcome]:
-        return list(_here(items, self.look, self.at_once, lambda steps: None))
+        return list(_here(items, self.scan, self.at_once, lambda steps: None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looks:
+class Scans:
     """How a validation looks; ``on_spark`` is what its engine settled for."""
 
     engine: Engine
@@ -41,7 +41,7 @@ class Looks:
     def each(
         self,
         items: Sequence[Item],
-        look: Callable[[Item], Outcome],
+        scan: Callable[[Item], Outcome],
         sizes: Sequence[int],
         advance: Callable[[int], Any],
         *,
@@ -51,36 +51,36 @@ class Looks:
     ) -> Iterator[Outcome]:
         """What each look gives, in the order of the items.
 
-        :param look: items, looks and what they give pickle.
+        :param scan: items, looks and what they give pickle.
         :param sizes: bytes that each item reads.
         :param at_once: looks at a time, in threads; on Spark only where ``together`` is more than one.
         :param together: items of one piece of work on Spark.
         :param most: bytes of items whose outcomes Spark brings back together; None for all.
         """
         if not self.on_spark:
-            yield from _here(items, look, at_once, advance)
+            yield from _here(items, scan, at_once, advance)
             return
         starts = range(0, len(items), together)
         pieces = [items[begin : begin + together] for begin in starts]
         lengths = [sum(sizes[begin : begin + together]) for begin in starts]
-        work, tell = _Several(look, at_once if together > 1 else 1), reported_by_items(pieces, advance)
+        work, notify = _Several(scan, at_once if together > 1 else 1), reported_by_items(pieces, advance)
         for begin, end in _waves(lengths, most):
-            for found in self.engine.run_each(pieces[begin:end], work, tell, lengths[begin:end]):
+            for found in self.engine.run_each(pieces[begin:end], work, notify, lengths[begin:end]):
                 yield from found
 
 
 def _here(
-    items: Sequence[Item], look: Callable[[Item], Outcome], at_once: int, advance: Callable[[int], Any]
+    items: Sequence[Item], scan: Callable[[Item], Outcome], at_once: int, advance: Callable[[int], Any]
 ) -> Iterator[Outcome]:
     if at_once == 1:
         for item in items:
-            found = look(item)
+            found = scan(item)
             advance(1)
             yield found
         return
     with ThreadPoolExecutor(at_once) as pool:
         for begin in range(0, len(items), _READ_AHEAD * at_once):
-            for found in pool.map(look, items[begin : begin + _READ_AHEAD * at_once]):
+            for found in pool.map(scan, items[begin : begin + _READ_AHEAD * at_once]):
                 advance(1)
                 yield found
 

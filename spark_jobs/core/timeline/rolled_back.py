@@ -10,31 +10,33 @@ from spark_jobs.core.errors import StorageError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.order import follows, is_between
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.plans.undoing import RequestedRestore, RequestedRollback
+from spark_jobs.core.timeline.plans.rollback import RequestedRestore, RequestedRollback
 from spark_jobs.core.timeline.results import NamedInstant, RestoreResult, RollbackResult
 
 _OF_PLANS = frozenset(one.value for one in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT))
 
 
-class UndoneWrites:
+class RolledBackWrites:
     """Asked of single instants; what says it is read once. Pickles.
 
     :param timeline: of which the rollbacks and restores are kept, with the archive.
     """
 
     def __init__(self, timeline: ActiveTimeline) -> None:
-        undoing = timeline.filter(lambda one: one.action is Action.ROLLBACK or one.action is Action.RESTORE)
-        self.timeline = replace(timeline, instants=undoing, moved_ms={})
-        self._undone: frozenset[str] | None = None
+        takers = timeline.filter(lambda one: one.action is Action.ROLLBACK or one.action is Action.RESTORE)
+        self.timeline = replace(timeline, instants=takers, moved_ms={})
+        self._rolled_back: frozenset[str] | None = None
         self._of_plans: set[str] = set()
         self._gone: tuple[tuple[str, str], ...] = ()
 
     def has(self, instant: str) -> bool:
         """By the active timeline alone; one that is pending counts, it is going to be finished."""
-        if self._undone is None:
-            self._undone = frozenset(undone for one in self.timeline.instants for undone in self._undone_by(one))
-            self._gone = times_gone(self.timeline)
-        return instant in self._undone or any(is_between(instant, *gone) for gone in self._gone)
+        if self._rolled_back is None:
+            self._rolled_back = frozenset(
+                rolled_back for one in self.timeline.instants for rolled_back in self._rolled_back_by(one)
+            )
+            self._gone = restored_times(self.timeline)
+        return instant in self._rolled_back or any(is_between(instant, *gone) for gone in self._gone)
 
     def may_be_done_again(self, instant: str) -> bool:
         """Of one that was taken back: a plan may stay, and is carried out at the same time once more."""
@@ -46,29 +48,29 @@ class UndoneWrites:
         """
         return self.has(instant) or self.timeline.archive.rolled_back_by(instant) is not None
 
-    def _undone_by(self, one: Instant) -> set[str]:
+    def _rolled_back_by(self, one: Instant) -> set[str]:
         """The instants that a rollback or restore undoes: by its plan, and by its result where it has one. Hudi may
         have died while it wrote either.
         """
         found: set[str] = set()
         for state in (State.REQUESTED, State.COMPLETED) if one.is_completed else (State.REQUESTED,):
             with suppress(StorageError):
-                times, named = undone_in(self.timeline, one.at(state))
+                times, named = rolled_back_in(self.timeline, one.at(state))
                 found.update(times)
                 self._of_plans.update(each.time for each in named if each.action in _OF_PLANS)
         return found
 
 
-def undone_in(timeline: ActiveTimeline, one: Instant) -> tuple[Collection[str], Collection[NamedInstant]]:
+def rolled_back_in(timeline: ActiveTimeline, one: Instant) -> tuple[Collection[str], Collection[NamedInstant]]:
     """The times of what a rollback or restore undoes by one of its files, and those of which it says the action."""
     raw = timeline.decode(one)
     if one.is_completed:
         if one.action is Action.RESTORE:
-            return RestoreResult.of(raw).undone, ()
+            return RestoreResult.of(raw).rolled_back, ()
         result = RollbackResult.of(raw)
-        return result.undone, result.named
+        return result.rolled_back, result.named
     if one.action is Action.RESTORE:
-        named = RequestedRestore.of(raw).undone
+        named = RequestedRestore.of(raw).rolled_back
     else:
         target = RequestedRollback.of(raw).target
         named = () if target is None else (target,)
@@ -82,7 +84,7 @@ def being_undone(timeline: ActiveTimeline) -> frozenset[str] | None:
     found: set[str] = set()
     for one in timeline.pending({Action.ROLLBACK, Action.RESTORE}):
         try:
-            times, _ = undone_in(timeline, one.at(State.REQUESTED))
+            times, _ = rolled_back_in(timeline, one.at(State.REQUESTED))
         except StorageError:
             return None
         if not times:
@@ -97,11 +99,11 @@ def archived_after(timeline: ActiveTimeline, moment: str) -> list[str]:
     """
     active = {one.timestamp for one in timeline.instants}
     found = [one for one in timeline.archive.times_since(moment) if follows(one, moment) and one not in active]
-    undone = UndoneWrites(timeline)
-    return [one for one in found if not undone.has_archived(one)]
+    rolled_back = RolledBackWrites(timeline)
+    return [one for one in found if not rolled_back.has_archived(one)]
 
 
-def times_gone(timeline: ActiveTimeline) -> tuple[tuple[str, str], ...]:
+def restored_times(timeline: ActiveTimeline) -> tuple[tuple[str, str], ...]:
     """Of each completed restore what it went back to and when it began: of the writes in between none is left, not even
     the rollbacks of those that had failed before. Hudi's restores before version 2 of their plan don't say it.
     """

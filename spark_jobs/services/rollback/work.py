@@ -8,11 +8,11 @@ from typing import Any
 
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.storage import RelativePath, join
-from spark_jobs.core.timeline.plans.undoing import RollbackRequest
+from spark_jobs.core.timeline.plans.rollback import RollbackRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undoing:
+class RollbackWork:
     """One write and what undoing it takes; ``sizes`` are bytes by relative path of all files that are named.
 
     ``rollback`` is the instant of a rollback that was begun: of its files those count that are there still.

@@ -11,7 +11,7 @@ from spark_jobs.options.flags import flag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedOptions(JobOptions):
+class PlanHashOptions(JobOptions):
     """``plan_hash`` is the one that a dry run printed; with it a service does exactly that, or refuses."""
 
     plan_hash: Annotated[

@@ -97,10 +97,10 @@ class RequestedRollback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedRestore:
-    """``undone`` in their order; ``goal`` is what the table goes back to, empty before version 2 of the plan."""
+    """``rolled_back`` in their order; ``goal`` is what the table goes back to, empty before version 2 of the plan."""
 
     goal: str
-    undone: tuple[NamedInstant, ...]
+    rolled_back: tuple[NamedInstant, ...]
 
     def encode(self, note: Mapping[str, str] = NO_NOTE) -> bytes:
         """The content of the requested file.
@@ -108,7 +108,7 @@ class RequestedRestore:
         :param note: for its header.
         """
         record = {
-            "instantsToRollback": [one.to_avro() for one in self.undone],
+            "instantsToRollback": [one.to_avro() for one in self.rolled_back],
             "version": _RESTORE_VERSION,
             "savepointToRestoreTimestamp": self.goal,
         }
@@ -118,7 +118,7 @@ class RequestedRestore:
     def of(raw: Mapping[str, Any]) -> RequestedRestore:
         return RequestedRestore(
             goal=raw.get("savepointToRestoreTimestamp") or "",
-            undone=tuple(map(NamedInstant.of, raw["instantsToRollback"] or ())),
+            rolled_back=tuple(map(NamedInstant.of, raw["instantsToRollback"] or ())),
         )
 
     @staticmethod

@@ -13,7 +13,7 @@ NO_ARGUMENT: Any = object()
 """The default of an argument whose None means something."""
 
 
-class HudiPlannedOperator(HudiJobOperator):
+class HudiPlanHashOperator(HudiJobOperator):
     """Base of the operators of such services.
 
     :param plan_hash: do the plan of which a dry run gave this hash, as ``look.output["extra"]["plan_hash"]``, or fail.
