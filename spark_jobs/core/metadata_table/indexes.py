@@ -60,18 +60,28 @@ class Index(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedTable:
+    """The data table, as far as its footers are read."""
+
+    storage: Storage
+    base_path: str
+    format: TableFormat
+
+    def path_of(self, file: _File) -> str:
+        return resolve(self.base_path, join(*file))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnStatsIndex:
     """``columns`` of base files, by their footers."""
 
     partition: ClassVar[MetadataPartition] = MetadataPartition.COLUMN_STATS
-    storage: Storage
-    base_path: str
-    format: TableFormat
+    table: IndexedTable
     columns: tuple[str, ...]
     groups: int
 
     def changes(self, files: FileChanges) -> dict[str, ColumnStats]:
-        new, gone = _files_of(files, self.format)
+        new, gone = _files_of(files, self.table.format)
         found = {
             column_stats_key(column, partition, name): tombstone(name, column)
             for partition, name in gone
@@ -82,26 +92,24 @@ class ColumnStatsIndex:
         return found
 
     def _footer(self, file: _File) -> list[ColumnStats]:
-        return read_footer_stats(self.storage, resolve(self.base_path, join(*file)), self.columns)
+        return read_footer_stats(self.table.storage, self.table.path_of(file), self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BloomFilterIndex:
-    """The filters in the footers of base files; ``instant`` is told in the records."""
+    """The filters in the footers of base files; ``instant`` stands in the records."""
 
     partition: ClassVar[MetadataPartition] = MetadataPartition.BLOOM_FILTERS
-    storage: Storage
-    base_path: str
-    format: TableFormat
+    table: IndexedTable
     instant: str
     groups: int
 
     def changes(self, files: FileChanges) -> dict[str, StoredBloomFilter]:
-        new, gone = _files_of(files, self.format)
+        new, gone = _files_of(files, self.table.format)
         found = {
             bloom_filter_key(partition, name): bloom_tombstone(self.instant)
             for partition, name in gone
-            if self.format.parse_base_file(name) is not None
+            if self.table.format.parse_base_file(name) is not None
         }
         for file, one in zip(new, _each(self._footer, new), strict=True):
             if one is not None:
@@ -109,7 +117,7 @@ class BloomFilterIndex:
         return found
 
     def _footer(self, file: _File) -> StoredBloomFilter | None:
-        return read_footer_filter(self.storage, resolve(self.base_path, join(*file)), self.instant)
+        return read_footer_filter(self.table.storage, self.table.path_of(file), self.instant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from spark_jobs.core.metadata_table.indexes import (
     BloomFilterIndex,
     ColumnStatsIndex,
     Index,
+    IndexedTable,
     IndexOfFiles,
     newest_schema,
     top_columns,
@@ -257,30 +258,16 @@ def _being_built(publication: Publication) -> frozenset[str]:
 
 
 def _indexes(publication: Publication, settings: IndexSettings) -> list[Index]:
-    storage, base_path = publication.storage, publication.base_path
+    table = IndexedTable(
+        storage=publication.storage, base_path=publication.base_path, format=publication.timeline.format
+    )
     found: list[Index] = []
     if settings.bloom_filter_groups:
-        instant = publication.instant.timestamp
-        found.append(
-            BloomFilterIndex(
-                storage=storage,
-                base_path=base_path,
-                format=publication.timeline.format,
-                instant=instant,
-                groups=settings.bloom_filter_groups,
-            )
-        )
+        time = publication.instant.timestamp
+        found.append(BloomFilterIndex(table=table, instant=time, groups=settings.bloom_filter_groups))
     if settings.column_stats_groups:
         columns = settings.columns or _columns_of(publication)
-        found.append(
-            ColumnStatsIndex(
-                storage=storage,
-                base_path=base_path,
-                format=publication.timeline.format,
-                columns=columns,
-                groups=settings.column_stats_groups,
-            )
-        )
+        found.append(ColumnStatsIndex(table=table, columns=columns, groups=settings.column_stats_groups))
     return found
 
 

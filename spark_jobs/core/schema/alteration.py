@@ -5,7 +5,6 @@ Hudi's TableChange forbids changes of meta columns too; it finds the rest when t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,9 +14,9 @@ from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTa
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
 from spark_jobs.core.schema.internal import Column, InternalSchema, RecordType, children, walk
 from spark_jobs.core.schema.meta_fields import META_FIELDS, OPERATION
+from spark_jobs.core.schema.promotion import decimal_of
 
 _HIDDEN = frozenset(name.lower() for name in (*META_FIELDS, OPERATION))
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _MOST_DIGITS = 38
 """Of a decimal that can be written: Spark and Hive have no longer ones."""
 
@@ -101,8 +100,8 @@ def _meta_columns(schema: InternalSchema) -> Iterator[Column]:
 
 
 def _refuse_decimal(name: str, column: Column) -> None:
-    match = _DECIMAL.fullmatch(column.type) if isinstance(column.type, str) else None
-    if match is not None and not (int(match[2]) <= int(match[1]) and 1 <= int(match[1]) <= _MOST_DIGITS):
+    digits = decimal_of(column.type)
+    if digits is not None and not (digits[1] <= digits[0] and 1 <= digits[0] <= _MOST_DIGITS):
         raise ConfigError(
             f"column {name} would be {column.type}, which no table has",
             todo=f"give 1 to {_MOST_DIGITS} digits, and no more of them behind the point",

@@ -6,7 +6,6 @@ ids of dropped columns are never given again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -23,33 +22,7 @@ from spark_jobs.core.schema.internal import (
     RecordType,
     children,
 )
-
-_WIDER = {
-    "int": ("long", "float", "double", "string"),
-    "long": ("float", "double", "string"),
-    "float": ("double", "string"),
-    "double": ("string",),
-    "date": ("string",),
-    "string": ("date",),
-}
-_TO_DECIMAL = ("int", "long", "float", "double", "string")
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-
-
-def may_become(old: InternalType, new: InternalType) -> bool:
-    """Whether Hudi lets a column of one type have the other from now on; types with parts never change as a whole."""
-    if not isinstance(old, str) or not isinstance(new, str):
-        return False
-    if old == new or new in _WIDER.get(old, ()):
-        return True
-    wider = _DECIMAL.fullmatch(new)
-    if wider is None:
-        return new == "string" and _DECIMAL.fullmatch(old) is not None
-    narrower = _DECIMAL.fullmatch(old)
-    if narrower is None:
-        return old in _TO_DECIMAL
-    (precision, scale), (new_precision, new_scale) = map(_numbers, (narrower, wider))
-    return new_scale >= scale and new_precision - new_scale >= precision - scale
+from spark_jobs.core.schema.promotion import may_become
 
 
 def add_column(
@@ -159,10 +132,6 @@ def comment_column(schema: InternalSchema, name: str, doc: str) -> InternalSchem
 def _of(schema: InternalSchema, record: InternalType, at_least: int = -1) -> InternalSchema:
     assert isinstance(record, RecordType)
     return InternalSchema.of(record, schema.version, max(schema.max_column_id, at_least))
-
-
-def _numbers(match: re.Match[str]) -> tuple[int, int]:
-    return int(match[1]), int(match[2])
 
 
 def _split(name: str) -> tuple[list[str], str]:

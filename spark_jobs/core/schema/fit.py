@@ -9,11 +9,11 @@ from typing import Any
 
 from spark_jobs.core.schema.internal import InternalSchema, InternalType, walk
 from spark_jobs.core.schema.internal_avro import internal_of
+from spark_jobs.core.schema.promotion import is_readable_as
 from spark_jobs.core.schema.reconcile import (
     SchemaRules,
     in_types_of,
     missing_columns,
-    readable,
     shape_of,
     type_name,
 )
@@ -98,7 +98,7 @@ def _fits(
 def _fit(held: InternalType, given: InternalType, agreed: InternalType, *, by_history: bool) -> Fit:
     if isinstance(held, str) and held == given:
         return Fit.SAME
-    if not readable(held, agreed, by_history=by_history):
+    if not is_readable_as(held, agreed, by_history=by_history):
         return Fit.OTHER_TYPE
     if not isinstance(held, str) or not isinstance(given, str):
         return Fit.SAME if shape_of(held) == shape_of(given) else Fit.PROMOTED

@@ -16,8 +16,8 @@ from typing import Any
 from spark_jobs.core.config.keys import datasource as datasource_keys
 from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.schema.avro import bytes_of_precision, full_name_of, without_meta_fields
-from spark_jobs.core.schema.changes import add_column, may_become, widen_column
+from spark_jobs.core.schema.avro import full_name_of, without_meta_fields
+from spark_jobs.core.schema.changes import add_column, widen_column
 from spark_jobs.core.schema.internal import (
     ArrayType,
     Column,
@@ -29,15 +29,7 @@ from spark_jobs.core.schema.internal import (
     walk,
 )
 from spark_jobs.core.schema.internal_avro import avro_of, internal_of
-
-_READ_BY_AVRO = {
-    "int": ("long", "float", "double", "string"),
-    "long": ("float", "double", "string"),
-    "float": ("double", "string"),
-    "double": ("string",),
-    "string": ("binary",),
-    "binary": ("string",),
-}
+from spark_jobs.core.schema.promotion import is_readable_as, may_become
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,31 +206,13 @@ def _refuse_unreadable(agreed: InternalSchema, stored: InternalSchema, *, by_his
     known = dict(walk(agreed.record))
     for name, column in walk(stored.record):
         new = known.get(name)
-        if new is None or readable(column.type, new.type, by_history=by_history):
+        if new is None or is_readable_as(column.type, new.type, by_history=by_history):
             continue
         raise ConfigError(
             f"column {name} is {type_name(new.type)} in the source and {type_name(column.type)} in the table",
             todo="convert it in the source",
             column=name,
         )
-
-
-def readable(old: InternalType, new: InternalType, *, by_history: bool) -> bool:
-    """Whether stored values of one type are read as the other (Hudi: AvroSchemaCompatibility)."""
-    if not isinstance(old, str) or not isinstance(new, str):
-        return type(old) is type(new)
-    if old == new or new in _READ_BY_AVRO.get(old, ()) or (by_history and may_become(old, new)):
-        return True
-    if old.startswith("decimal") and new.startswith("decimal"):
-        (precision, scale), (new_precision, new_scale) = _decimal(old), _decimal(new)
-        same_size = bytes_of_precision(precision) == bytes_of_precision(new_precision)
-        return same_size and scale == new_scale and new_precision >= precision
-    return False
-
-
-def _decimal(name: str) -> tuple[int, int]:
-    precision, scale = name[len("decimal(") : -1].split(",")
-    return int(precision), int(scale)
 
 
 def type_name(kind: InternalType) -> str:

@@ -53,7 +53,7 @@ from spark_jobs.services.rollback.failed_writes import (
     undo_failed_writes,
 )
 from spark_jobs.services.rollback.job import block_instants_of
-from spark_jobs.services.validation.scans import Looks
+from spark_jobs.services.validation.scans import Scans
 
 ACTION = "restore"
 
@@ -135,14 +135,14 @@ class _Restore(ServiceAtOnce[RestorePlan]):
         with_rows = self.options.verify is RestoreCheck.ROWS
         size = bytes_to_read(table, goal, plan.deletions) if with_rows else 0
         worked = engine.settle(2 * size, plan.facts.files)
-        looks = Looks(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
-        before = moment_of(table, goal, plan.deletions, looks, phase="look", with_rows=with_rows)
+        scans = Scans(engine=engine, progress=progress, on_spark=worked == EngineKind.SPARK.value)
+        before = moment_of(table, goal, plan.deletions, scans, phase="look", with_rows=with_rows)
         note = {PLAN_HASH_KEY: digest_of(asked)} if asked is not None else {}
         done = _restore(locked, table, plan, progress, engine, note)
         table = table.refreshed()
         if self.has_metadata:
             _make_metadata_table(locked, table, progress)
-        after = moment_of(table, goal, plan.deletions, looks, phase="verify", with_rows=with_rows)
+        after = moment_of(table, goal, plan.deletions, scans, phase="verify", with_rows=with_rows)
         refuse_changed(before, after, goal)
         return _result(table, plan, progress, shown=None, instant=done.timestamp, engine=worked)
 
@@ -217,9 +217,9 @@ def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress,
             pending = transition(table.timeline, pending, State.INFLIGHT, b"")
         engine.settle(0, plan.facts.files)
         execute_restore(settings, pending, plan, planned, progress, engine)
-        looks = Looks(engine=engine, progress=progress, on_spark=False)
+        scans = Scans(engine=engine, progress=progress, on_spark=False)
         # says so where files of a savepoint are gone
-        moment_of(table.refreshed(), goal, frozenset(), looks, phase="verify", with_rows=False)
+        moment_of(table.refreshed(), goal, frozenset(), scans, phase="verify", with_rows=False)
 
 
 def _ends_in_restore(table: HudiTable) -> bool:

@@ -13,7 +13,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.savepoint.job import savepoints_of
 from spark_jobs.services.validation.row_hash import Fingerprint, hash_rows
-from spark_jobs.services.validation.scans import Looks
+from spark_jobs.services.validation.scans import Scans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +27,17 @@ class Moment:
 
 
 def moment_of(
-    table: HudiTable, goal: str, deletable: frozenset[str], looks: Looks, *, phase: str, with_rows: bool
+    table: HudiTable, goal: str, deletable: frozenset[str], scans: Scans, *, phase: str, with_rows: bool
 ) -> Moment:
     """
     :param deletable: relative paths of files of later writes, which stand in slices of the moment too.
-    :param looks: how rows are looked at.
+    :param scans: how rows are read.
     :param phase: what this is called, for those who wait for it.
     :raises CorruptTableError: a file of the savepoint of this moment is gone.
     """
     scan = table.scan(as_of=goal) if with_rows else None
     read = scan.slices() if scan is not None else []
-    with looks.progress.phase(phase, len(read) if with_rows else None) as shown:
+    with scans.progress.phase(phase, len(read) if with_rows else None) as shown:
         slices = table.view(until=goal).latest_slices()
         sizes = {path: size for one in slices for path, size in one.sizes if path not in deletable}
         if any(one.timestamp == goal for one in table.timeline.completed(Action.SAVEPOINT)):
@@ -46,7 +46,7 @@ def moment_of(
             return Moment(sizes=sizes, rows=None)
         columns = tuple(name for name in scan.schema.names if name != FILE_NAME)
         look = _RowsOf(reader=scan.reader(), columns=columns)
-        parts = looks.each(read, look, [one.size for one in read], shown.advance)
+        parts = scans.each(read, look, [one.size for one in read], shown.advance)
         return Moment(sizes=sizes, rows=sum(parts, start=Fingerprint()))
 
 

@@ -17,7 +17,7 @@ from spark_jobs.options import JobResult, RestoreOptions
 from spark_jobs.options.restore import RestoreCheck
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.restore.verify import moment_of, refuse_changed
-from spark_jobs.services.validation.scans import Looks
+from spark_jobs.services.validation.scans import Scans
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
 from tests.unit.services.validation.test_engine import Elsewhere
@@ -76,10 +76,10 @@ def test_other_rows_are_refused(tmp_path: Path) -> None:
     local.create(path, "COPY_ON_WRITE")
     goal, later = local.write(path, FIRST, "first"), local.write(path, SECOND, "second")
     table = HudiTable.open(str(path))
-    looks = Looks(engine=LocalEngine(SYSTEM_CLOCK), progress=QUIET, on_spark=True)
-    first, second = (moment_of(table, time, frozenset(), looks, phase="look", with_rows=True) for time in (goal, later))
+    scans = Scans(engine=LocalEngine(SYSTEM_CLOCK), progress=QUIET, on_spark=True)
+    first, second = (moment_of(table, time, frozenset(), scans, phase="look", with_rows=True) for time in (goal, later))
     assert first.rows is not None
     assert first.rows.rows == 20
-    refuse_changed(first, moment_of(table, goal, frozenset(), looks, phase="look", with_rows=True), goal)
+    refuse_changed(first, moment_of(table, goal, frozenset(), scans, phase="look", with_rows=True), goal)
     with pytest.raises(CorruptTableError, match="has other rows than it had"):
         refuse_changed(first, replace(second, sizes=first.sizes), goal)

@@ -17,13 +17,13 @@ from spark_jobs.core.schema.changes import (
     comment_column,
     drop_column,
     make_optional,
-    may_become,
     move_column,
     rename_column,
     widen_column,
 )
 from spark_jobs.core.schema.internal import InternalSchema, RecordType, history_text, parse_history, walk
 from spark_jobs.core.schema.internal_avro import avro_of, internal_of, internal_type_of
+from spark_jobs.core.schema.promotion import may_become
 
 pytestmark = pytest.mark.unit
 
