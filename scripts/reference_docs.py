@@ -1,4 +1,5 @@
-"""Write the tables of options and keys in docs/ from the declarations in the code; ``--check`` only compares.
+"""Write what follows from declarations in the code: the tables of options and keys in docs/, and the stub in which
+editors and type checkers find the names of the provider. ``--check`` only compares.
 
 A table stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; NAME is a class of ``spark_jobs.options`` or
 ``keys:MODULE`` for the keys of a module of ``spark_jobs.core.config.keys``; ``refused`` and ``without-effect``
@@ -13,14 +14,19 @@ import sys
 from enum import Enum
 from pathlib import Path
 
+from airflow_provider_pyhudi import _HOMES
 from spark_jobs import options
 from spark_jobs.core.config.key import Key
 from spark_jobs.core.config.known import KEY_MODULES
 from spark_jobs.core.config.refused import REFUSED
 from spark_jobs.core.config.without_effect import WITHOUT_EFFECT
 from spark_jobs.options.flags import flags_of
+from spark_jobs.options.registry import JOBS
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+STUB = ROOT / "airflow_provider_pyhudi" / "__init__.pyi"
+_OPTIONS = {one.options.__name__: one.options for one in JOBS}
 _SECTION = re.compile(r"(<!-- begin (?P<name>\S+) -->\n).*?(<!-- end (?P=name) -->)", re.DOTALL)
 _KEYS = {f"keys:{module.__name__.rpartition('.')[2]}": module for module in KEY_MODULES}
 
@@ -36,7 +42,7 @@ def table(name: str) -> str:
 
 
 def _options_table(name: str) -> str:
-    kind = getattr(options, name)
+    kind = _OPTIONS.get(name) or getattr(options, name)
     inherited = flags_of(options.JobOptions) if kind is not options.JobOptions else {}
     rows = ["| Option | Field of an operator | Keys | Meaning |", "|---|---|---|---|"]
     for field, flag in flags_of(kind).items():
@@ -91,20 +97,27 @@ def rendered(text: str) -> str:
     return _SECTION.sub(lambda found: f"{found[1]}{table(found['name'])}{found[3]}", text)
 
 
+def stub() -> str:
+    """The names that the provider gives away, with their homes."""
+    homes = sorted((f"airflow_provider_pyhudi.{home}", name) for name, home in _HOMES.items())
+    lines = ["# Written by `make docs` from the jobs that name operators.", ""]
+    lines += [f"from {home} import {name} as {name}" for home, name in homes]
+    return "\n".join([*lines, "", "_HOMES: dict[str, str]", "__all__: list[str]", ""])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; fail where a page is out of date")
     check = parser.parse_args().check
     stale = []
-    for page in sorted(DOCS.glob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        wanted = rendered(text)
-        if wanted != text:
+    pages = {page: rendered(page.read_text(encoding="utf-8")) for page in sorted(DOCS.glob("*.md"))}
+    for page, wanted in {**pages, STUB: stub()}.items():
+        if not page.is_file() or wanted != page.read_text(encoding="utf-8"):
             stale.append(page.name)
             if not check:
                 page.write_text(wanted, encoding="utf-8")
     if stale:
-        print(f"docs out of date: {', '.join(stale)}: run make docs" if check else f"written: {', '.join(stale)}")
+        print(f"out of date: {', '.join(stale)}: run make docs" if check else f"written: {', '.join(stale)}")
     return 1 if check and stale else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from spark_jobs.engine.job import run_job
-from spark_jobs.services.registry import CLEANING
+from spark_jobs.options.clean import CLEANING
 
 if __name__ == "__main__":
     sys.exit(run_job(CLEANING.run, CLEANING.options))

@@ -67,7 +67,7 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> di
     from spark_jobs.engine.context import JobContext
     from spark_jobs.engine.progress import Progress
     from spark_jobs.options import JobState
-    from spark_jobs.services.registry import SENSED
+    from spark_jobs.options.registry import SENSED
 
     job, conf = SENSED[service], tuple(hoodie_conf.items())
     options = job.options(base_path=base_path, hoodie_conf=conf, dry_run=True, **job.planning)

@@ -32,7 +32,7 @@ class HudiTableServiceSensor(HudiTableSensor):
 
     def __init__(self, *, service: str, hoodie_conf: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        from spark_jobs.services.registry import SENSED  # which imports the options alone
+        from spark_jobs.options.registry import SENSED
 
         if service not in SENSED:
             raise ValueError(f"service={service!r} is none of {', '.join(SENSED)}")

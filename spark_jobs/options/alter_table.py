@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from spark_jobs.options.flags import flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.plan_hash import PlanHashOptions
 
 
@@ -17,3 +18,11 @@ class AlterTableOptions(PlanHashOptions):
 
     ddl: Annotated[str | None, flag("--ddl", help="An alter table ... of columns.")] = None
     ddl_file: Annotated[str | None, flag("--ddl-file", help="Path or URL of a file with the statement.")] = None
+
+
+ALTER_TABLE = Job(
+    name="alter table",
+    options=AlterTableOptions,
+    runner="spark_jobs.ddl.alter_job:run_alter_table",
+    operator="HudiAlterTableOperator",
+)

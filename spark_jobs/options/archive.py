@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from spark_jobs.options.job import Job
 from spark_jobs.options.plan_hash import PlanHashOptions
 
 
@@ -13,3 +14,11 @@ class ArchiveOptions(PlanHashOptions):
     """Move old instants from the active timeline to the archive (``HoodieTimelineArchiver``)."""
 
     job: ClassVar[str] = "archive"
+
+
+ARCHIVAL = Job(
+    name="archival",
+    options=ArchiveOptions,
+    runner="spark_jobs.services.archival.job:run_archival",
+    operator="HudiArchiveOperator",
+)

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 from spark_jobs.options.running import EngineChoice
@@ -31,3 +32,11 @@ class BootstrapOptions(PlanHashOptions):
     partition_path_fields: PartitionPathFields = ()
     precombine_field: PrecombineField = None
     engine: EngineChoice = EngineKind.AUTO
+
+
+BOOTSTRAP = Job(
+    name="bootstrap",
+    options=BootstrapOptions,
+    runner="spark_jobs.services.bootstrap.job:run_bootstrap",
+    operator="HudiBootstrapOperator",
+)

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.running import EngineChoice, MaxSeconds
 
@@ -23,3 +24,12 @@ class CleanOptions(PlanHashOptions):
     ] = None
     max_seconds: MaxSeconds = None
     engine: EngineChoice = EngineKind.AUTO
+
+
+CLEANING = Job(
+    name="cleaning",
+    options=CleanOptions,
+    runner="spark_jobs.services.cleaning.job:run_cleaning",
+    operator="HudiCleanOperator",
+    sensor="clean",
+)

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 from spark_jobs.options.table_type import NewTableType
 
@@ -37,3 +38,6 @@ class CreateTableOptions(JobOptions):
     schema_file: Annotated[
         str | None, flag("--schema-file", help="Path or URL of a file with the table's Avro schema.")
     ] = None
+
+
+CREATE_TABLE = Job(name="create table", options=CreateTableOptions, runner="spark_jobs.ddl.job:run_create_table")

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.overdue import OverdueHours
 
 
@@ -28,3 +29,11 @@ class HealthOptions(JobOptions):
         flag("--list-storage", kind=Kind.SWITCH, help="List the storage also where a metadata table lists the files."),
     ] = False
     overdue_hours: OverdueHours = 24
+
+
+HEALTH = Job(
+    name="health",
+    options=HealthOptions,
+    runner="spark_jobs.services.health.job:run_health",
+    operator="HudiHealthOperator",
+)

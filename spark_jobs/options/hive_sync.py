@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.flags import Flag, Kind, flag
+from spark_jobs.options.job import Job
 
 _PREFIX = "hoodie.datasource.hive_sync."
 
@@ -129,3 +130,11 @@ class HiveSyncOptions(JobOptions):
     spark_version: Annotated[
         str | None, _sync("--spark-version", "hoodie.meta_sync.spark.version", "Spark version to note at the table.")
     ] = None
+
+
+HIVE_SYNC = Job(
+    name="hive sync",
+    options=HiveSyncOptions,
+    runner="spark_jobs.hive.job:run_hive_sync",
+    operator="HudiHiveSyncOperator",
+)

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.job import Job
 
 
 class IndexType(StrEnum):
@@ -63,3 +64,11 @@ class IndexingOptions(JobOptions):
         if not self.index_types and self.mode is not IndexingMode.EXECUTE:
             raise OptionsError(f"--index-types is missing: give some of {', '.join(known)}")
         return tuple(dict.fromkeys(known[name.upper()] for name in self.index_types))
+
+
+INDEXING = Job(
+    name="indexing",
+    options=IndexingOptions,
+    runner="spark_jobs.services.indexing.job:run_indexing",
+    operator="HudiIndexingOperator",
+)

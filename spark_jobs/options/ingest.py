@@ -17,6 +17,7 @@ from spark_jobs.options.checkpoint_fields import (
 )
 from spark_jobs.options.choices import EngineKind, Operation, SourceReader
 from spark_jobs.options.flags import Kind, Pairs, flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.record_fields import PartitionPathFields, PrecombineField, RecordKeyFields
 from spark_jobs.options.table_type import NewTableType
 from spark_jobs.options.transforms import ErrorTable, MaxErrors, Transformers, TransformerSql, TransformerSqlFile
@@ -104,3 +105,12 @@ class IngestOptions(JobOptions):
         str | None, flag("--idempotency-key", help="Name of this write: a second one of the name adds nothing.")
     ] = None
     attempt: AttemptOfTask = None
+
+
+INGEST = Job(
+    name="ingest",
+    options=IngestOptions,
+    runner="spark_jobs.write.job:run_ingest",
+    operator="HudiIngestOperator",
+    judge="spark_jobs.write.job:misfit",
+)

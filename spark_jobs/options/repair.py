@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.choices import Repair
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.plan_hash import PlanHashOptions
 
 SAFE_REPAIRS = (Repair.LEFTOVERS, Repair.METADATA_TABLE)
@@ -40,3 +41,11 @@ class RepairOptions(PlanHashOptions):
         if unknown:
             raise OptionsError(f"--only={unknown[0]} is not valid: give some of {', '.join(known)}")
         return frozenset(known[name] for name in self.only) or frozenset(SAFE_REPAIRS)
+
+
+REPAIR = Job(
+    name="repair",
+    options=RepairOptions,
+    runner="spark_jobs.services.repair.job:run_repair",
+    operator="HudiRepairOperator",
+)

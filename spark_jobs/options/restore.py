@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.running import EngineChoice
 
@@ -44,3 +45,11 @@ class RestoreOptions(PlanHashOptions):
         PlanHashOptions.__post_init__(self)  # the short form of super needs the class as it was before it got its slots
         if (self.savepoint is None) == (self.instant_time is None):
             raise OptionsError("--savepoint and --instant-time: give one of the two, the moment to go back to")
+
+
+RESTORE = Job(
+    name="restore",
+    options=RestoreOptions,
+    runner="spark_jobs.services.restore.job:run_restore",
+    operator="HudiRestoreOperator",
+)

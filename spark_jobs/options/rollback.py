@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.options.flags import flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.running import EngineChoice
 
@@ -22,3 +23,11 @@ class RollbackOptions(PlanHashOptions):
         flag("--instant-time", help="The write to undo, pending or completed; without it, all that dead writers left."),
     ] = None
     engine: EngineChoice = EngineKind.AUTO
+
+
+ROLLBACK = Job(
+    name="rollback",
+    options=RollbackOptions,
+    runner="spark_jobs.services.rollback.job:run_rollback",
+    operator="HudiRollbackOperator",
+)

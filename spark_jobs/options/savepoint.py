@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from spark_jobs.options.base import JobOptions
 from spark_jobs.options.flags import flag
+from spark_jobs.options.job import Job
 
 
 class SavepointMode(StrEnum):
@@ -28,3 +29,11 @@ class SavepointOptions(JobOptions):
     ] = None
     user: Annotated[str | None, flag("--user", help="Who saves it.")] = None
     comments: Annotated[str | None, flag("--comments", help="Why.")] = None
+
+
+SAVEPOINT = Job(
+    name="savepoint",
+    options=SavepointOptions,
+    runner="spark_jobs.services.savepoint.job:run_savepoint",
+    operator="HudiSavepointOperator",
+)

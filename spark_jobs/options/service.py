@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from spark_jobs.options.attempt import AttemptOfTask
 from spark_jobs.options.choices import EngineKind, ServiceMode
 from spark_jobs.options.flags import Kind, flag
+from spark_jobs.options.job import Job
 from spark_jobs.options.plan_hash import PlanHashOptions
 from spark_jobs.options.running import EngineChoice, MaxSeconds
 
@@ -52,3 +53,23 @@ class ClusteringOptions(ServiceOptions):
     """Rewrite small or unsorted base files into larger sorted ones (``HoodieClusteringJob``)."""
 
     job: ClassVar[str] = "cluster"
+
+
+CLUSTERING = Job(
+    name="clustering",
+    options=ClusteringOptions,
+    runner="spark_jobs.services.clustering.job:run_clustering",
+    operator="HudiClusteringOperator",
+    sensor="clustering",
+    planning={"mode": ServiceMode.SCHEDULE},
+)
+
+
+COMPACTION = Job(
+    name="compaction",
+    options=CompactionOptions,
+    runner="spark_jobs.services.compaction.job:run_compaction",
+    operator="HudiCompactionOperator",
+    sensor="compaction",
+    planning={"mode": ServiceMode.SCHEDULE},
+)

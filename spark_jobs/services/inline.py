@@ -17,12 +17,12 @@ from spark_jobs.engine.failure import failure_of
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import ServiceMode
+from spark_jobs.options.job import Job
 from spark_jobs.options.result import JobState
-from spark_jobs.options.service import ClusteringOptions, CompactionOptions, ServiceOptions
+from spark_jobs.options.service import CLUSTERING, COMPACTION, ClusteringOptions, CompactionOptions, ServiceOptions
 from spark_jobs.services.clustering.job import ClusteringService
 from spark_jobs.services.compaction.job import CompactionService
 from spark_jobs.services.compaction.log_service import LogCompactionService
-from spark_jobs.services.registry import CLUSTERING, COMPACTION, Job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,16 +9,13 @@ from spark_jobs.core.errors import HudiError
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.view.pending import replaced_by_plan
-from spark_jobs.services.registry import (
-    CLEANING,
-    CLUSTERING,
-    COMPACTION,
-    INDEXING,
-    RESTORE,
-    ROLLBACK,
-    VALIDATION,
-    Job,
-)
+from spark_jobs.options.clean import CLEANING
+from spark_jobs.options.indexing import INDEXING
+from spark_jobs.options.job import Job
+from spark_jobs.options.restore import RESTORE
+from spark_jobs.options.rollback import ROLLBACK
+from spark_jobs.options.service import CLUSTERING, COMPACTION
+from spark_jobs.options.validate import VALIDATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,5 +98,5 @@ def test_a_service_that_the_table_cannot_have_ends_the_wait(tmp_path: Path) -> N
 
 
 def test_another_service_is_refused() -> None:
-    with pytest.raises(ValueError, match="compaction, clustering, clean"):
+    with pytest.raises(ValueError, match="clean, clustering, compaction"):
         HudiTableServiceSensor(task_id="wait", base_path="/t", service="vacuum")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from spark_jobs.options.registry import JOBS
 
 pytestmark = pytest.mark.unit
 
@@ -70,6 +73,21 @@ def test_services_and_hive_need_no_spark(tmp_path: Path) -> None:
 
 def test_the_provider_needs_no_spark_and_loads_the_table_format_lazily(tmp_path: Path) -> None:
     assert walk(tmp_path, "airflow_provider_pyhudi", blocked="pyspark", absent="spark_jobs.core") > 5
+
+
+def test_beside_the_packages_stand_the_entry_points_of_jobs_which_nothing_imports() -> None:
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (ours,) = (one for one in layers if one.get("containers") == ["spark_jobs"])
+    named = {name.strip() for layer in ours["layers"] for name in re.split("[:|]", layer)}
+    packages = {one.parent.name for one in (ROOT / "spark_jobs").glob("*/__init__.py")}
+    entries = {one.stem for one in (ROOT / "spark_jobs").glob("*.py")} - {"__init__"}
+    assert packages == named
+    assert entries == {job.options.job for job in JOBS}
+    names = "|".join(entries)
+    imported = re.compile(rf"(from|import) spark_jobs\.({names})\b|from spark_jobs import .*\b({names})\b")
+    folders = ("airflow_provider_pyhudi", "pyhudi", "spark_jobs", "dags_examples")
+    modules = [one for folder in folders for one in (ROOT / folder).rglob("*.py")]
+    assert [str(one) for one in modules if imported.search(one.read_text())] == []
 
 
 def test_both_distributions_have_one_version() -> None:

@@ -6,8 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from spark_jobs.options.archive import ARCHIVAL
+from spark_jobs.options.clean import CLEANING
+from spark_jobs.options.ingest import INGEST
+from spark_jobs.options.job import Job
+from spark_jobs.options.service import CLUSTERING, COMPACTION
+from spark_jobs.options.validate import VALIDATION
 from spark_jobs.services.health.facts import Health, PendingInstant, readable
-from spark_jobs.services.registry import ARCHIVAL, CLEANING, CLUSTERING, COMPACTION, INGEST, VALIDATION, Job
 
 _HEAVY_LOGS = 0.5
 """Log bytes by base bytes from which on reading pays for what compaction would save."""

@@ -9,7 +9,14 @@ import pytest
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.job import run_job
-from spark_jobs.services.registry import BOOTSTRAP, CREATE_TABLE, HIVE_SYNC, INDEXING, INGEST, JOBS, RESTORE, Job
+from spark_jobs.options.bootstrap import BOOTSTRAP
+from spark_jobs.options.create_table import CREATE_TABLE
+from spark_jobs.options.hive_sync import HIVE_SYNC
+from spark_jobs.options.indexing import INDEXING
+from spark_jobs.options.ingest import INGEST
+from spark_jobs.options.job import Job
+from spark_jobs.options.registry import JOBS
+from spark_jobs.options.restore import RESTORE
 from tests.support.object_store import new_store
 
 pytestmark = pytest.mark.unit

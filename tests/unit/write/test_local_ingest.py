@@ -193,7 +193,7 @@ def test_the_job_runs_where_there_is_no_spark(tmp_path: Path) -> None:
     words = options(tmp_path / "t", source=(source(tmp_path, [(1, "a", "x", 1)]),)).to_args()
     alone = (
         "import sys; sys.modules.update(pyspark=None, py4j=None, airflow=None); "
-        "from spark_jobs.engine.job import run_job; from spark_jobs.services.registry import INGEST; "
+        "from spark_jobs.engine.job import run_job; from spark_jobs.options.ingest import INGEST; "
         "sys.exit(run_job(INGEST.run, INGEST.options, verdict=INGEST.verdict))"
     )
     done = subprocess.run([sys.executable, "-c", alone, *words], capture_output=True, text=True, check=False)

@@ -1,0 +1,27 @@
+# Written by `make docs` from the jobs that name operators.
+
+from airflow_provider_pyhudi.assets.table import hudi_asset as hudi_asset
+from airflow_provider_pyhudi.hooks.hudi import HudiHook as HudiHook
+from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook as HudiSparkSubmitHook
+from airflow_provider_pyhudi.operators.alter_table import HudiAlterTableOperator as HudiAlterTableOperator
+from airflow_provider_pyhudi.operators.archive import HudiArchiveOperator as HudiArchiveOperator
+from airflow_provider_pyhudi.operators.bootstrap import HudiBootstrapOperator as HudiBootstrapOperator
+from airflow_provider_pyhudi.operators.clean import HudiCleanOperator as HudiCleanOperator
+from airflow_provider_pyhudi.operators.clustering import HudiClusteringOperator as HudiClusteringOperator
+from airflow_provider_pyhudi.operators.compaction import HudiCompactionOperator as HudiCompactionOperator
+from airflow_provider_pyhudi.operators.health import HudiHealthOperator as HudiHealthOperator
+from airflow_provider_pyhudi.operators.hive_sync import HudiHiveSyncOperator as HudiHiveSyncOperator
+from airflow_provider_pyhudi.operators.indexing import HudiIndexingOperator as HudiIndexingOperator
+from airflow_provider_pyhudi.operators.ingest import HudiIngestOperator as HudiIngestOperator
+from airflow_provider_pyhudi.operators.repair import HudiRepairOperator as HudiRepairOperator
+from airflow_provider_pyhudi.operators.restore import HudiRestoreOperator as HudiRestoreOperator
+from airflow_provider_pyhudi.operators.rollback import HudiRollbackOperator as HudiRollbackOperator
+from airflow_provider_pyhudi.operators.savepoint import HudiSavepointOperator as HudiSavepointOperator
+from airflow_provider_pyhudi.operators.validate import HudiValidateOperator as HudiValidateOperator
+from airflow_provider_pyhudi.sensors.commit import HudiCommitSensor as HudiCommitSensor
+from airflow_provider_pyhudi.sensors.table_service import HudiTableServiceSensor as HudiTableServiceSensor
+from airflow_provider_pyhudi.triggers.commit import HudiCommitTrigger as HudiCommitTrigger
+from airflow_provider_pyhudi.triggers.table_service import HudiTableServiceTrigger as HudiTableServiceTrigger
+
+_HOMES: dict[str, str]
+__all__: list[str]
