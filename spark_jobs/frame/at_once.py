@@ -63,6 +63,10 @@ class ServiceAtOnce(Service[HudiTable, P]):
         """Where nothing is to be done: what an earlier run that broke off left to do beside its plan."""
 
     @abstractmethod
+    def shown(self, table: HudiTable, plan: P, progress: Progress) -> JobResult:
+        """Of a dry run."""
+
+    @abstractmethod
     def carry_out(self, locked: TransactionSettings, table: HudiTable, plan: P, progress: Progress) -> JobResult:
         """Do exactly this; ``locked`` holds the table lock, and has since this was planned."""
 

@@ -21,6 +21,10 @@ class ServiceInSteps(Service[T, P]):
         """Where nothing is to be done: what an earlier run that broke off left to do beside its plan."""
 
     @abstractmethod
+    def shown(self, table: T, plan: P, progress: Progress) -> JobResult:
+        """Of a dry run."""
+
+    @abstractmethod
     def carry_out(self, table: T, plan: P, progress: Progress) -> JobResult:
         """Do exactly this, or less where the table has changed since."""
 

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Generic, TypeVar
 
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.progress import Progress
 from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.options.result import JobResult
@@ -30,7 +29,7 @@ class Service(ABC, Generic[T, P]):
         :raises WriteConflictError: not now.
         """
 
-    def facts(self, plan: P) -> PlanFacts | None:
+    def facts(self, table: T, plan: P) -> PlanFacts | None:
         """What the hash of a plan is made of; None where the options take no hash."""
         return None
 
@@ -41,11 +40,7 @@ class Service(ABC, Generic[T, P]):
         :raises WriteConflictError: the hash means another plan.
         """
         plan = self.plan(table)
-        now = plan if isinstance(plan, Nothing) else self.facts(plan)
+        now = plan if isinstance(plan, Nothing) else self.facts(table, plan)
         if now is not None:
             refuse_other_plan(plan_hash, now, None if table is None else table.timeline)
         return plan
-
-    @abstractmethod
-    def shown(self, table: T, plan: P, progress: Progress) -> JobResult:
-        """Of a dry run."""

@@ -45,7 +45,7 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
     """
     context = JobContext(lake=table.lake, progress=progress, engine=engine)
     for one in _asked_for(table, properties):
-        name = one.service.name
+        name = one.service.action
         try:
             if waiting := one.waiting(table):
                 # with another plan after each write, plans would pile up until somebody executes them

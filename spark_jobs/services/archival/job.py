@@ -55,7 +55,7 @@ class Archival(ServiceAtOnce[ArchivalWork]):
                 plan = plan_of(table, self.properties, orphans.bounds(table.timeline))
         return work_of(table, self.properties, plan, orphans)
 
-    def facts(self, plan: ArchivalWork) -> PlanFacts:
+    def facts(self, table: HudiTable, plan: ArchivalWork) -> PlanFacts:
         return plan.facts
 
     def carry_out(

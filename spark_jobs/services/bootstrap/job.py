@@ -121,7 +121,7 @@ class _Bootstrapping(ServiceInSteps[HudiTable | None, _Work]):
         left = leftovers_of(table.transaction_settings(self.settings.properties), table)
         return _Work(whole=whole, rest=whole.without(done), done=done, wanted=wanted, left=left)
 
-    def facts(self, plan: _Work) -> PlanFacts:
+    def facts(self, table: HudiTable | None, plan: _Work) -> PlanFacts:
         return plan.facts
 
     def requested(self, table: HudiTable | None, plan_hash: str) -> _Work | Nothing:

@@ -125,7 +125,7 @@ class Cleaning(ServiceAtOnce[CleanPlan | PendingClean]):
         plan = plan_clean(table, self.properties)
         return why_not(table, self.properties, plan) or plan
 
-    def facts(self, plan: CleanPlan | PendingClean) -> PlanFacts:
+    def facts(self, table: HudiTable, plan: CleanPlan | PendingClean) -> PlanFacts:
         return plan.facts
 
     def requested(self, table: HudiTable, plan_hash: str) -> CleanPlan | PendingClean | Nothing | JobResult:

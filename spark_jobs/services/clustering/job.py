@@ -41,6 +41,7 @@ from spark_jobs.services.clustering.updates import refuse_overtaken
 from spark_jobs.services.due import commits_since, kinds_of, log_compacted, pending_plans
 from spark_jobs.services.rewriting.context import busy_with_writes, rewrite_context, schema_of_rewrite, slice_reader
 from spark_jobs.services.rewriting.run import run_service
+from spark_jobs.services.rewriting.service import RewriteService
 from spark_jobs.services.source_files import source_files
 
 
@@ -52,12 +53,12 @@ def run_clustering(options: ClusteringOptions, context: JobContext) -> JobResult
 
 
 @dataclass(frozen=True, slots=True)
-class ClusteringService:
+class ClusteringService(RewriteService[ClusteringPlan]):
     """Small files into larger, sorted ones, by the ``hoodie.*`` values of a job."""
 
     properties: Mapping[str, str]
-    name: ClassVar[str] = "clustering"
-    action: ClassVar[Action] = Action.REPLACE_COMMIT
+    action: ClassVar[str] = "clustering"
+    timeline_action: ClassVar[Action] = Action.REPLACE_COMMIT
     operation: ClassVar[OperationType] = OperationType.CLUSTER
     phase: ClassVar[str] = "rewrite"
     piece: ClassVar[str] = "group"
@@ -118,7 +119,9 @@ class ClusteringService:
         :raises WriteConflictError: a write that began before the plan was made was completed after it.
         """
         refuse_overtaken(table, instant, plan.slices)
-        context = rewrite_context(table, self.properties, instant, max_file_size=plan.target_file, action=self.action)
+        context = rewrite_context(
+            table, self.properties, instant, max_file_size=plan.target_file, action=self.timeline_action
+        )
         columns = _sort_columns(table, instant, plan, context.file_format.schema)
         clusterer = Clusterer(
             context=context,

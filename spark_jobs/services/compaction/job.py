@@ -50,8 +50,8 @@ def run_compaction(options: CompactionOptions, context: JobContext) -> JobResult
 class CompactionService(ServiceOfLogs):
     """Logs into base files, by the ``hoodie.*`` values of a job."""
 
-    name: ClassVar[str] = "compaction"
-    action: ClassVar[Action] = Action.COMPACTION
+    action: ClassVar[str] = "compaction"
+    timeline_action: ClassVar[Action] = Action.COMPACTION
     operation: ClassVar[OperationType] = OperationType.COMPACT
     phase: ClassVar[str] = "merge"
 
@@ -79,7 +79,9 @@ class CompactionService(ServiceOfLogs):
 
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
         max_file_size = parquet_keys.MAX_FILE_SIZE.of(self.properties)
-        context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
+        context = rewrite_context(
+            table, self.properties, instant, max_file_size=max_file_size, action=self.timeline_action
+        )
         return table.checked(plan.slices, parts=Parts.PLANNED), Compactor(
             context, slice_reader(table, context, self.properties)
         )

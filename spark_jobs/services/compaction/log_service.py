@@ -33,8 +33,8 @@ from spark_jobs.services.rewriting.context import (
 class LogCompactionService(ServiceOfLogs):
     """Many log blocks into one, by the ``hoodie.*`` values of a job."""
 
-    name: ClassVar[str] = "log compaction"
-    action: ClassVar[Action] = Action.LOG_COMPACTION
+    action: ClassVar[str] = "log compaction"
+    timeline_action: ClassVar[Action] = Action.LOG_COMPACTION
     operation: ClassVar[OperationType] = OperationType.LOG_COMPACT
     phase: ClassVar[str] = "merge logs"
 
@@ -80,7 +80,7 @@ class LogCompactionService(ServiceOfLogs):
                 todo=f"take it back with --mode cancel --instant-time {instant}",
                 instant=instant,
             )
-        context = rewrite_context(table, self.properties, instant, max_file_size=1, action=self.action)
+        context = rewrite_context(table, self.properties, instant, max_file_size=1, action=self.timeline_action)
         context = replace(context, log_format=log_format(self.properties))
         versions = table.view().log_versions
         following = {

@@ -7,24 +7,22 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.format.instant import Action, Instant
+from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.services.compaction.plan import CompactionPlan
 from spark_jobs.services.due import pending_plans
 from spark_jobs.services.rewriting.context import schema_of_rewrite
+from spark_jobs.services.rewriting.service import RewriteService
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceOfLogs:
+class ServiceOfLogs(RewriteService[CompactionPlan]):
     """By the ``hoodie.*`` values of a job."""
 
     properties: Mapping[str, str]
-    name: ClassVar[str]
-    action: ClassVar[Action]
-    operation: ClassVar[OperationType]
     piece: ClassVar[str] = "file group"
 
     def refuse(self, table: HudiTable) -> None:
@@ -33,12 +31,12 @@ class ServiceOfLogs:
         """
         if not table.config.is_merge_on_read:
             raise ConfigError(
-                f"table {table.config.name} is COPY_ON_WRITE, it has no logs for {self.name}",
+                f"table {table.config.name} is COPY_ON_WRITE, it has no logs for {self.action}",
                 todo="use clustering to rewrite its files",
             )
 
     def pending(self, table: HudiTable) -> list[Instant]:
-        return pending_plans(table.timeline, self.action)
+        return pending_plans(table.timeline, self.timeline_action)
 
     def expires_after(self) -> int | None:
         """Never: the logs of later writes lie on the slice that a compaction makes, and a later compaction makes a log

@@ -124,7 +124,7 @@ class _Repair(ServiceInSteps[HudiTable, RepairPlan]):
             return plan
         return replace(why_nothing(validation.findings, self.repairs), extra={"repaired": plan.counts()})
 
-    def facts(self, plan: RepairPlan) -> PlanFacts:
+    def facts(self, table: HudiTable, plan: RepairPlan) -> PlanFacts:
         return plan.facts
 
     def requested(self, table: HudiTable, plan_hash: str) -> RepairPlan | Nothing | JobResult:

@@ -66,7 +66,9 @@ class _Salvage(CompactionService):
 
     def work(self, table: HudiTable, instant: str, plan: CompactionPlan) -> tuple[Sequence[FileSlice], Compactor]:
         max_file_size = parquet_keys.MAX_FILE_SIZE.of(self.properties)
-        context = rewrite_context(table, self.properties, instant, max_file_size=max_file_size, action=self.action)
+        context = rewrite_context(
+            table, self.properties, instant, max_file_size=max_file_size, action=self.timeline_action
+        )
         reader = LenientReader.of(slice_reader(table, context, self.properties))
         there = [replace(one, log_files=tuple(log for log in one.log_files if log.size)) for one in plan.slices]
         return there, Compactor(context, reader)
@@ -108,7 +110,7 @@ def compact_what_is_left(
         if free:
             refuse_changed(table.view().latest_slices(), free)
             data = service.encode(table, CompactionPlan(free), {})
-            plans.append(schedule(locked, service.action, table.timeline, data))
+            plans.append(schedule(locked, service.timeline_action, table.timeline, data))
     for plan in plans:
         execution = Execution(
             service=service,

@@ -112,7 +112,7 @@ class _Restore(ServiceAtOnce[RestorePlan]):
     def plan(self, table: HudiTable) -> RestorePlan | Nothing:
         return _plan(self.settings, table, self.goal, saved=self.options.savepoint is not None)
 
-    def facts(self, plan: RestorePlan) -> PlanFacts:
+    def facts(self, table: HudiTable, plan: RestorePlan) -> PlanFacts:
         return plan.facts
 
     def requested(self, table: HudiTable, plan_hash: str) -> RestorePlan | Nothing | JobResult:

@@ -54,14 +54,16 @@ def cancel_plan(
             table.timeline,
             pending,
             options.instant_time,
-            f"pending {service.name}",
+            f"pending {service.action}",
             lambda done: carried_out(service, table, done),
         )
         if wanted is None:
-            return Nothing(f"{service.name} {options.instant_time} is completed already").result(service.name, table)
+            return Nothing(f"{service.action} {options.instant_time} is completed already").result(
+                service.action, table
+            )
         if is_alive(locked, wanted):
             raise WriteConflictError(
-                f"another process executes {service.name} {wanted.timestamp} just now",
+                f"another process executes {service.action} {wanted.timestamp} just now",
                 todo="stop it first, or wait until it is done",
                 instant=wanted.timestamp,
             )
@@ -69,7 +71,7 @@ def cancel_plan(
         blocked = service.why_not_cancelled(table, wanted, plan)
         if blocked is not None:
             raise WriteConflictError(
-                f"{service.name} {wanted.timestamp} can't be taken back: {blocked}",
+                f"{service.action} {wanted.timestamp} can't be taken back: {blocked}",
                 todo="execute it",
                 instant=wanted.timestamp,
             )
@@ -86,7 +88,7 @@ def cancel_plan(
         else:
             extra["rollback"] = roll_back(locked, table.timeline, wanted).timestamp
     return JobResult(
-        action=service.name,
+        action=service.action,
         state=JobState.DRY_RUN if options.dry_run else JobState.COMPLETED,
         instant=wanted.timestamp,
         base_path=table.base_path,
@@ -109,7 +111,7 @@ def _facts(service: RewriteService[P], wanted: str, rolled_back: PrecedingRollba
     """Of taking a plan back: which one, and the files that go."""
     sizes = rolled_back.deletions
     content = {"cancels": wanted, "deletes": sizes}
-    return PlanFacts(service=f"{service.name} cancel", content=content, files=len(sizes), bytes=sum(sizes.values()))
+    return PlanFacts(service=f"{service.action} cancel", content=content, files=len(sizes), bytes=sum(sizes.values()))
 
 
 def _refuse_other(
@@ -141,6 +143,6 @@ def take_back_expired(
     for one in expired:
         rollback = roll_back(settings, settings.load_timeline(), one)
         notify(
-            f"{service.name} {one.timestamp} is older than {service.expires_after()} minutes and was taken back "
+            f"{service.action} {one.timestamp} is older than {service.expires_after()} minutes and was taken back "
             f"(rollback {rollback.timestamp})"
         )

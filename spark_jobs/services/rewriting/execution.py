@@ -52,12 +52,12 @@ class Execution(Generic[P]):
         left = [size for number, size in enumerate(plan.piece_bytes) if number not in before]
         if left and not that_fit(left, self.budget.max_bytes):
             return Nothing(
-                f"{len(left)} {service.piece}(s) of {service.name} {time} are left, the smallest has {min(left)} "
+                f"{len(left)} {service.piece}(s) of {service.action} {time} are left, the smallest has {min(left)} "
                 f"bytes, more than {self.budget.text()}"
-            ).result(service.name, table)
+            ).result(service.action, table)
         transaction = claim(self.settings, wanted, self.progress.note, records)
         if transaction is None:
-            return Nothing(f"another process completed {service.name} {time}").result(service.name, table)
+            return Nothing(f"another process completed {service.action} {time}").result(service.action, table)
         finished = records.finished() if transaction.instant.state is State.INFLIGHT else {}
         resumed = len(finished)
         if resumed:
@@ -79,7 +79,7 @@ class Execution(Generic[P]):
             self._leave(time, records, error)
             raise
         stats = [stat for number in sorted(finished) for stat in finished[number]]
-        result = written(service.name, table, done.timestamp, stats, files_in=plan.files_in, bytes_in=plan.bytes_in)
+        result = written(service.action, table, done.timestamp, stats, files_in=plan.files_in, bytes_in=plan.bytes_in)
         return replace(result, extra={**result.extra, **plan.facts(), "engine": engine, "resumed": resumed})
 
     def _work(self, plan: P, pieces: Sequence[Any], recorded: Recorded, finished: dict[int, list[WriteStat]]) -> str:
@@ -100,7 +100,7 @@ class Execution(Generic[P]):
             for path in sorted(written_paths(stats)):
                 if table.storage.stat(resolve(table.base_path, path)) is None:
                     raise WriteConflictError(
-                        f"{path} of {transaction.time} is gone: another process rolled the {self.service.name} back",
+                        f"{path} of {transaction.time} is gone: another process rolled the {self.service.action} back",
                         todo="run it again; nothing of it is visible",
                         instant=transaction.time,
                     )
@@ -117,7 +117,7 @@ class Execution(Generic[P]):
         sizes, piece = plan.piece_bytes, self.service.piece
         left = [size for number, size in enumerate(sizes) if number not in finished]
         stats = [stat for number in sorted(finished) for stat in finished[number]]
-        result = written(self.service.name, table, time, stats, files_in=plan.files_in, bytes_in=plan.bytes_in)
+        result = written(self.service.action, table, time, stats, files_in=plan.files_in, bytes_in=plan.bytes_in)
         return replace(
             result,
             state=JobState.SCHEDULED,
@@ -138,5 +138,5 @@ class Execution(Generic[P]):
             records.clear()
             return
         self.progress.note(
-            f"{finished} {self.service.piece}(s) of {self.service.name} {time} are finished; the next run goes on there"
+            f"{finished} {self.service.piece}(s) of {self.service.action} {time} are finished; the next run goes on"
         )

@@ -28,7 +28,7 @@ from spark_jobs.services.rewriting.cancel import cancel_plan, expired_plans, tak
 from spark_jobs.services.rewriting.completion import CompletionRecords
 from spark_jobs.services.rewriting.context import choose_plan
 from spark_jobs.services.rewriting.execution import Execution
-from spark_jobs.services.rewriting.service import P, RewriteService, carried_out, facts_of
+from spark_jobs.services.rewriting.service import P, RewriteService, carried_out
 from spark_jobs.services.rollback.candidates import PrecedingRollbacks, failed_writes_to_roll_back, plans_to_roll_back
 from spark_jobs.services.rollback.failed_writes import is_alive, undo_failed_writes
 from spark_jobs.services.run_generation import RunRecord, generation_key
@@ -114,7 +114,7 @@ class _Job(Generic[P]):
             plan = service.read(after, chosen) if chosen is not None else self._new_plan(after)
             if asked and chosen is None:
                 refuse_other_plan(
-                    asked, plan if isinstance(plan, Nothing) else facts_of(service, table, plan), table.timeline
+                    asked, plan if isinstance(plan, Nothing) else service.facts(table, plan), table.timeline
                 )
             elif isinstance(plan, Nothing) and waiting:
                 chosen, why_no_other = waiting[0], plan.reason
@@ -127,7 +127,7 @@ class _Job(Generic[P]):
                 first = plans_to_roll_back(locked, table, expired, keep=False)
             if isinstance(plan, Nothing):
                 extra = {"rolls_back": first.instants} if first.instants else {}
-                return replace(plan, extra=extra).result(service.name, table)
+                return replace(plan, extra=extra).result(service.action, table)
             if self.options.dry_run and self.options.mode is not ServiceMode.SCHEDULE:
                 first = first.and_then(self._preceding_rollbacks(after, plan, chosen))
             if chosen is not None:
@@ -136,7 +136,7 @@ class _Job(Generic[P]):
             if self.options.dry_run:
                 return self._shown_or_scheduled(table, plan, None, first)
             data = service.encode(table, plan, self._note())
-            instant = schedule(locked, service.action, table.timeline, data)
+            instant = schedule(locked, service.timeline_action, table.timeline, data)
             return self._shown_or_scheduled(table, plan, instant.timestamp)
 
     def execute(self, table: HudiTable, scheduled: str | None) -> JobResult:
@@ -154,17 +154,17 @@ class _Job(Generic[P]):
             asked_for = self._by_hash(table, pending)
             if asked_for is None:
                 now = (
-                    facts_of(service, table, service.read(table, pending[0]))
+                    service.facts(table, service.read(table, pending[0]))
                     if pending
-                    else Nothing(f"no {service.name} is planned")
+                    else Nothing(f"no {service.action} is planned")
                 )
                 refuse_other_plan(self.options.plan_hash, now, table.timeline)
             pending = [asked_for] if asked_for is not None else []
-        words = f"pending {service.name}"
+        words = f"pending {service.action}"
         wanted = choose_plan(table.timeline, pending, named, words, lambda done: carried_out(service, table, done))
         if wanted is None:
-            reason = f"{service.name} {named} is completed already" if named else f"no {service.name} is planned"
-            return Nothing(reason).result(service.name, table)
+            reason = f"{service.action} {named} is completed already" if named else f"no {service.action} is planned"
+            return Nothing(reason).result(service.action, table)
         if self.options.dry_run:
             plan = service.read(table, wanted)
             return self._shown_or_scheduled(
@@ -218,7 +218,7 @@ class _Job(Generic[P]):
         for instant in pending:
             if self._note_of(table, instant).get(PLAN_HASH_KEY) == self.digest:
                 return instant
-            if facts_of(self.service, table, self.service.read(table, instant)).is_requested_by(asked):
+            if self.service.facts(table, self.service.read(table, instant)).is_requested_by(asked):
                 return instant
         return None
 
@@ -234,11 +234,11 @@ class _Job(Generic[P]):
         for instant in reversed(timeline.completed_commits()):
             if not carried_out(self.service, table, instant):
                 continue
-            plan = Instant(instant.timestamp, self.service.action, State.REQUESTED)
+            plan = Instant(instant.timestamp, self.service.timeline_action, State.REQUESTED)
             result = timeline.commit_metadata(instant, table.clock).extra_metadata if asked else {}
             if wanted not in (self._note_of(table, plan).get(name), result.get(name)):
                 continue
-            service, time = self.service.name, instant.timestamp
+            service, time = self.service.action, instant.timestamp
             if asked:
                 reason = f"{service} {time} carried out this plan before"
                 return done_by_hash(service, table, asked, instant=time, reason=reason)
@@ -269,7 +269,7 @@ class _Job(Generic[P]):
         return self.service.note(table, plan)
 
     def _why_planned_already(self, chosen: Instant, waiting: Sequence[Instant], why_no_other: str) -> str:
-        name = self.service.name
+        name = self.service.action
         others = f" (one of {len(waiting)} pending plans)" if len(waiting) > 1 else ""
         why = f"; no other is made: {why_no_other}" if why_no_other else ""
         return f"{name} {chosen.timestamp} is planned already and was not completed yet{others}{why}"
@@ -293,7 +293,7 @@ class _Job(Generic[P]):
         """
         :param first: of a dry run: what is rolled back before the plan is executed.
         """
-        facts = facts_of(self.service, table, plan)
+        facts = self.service.facts(table, plan)
         guess = estimate(table, self.service.operation, plan.bytes_in - plan.log_bytes, plan.log_bytes)
         shown = facts.hash_at(table.timeline)
         given: dict[str, Any] | None = None
@@ -307,7 +307,7 @@ class _Job(Generic[P]):
                 given["rolls_back"] = first.to_json()
                 extra["rolls_back"] = first.instants
         return JobResult(
-            action=self.service.name,
+            action=self.service.action,
             state=JobState.SCHEDULED if given is None else JobState.DRY_RUN,
             instant=instant,
             base_path=table.base_path,
@@ -324,6 +324,6 @@ class _Job(Generic[P]):
             self.progress.note(line)
         deletes = "no file of a reader" if first.deletions else "nothing"
         self.progress.note(
-            f"{self.service.name} would read {plan.files_in} file(s) of {plan.bytes_in} bytes and write about {guess}; "
-            f"it deletes {deletes}, cleaning does later; --plan-hash {shown}"
+            f"{self.service.action} would read {plan.files_in} file(s) of {plan.bytes_in} bytes and write about {guess}"
+            f"; it deletes {deletes}, cleaning does later; --plan-hash {shown}"
         )

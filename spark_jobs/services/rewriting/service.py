@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self, TypeVar
 
@@ -12,8 +13,8 @@ from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationTy
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.plan_hash import PlanFacts
+from spark_jobs.frame.service import Service
 from spark_jobs.services.rewriting.command_logs import command_logs
 
 
@@ -65,77 +66,73 @@ class Plan(Protocol):
 P = TypeVar("P", bound=Plan)
 
 
-class RewriteService(Protocol[P]):
+class RewriteService(Service[HudiTable, P]):
     """What one service knows: when it is due, what it plans, and what a worker does with each piece."""
 
-    name: ClassVar[str]
-    action: ClassVar[Action]
+    __slots__ = ()
+    timeline_action: ClassVar[Action]
+    """Of its plans on the timeline."""
     operation: ClassVar[OperationType]
     phase: ClassVar[str]
     """Name of the phase in which the pieces are done."""
     piece: ClassVar[str]
     """What a piece is called."""
 
+    @abstractmethod
     def refuse(self, table: HudiTable) -> None:
         """
         :raises ConfigError: the service has nothing to do with such a table.
         """
-        ...
 
+    @abstractmethod
     def pending(self, table: HudiTable) -> list[Instant]:
         """Pending plans on the timeline, oldest first."""
-        ...
 
+    @abstractmethod
     def expires_after(self) -> int | None:
         """Minutes after which a plan that no living process executes is taken back; None: never."""
-        ...
 
-    def plan(self, table: HudiTable) -> P | Nothing:
-        """A new plan, or why there is none, with the numbers that decided."""
-        ...
+    def facts(self, table: HudiTable, plan: P) -> PlanFacts:
+        """They are the same before and after dead writes were rolled back."""
+        hashed = plan.hashed(command_logs(table.storage, table.base_path, plan.slices))
+        return PlanFacts(service=self.action, content=hashed.content(), files=plan.files_in, bytes=plan.bytes_in)
 
+    @abstractmethod
     def encode(self, table: HudiTable, plan: P, note: Mapping[str, str]) -> bytes:
         """The content of the requested file; ``note`` is extra metadata of the plan."""
-        ...
 
+    @abstractmethod
     def note(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
         """The extra metadata of a plan on the timeline, pending or carried out."""
-        ...
 
+    @abstractmethod
     def read(self, table: HudiTable, instant: Instant) -> P:
         """A plan on the timeline, this project's or Hudi's."""
-        ...
 
+    @abstractmethod
     def work(
         self, table: HudiTable, instant: str, plan: P
     ) -> tuple[Sequence[Any], Callable[[Any, TaskScope], list[WriteStat]]]:
         """The pieces in the order of the plan, and what a worker does with each; both pickle."""
-        ...
 
+    @abstractmethod
     def commit(self, table: HudiTable, instant: str, plan: P, stats: Sequence[WriteStat]) -> CommitMetadata:
         """What the completed file says."""
-        ...
 
+    @abstractmethod
     def contended(self, plan: P) -> frozenset[FileGroupKey]:
         """File groups that no writer may have changed meanwhile."""
-        ...
 
+    @abstractmethod
     def why_not_cancelled(self, table: HudiTable, instant: Instant, plan: P) -> str | None:
         """What stands on the plan already, so that it can't be taken back."""
-        ...
-
-
-def facts_of(service: RewriteService[P], table: HudiTable, plan: P) -> PlanFacts:
-    """What the hash of a plan is made of; it is the same before and after dead writes were rolled back."""
-    hashed = plan.hashed(command_logs(table.storage, table.base_path, plan.slices))
-    return PlanFacts(service=service.name, content=hashed.content(), files=plan.files_in, bytes=plan.bytes_in)
 
 
 def carried_out(service: RewriteService[P], table: HudiTable, done: Instant) -> bool:
     """Whether a completed instant is what a plan of the service ended in."""
-    requested = Instant(done.timestamp, service.action, State.REQUESTED)
+    requested = Instant(done.timestamp, service.timeline_action, State.REQUESTED)
     if done.action is not requested.at(State.COMPLETED).action or not table.timeline.has_content(requested):
         return False
     # a completed overwrite is a replace commit too
-    is_sure = service.action is not Action.REPLACE_COMMIT
+    is_sure = service.timeline_action is not Action.REPLACE_COMMIT
     return is_sure or table.timeline.commit_metadata(done, table.clock).operation_type is service.operation

@@ -141,7 +141,7 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
         rollbacks = tuple(rollback_work_of(settings, table, target, self.by_markers) for target in found)
         return RollbackJobPlan(rollbacks=rollbacks, finishes=finishes)
 
-    def facts(self, plan: RollbackJobPlan) -> PlanFacts:
+    def facts(self, table: HudiTable, plan: RollbackJobPlan) -> PlanFacts:
         return plan.facts
 
     def requested(self, table: HudiTable, plan_hash: str) -> RollbackJobPlan | Nothing | JobResult:

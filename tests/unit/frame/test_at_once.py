@@ -62,7 +62,7 @@ class Counting(ServiceAtOnce[int]):
             raise InstantGoneError("another process archived it")
         return Nothing("asked for nothing") if self.nothing else len(table.timeline.pending_writes())
 
-    def facts(self, plan: int) -> PlanFacts:
+    def facts(self, table: HudiTable, plan: int) -> PlanFacts:
         return PlanFacts(service=self.action, content={"pending": plan}, files=plan, bytes=0)
 
     def without_plan(
@@ -75,7 +75,7 @@ class Counting(ServiceAtOnce[int]):
         return JobResult(action=self.action, state=JobState.COMPLETED, files_in=plan)
 
     def shown(self, table: HudiTable, plan: int, progress: Progress) -> JobResult:
-        hashed = self.facts(plan).hash_at(table.timeline)
+        hashed = self.facts(table, plan).hash_at(table.timeline)
         return JobResult(action=self.action, state=JobState.DRY_RUN, files_in=plan, extra={"plan_hash": hashed})
 
 

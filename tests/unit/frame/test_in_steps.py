@@ -28,11 +28,11 @@ class Numbered(ServiceInSteps[HudiTable, int]):
     def plan(self, table: HudiTable) -> int | Nothing:
         return self.number or Nothing("it is zero")
 
-    def facts(self, plan: int) -> PlanFacts:
+    def facts(self, table: HudiTable, plan: int) -> PlanFacts:
         return PlanFacts(service=self.action, content={"number": plan}, files=0, bytes=0)
 
     def shown(self, table: HudiTable, plan: int, progress: Progress) -> JobResult:
-        hashed = self.facts(plan).hash_at(table.timeline)
+        hashed = self.facts(table, plan).hash_at(table.timeline)
         return JobResult(action=self.action, state=JobState.DRY_RUN, extra={"plan_hash": hashed})
 
     def carry_out(self, table: HudiTable, plan: int, progress: Progress) -> JobResult:

@@ -53,8 +53,8 @@ def _below(kind: type) -> Iterator[type]:
 def test_each_entry_point_and_each_kind_of_options_is_registered_once() -> None:
     files = {one.name for one in (ROOT / "spark_jobs").glob("*.py") if ENTRY in one.read_text()}
     assert sorted(one.file for one in JOBS) == sorted(files)
-    kinds = {kind for kind in _below(JobOptions) if kind.__module__.startswith("spark_jobs.")}
-    assert {one.options for one in JOBS} == kinds - {PlanHashOptions, ServiceOptions}
+    kinds = {kind.__name__ for kind in _below(JobOptions) if kind.__module__.startswith("spark_jobs.")}
+    assert {one.options.__name__ for one in JOBS} == kinds - {PlanHashOptions.__name__, ServiceOptions.__name__}
     assert len({one.name for one in JOBS}) == len(JOBS)
     assert {one.sensor for one in JOBS if one.sensor} == set(SENSED)
 
