@@ -14,7 +14,7 @@ from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError, InstantGoneE
 from spark_jobs.core.files.markers import has_markers
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.rolled_back import RolledBackWrites, being_undone
+from spark_jobs.core.timeline.rolled_back import RolledBackWrites, being_rolled_back
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings, read_pulse
 
 
@@ -67,7 +67,7 @@ def _refuse_taken_back_meanwhile(timeline: ActiveTimeline, pending: Instant) -> 
 def left_by_writers(timeline: ActiveTimeline) -> Iterator[Instant]:
     """Writes that are inflight, and that no pending rollback or restore is at."""
     found = [one for one in timeline.pending(COMMITS) if one.state is State.INFLIGHT]
-    rolled_back = being_undone(timeline) if found else frozenset()
+    rolled_back = being_rolled_back(timeline) if found else frozenset()
     if rolled_back is not None:
         yield from (one for one in found if one.timestamp not in rolled_back)
 

@@ -77,7 +77,7 @@ def rolled_back_in(timeline: ActiveTimeline, one: Instant) -> tuple[Collection[s
     return [each.time for each in named], named
 
 
-def being_undone(timeline: ActiveTimeline) -> frozenset[str] | None:
+def being_rolled_back(timeline: ActiveTimeline) -> frozenset[str] | None:
     """The times of the writes that pending rollbacks and restores are at; None where one doesn't say it: Hudi may have
     died while it wrote its plan.
     """
