@@ -22,7 +22,7 @@ endef
 export PYHUDI_ENV
 
 .PHONY: help demo kill-demo test lint format docs unit spark model together installs provider interop fixtures-services \
-	operations-in-turn rounds-in-turn all-plans all-faults object-store all-spark all-interop nightly faults bench benches wheel clean
+	operations-in-turn rounds-in-turn all-plans all-faults mutants object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -131,6 +131,11 @@ all-faults: ## Break every storage call of every service in every way, reads too
 		tests/faults/test_history_faults.py tests/faults/test_bootstrap_faults.py tests/faults/test_indexing_faults.py \
 		tests/faults/test_metadata_faults.py $(ARGS)
 
+mutants: ## Plant bugs in a copy of the code, one at a time: the unit tests find each (half an hour; ARGS="lock archival")
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec python scripts/mutants.py $(ARGS)
+
 object-store: ## Run all unit and fault tests that take any storage on a store of objects in memory
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
@@ -152,7 +157,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
 	@for target in installs object-store all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
-		all-plans model together; do
+		all-plans model mutants together; do
 		$(MAKE) "$$target"
 	done
 
