@@ -25,7 +25,7 @@ from spark_jobs.core.metadata_table.commit import delta_commit_metadata
 from spark_jobs.core.metadata_table.record_index import base_file_cells
 from spark_jobs.core.metadata_table.record_locations import shard_of
 from spark_jobs.core.metadata_table.scan import read_slice
-from spark_jobs.core.metadata_table.table import CLEAN_SUFFIX, COMPACTION_SUFFIX, MetadataTable, is_initial
+from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import complete, request, transition
@@ -105,10 +105,11 @@ def _compact(table: MetadataTable, properties: Mapping[str, str]) -> None:
     latest = _latest_due(table, properties)
     if latest is None or table.pending_compactions:
         return
-    slices = [one for partition in _listed(table) for one in table.slices(partition) if _has_changes(one)]
+    slices = [one for partition in _listed(table) for one in table.slices(partition) if _has_changes(table, one)]
     plan = plan_compaction(slices, frozenset(), _ALL_LOGS)
     data = plan.requested(_ALL_LOGS).encode()
-    requested = request(table.timeline, f"{latest}{COMPACTION_SUFFIX}", Action.COMPACTION, data)
+    time = table.timeline.format.metadata.own_time(latest, Action.COMPACTION)
+    requested = request(table.timeline, time, Action.COMPACTION, data)
     _execute(table.reloaded(), requested, plan)
 
 
@@ -139,9 +140,9 @@ def _listed(table: MetadataTable) -> list[MetadataPartition]:
     return [partition for partition in table.partitions if config.lists(partition)]
 
 
-def _has_changes(one: FileSlice) -> bool:
+def _has_changes(table: MetadataTable, one: FileSlice) -> bool:
     """Whether there is more in its logs than the delete block of nothing by which every group began."""
-    return not is_initial(one.base_instant) or any(log.name.version > 1 for log in one.log_files)
+    return not table.is_making(one.base_instant) or any(log.name.version > 1 for log in one.log_files)
 
 
 def _rewrite(table: MetadataTable, partition: MetadataPartition, one: FileSlice, instant: str) -> WriteStat:
@@ -183,7 +184,7 @@ def _clean(lake: Lake, table: MetadataTable, properties: Mapping[str, str]) -> N
     deltas = own.timeline.completed(Action.DELTA_COMMIT)
     if plan.files and deltas:
         data = plan.requested().encode(own.base_path)
-        time = f"{deltas[-1].timestamp}{CLEAN_SUFFIX}"
+        time = own.timeline.format.metadata.own_time(deltas[-1].timestamp, Action.CLEAN)
         carry_out_clean(settings, own, request(own.timeline, time, Action.CLEAN, data), Progress("metadata"))
 
 

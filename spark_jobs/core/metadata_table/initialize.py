@@ -26,7 +26,6 @@ from spark_jobs.core.metadata_table.commit import delta_commit_metadata
 from spark_jobs.core.metadata_table.layout import group_indexes, identifier_of, metadata_path
 from spark_jobs.core.metadata_table.partition_files import write_partition
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES
-from spark_jobs.core.metadata_table.table import FIRST_INITIALIZATION, SOLO_PREFIX
 from spark_jobs.core.storage import Storage, join
 from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
@@ -147,16 +146,11 @@ def free_time(own: ActiveTimeline, timeline: ActiveTimeline) -> str:
 
     :param timeline: of the data table.
     """
-    last = _last(timeline)
-    taken = {one.timestamp for one in own.instants}
-    number = FIRST_INITIALIZATION
-    while f"{last}{number:03d}" in taken:
-        number += 1
-    return f"{last}{number:03d}"
+    return own.format.metadata.time_of_making(_last(timeline), {one.timestamp for one in own.instants})
 
 
 def _last(timeline: ActiveTimeline) -> str:
-    return latest((one.timestamp for one in timeline.instants if one.is_completed), SOLO_PREFIX)
+    return latest((one.timestamp for one in timeline.instants if one.is_completed), timeline.format.metadata.beginning)
 
 
 def committed_files(

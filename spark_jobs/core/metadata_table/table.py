@@ -13,7 +13,7 @@ from spark_jobs.core.errors import CorruptTableError, StorageError
 from spark_jobs.core.files.names import PARTITION_METAFILE
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.metadata_layout import MetadataPartition
-from spark_jobs.core.format.order import earliest, follows
+from spark_jobs.core.format.order import BEFORE_ALL, earliest, follows
 from spark_jobs.core.metadata_table.layout import metadata_path
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline
@@ -23,23 +23,11 @@ from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.core.view.written_files import CommittedFiles, Parts, with_extents
 
-SOLO_PREFIX = "0" * 14
-"""Instants of a metadata table that was made together with its table begin so."""
-
-COMPACTION_SUFFIX = "001"
-CLEAN_SUFFIX = "002"
-ROLLBACK_SUFFIX = "006"
-"""What stands behind an instant of the data table where the metadata table acts on its own."""
-
 REBUILD = (
     "repair.py --only metadata-table makes it anew, and so does the next write, unless that looks keys up in it; or "
     "delete .hoodie/metadata and take hoodie.table.metadata.partitions out of hoodie.properties (Hudi's `hudi-cli "
     "metadata delete`): readers list the storage then"
 )
-
-_OWN_SUFFIXES = frozenset({"001", "002", "003", "004", "005", "006"})
-FIRST_INITIALIZATION = 10
-"""From here on, by which a partition was made; in three digits."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +85,10 @@ class MetadataTable:
         """Its directory."""
         return self.timeline.format.metadata.path(partition)
 
+    def is_making(self, instant: str) -> bool:
+        """Whether a partition was made by this instant."""
+        return self.timeline.format.metadata.made_as_of(instant) is not None
+
     def view(self, partition: MetadataPartition) -> FileSystemView:
         """The file groups of a partition, with the metadata table's own timeline as the judge of base files. Those by
         which a partition was made need no look into its archive: the properties list the partition since.
@@ -104,7 +96,7 @@ class MetadataTable:
         path = self.path_of(partition)
         listed = self.storage.list(f"{self.folder}/{path}")
         files = ((path, status) for status in listed if not status.is_directory)
-        return build_view(self.timeline.format, files, self._committed, self._pending, is_proven=is_initial)
+        return build_view(self.timeline.format, files, self._committed, self._pending, is_proven=self.is_making)
 
     def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
         """The latest slice of each file group in the order of their numbers, with all that was written to it.
@@ -189,7 +181,7 @@ class MetadataTable:
         except StorageError:
             return ""
         made = values.get("commitTime", "")
-        return made[:-3] if is_initial(made) else ""
+        return self.timeline.format.metadata.made_as_of(made) or BEFORE_ALL
 
     def counts(self, instant: str) -> bool:
         """Whether the log blocks of an instant hold.
@@ -197,10 +189,11 @@ class MetadataTable:
         It has to be completed here, and either on the data table too (a write completes here first) or be an instant
         that only the metadata table has. Hudi: HoodieTableMetadataUtil.getValidInstantTimestamps.
         """
-        is_proven = self._committed.is_old(instant) and is_initial(instant)
+        is_proven = self._committed.is_old(instant) and self.is_making(instant)
         if not is_proven and not self._committed.is_completed(instant):
             return False
-        return is_own_instant(instant) or instant in self._completed_data or instant in self._rolled_back
+        is_own = self.timeline.format.metadata.is_own(instant)
+        return is_own or instant in self._completed_data or instant in self._rolled_back
 
     @cached_property
     def pending_compactions(self) -> tuple[Instant, ...]:
@@ -238,20 +231,3 @@ class MetadataTable:
         for restore in self.data_timeline.completed(Action.RESTORE):
             found.update(self.data_timeline.restore_result(restore, self.clock).rolled_back)
         return frozenset(found)
-
-
-def is_own_instant(instant: str) -> bool:
-    """Whether only the metadata table has this instant: 20 digits with a suffix of its own, or its very first."""
-    if instant.startswith(SOLO_PREFIX):
-        return True
-    if len(instant) != 20:
-        return False
-    suffix = instant[17:]
-    return suffix in _OWN_SUFFIXES or int(suffix) >= FIRST_INITIALIZATION
-
-
-def is_initial(instant: str) -> bool:
-    """Whether a partition was made by this instant."""
-    if len(instant) == 17:
-        return instant.startswith(SOLO_PREFIX)
-    return len(instant) == 20 and int(instant[17:]) >= FIRST_INITIALIZATION

@@ -33,7 +33,7 @@ from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.record_indexer import RecordIndexer
 from spark_jobs.core.metadata_table.record_keys import KeySource, MergedKeys
 from spark_jobs.core.metadata_table.recovery import is_built_in, is_compacted, recover
-from spark_jobs.core.metadata_table.table import ROLLBACK_SUFFIX, MetadataTable
+from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
@@ -208,7 +208,7 @@ class UpdatingMetadataWriter:
         if is_compacted(table, target):
             return False
         for one in commits_at(table, target):
-            undo_commit(table, one, f"{rollback}{ROLLBACK_SUFFIX}")
+            undo_commit(table, one, table.timeline.format.metadata.own_time(rollback, Action.ROLLBACK))
         return True
 
     def _without_other_partitions(self, publication: Publication) -> TableConfig:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Instant
-from spark_jobs.core.format.metadata_layout import MetadataLayout, MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataLayout
 from spark_jobs.core.format.v6.file_names import (
     BaseFileName,
     LogFileName,
@@ -15,16 +15,8 @@ from spark_jobs.core.format.v6.file_names import (
     parse_log_file_name,
 )
 from spark_jobs.core.format.v6.instant_names import file_name_of, highest_states, parse_instant
+from spark_jobs.core.format.v6.metadata import METADATA
 from spark_jobs.core.format.v6.slices import base_of, last_version, logs_of, sort_into_groups
-
-METADATA = MetadataLayout(
-    {
-        MetadataPartition.FILES: ("files", "files-"),
-        MetadataPartition.COLUMN_STATS: ("column_stats", "col-stats-"),
-        MetadataPartition.BLOOM_FILTERS: ("bloom_filters", "bloom-filters-"),
-        MetadataPartition.RECORD_INDEX: ("record_index", "record-index-"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.core.format.metadata_layout import MetadataPartition
-from spark_jobs.core.format.v6.layout import METADATA
+from spark_jobs.core.format.v6.metadata import METADATA
 from spark_jobs.core.metadata_table.layout import (
     group_indexes,
     group_numbers,
     identifier_of,
     partition_of,
 )
-from spark_jobs.core.metadata_table.table import is_own_instant
 
 pytestmark = pytest.mark.unit
 
@@ -78,7 +77,7 @@ def test_a_table_without_partitions_is_spelled_by_a_dot() -> None:
     ],
 )
 def test_instants_that_only_the_metadata_table_has(instant: str, own: bool) -> None:
-    assert is_own_instant(instant) is own
+    assert METADATA.is_own(instant) is own
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8"), max_size=12), max_size=30), st.integers(2, 11))

@@ -7,7 +7,7 @@ import pytest
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.format.metadata_layout import MetadataPartition
-from spark_jobs.core.format.v6.layout import METADATA
+from spark_jobs.core.format.v6.metadata import METADATA
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local

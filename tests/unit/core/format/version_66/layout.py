@@ -4,11 +4,11 @@ logs are of slices by when their writes were completed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from spark_jobs.core.format.instant import Action, Instant, State, order_of
-from spark_jobs.core.format.metadata_layout import MetadataLayout, MetadataPartition
+from spark_jobs.core.format.metadata_layout import MetadataLayout, MetadataPartition, NamedPartitions
 from tests.unit.core.format.version_66.file_names import BaseFileName66, LogFileName66, parse_base_file, parse_log_file
 from tests.unit.core.format.version_66.slices import base_of, last_version, logs_of, sort_into_groups
 
@@ -16,15 +16,33 @@ _WORDS = {State.REQUESTED: "asked", State.INFLIGHT: "begun", State.COMPLETED: "d
 _STATES = {word: state for state, word in _WORDS.items()}
 
 
-class NumberedFirst(MetadataLayout):
-    """Ids of file groups such as ``3-of-keys``."""
+class NumberedFirst(NamedPartitions):
+    """Ids of file groups such as ``3-of-keys``; own instants have a digit behind the time of another, or four where
+    they made a partition.
+    """
 
     def file_id(self, partition: MetadataPartition, number: int) -> str:
-        return f"{number}-{self.names[partition][1]}"
+        return f"{number}-{self.spelled[partition][1]}"
 
     def number_of(self, partition: MetadataPartition, file_id: str) -> int | None:
         number, _, ending = file_id.partition("-")
-        return int(number) if ending == self.names[partition][1] else None
+        return int(number) if ending == self.spelled[partition][1] else None
+
+    @property
+    def beginning(self) -> str:
+        return "19990101000000000"
+
+    def own_time(self, time: str, action: Action) -> str:
+        return f"{time}{(Action.CLEAN, Action.COMPACTION, Action.ROLLBACK).index(action)}"
+
+    def time_of_making(self, time: str, taken: Collection[str]) -> str:
+        return next(one for number in range(1000, 9999) if (one := f"{time}{number}") not in taken)
+
+    def made_as_of(self, time: str) -> str | None:
+        return time[:17] if len(time) == 21 else None
+
+    def is_own(self, time: str) -> bool:
+        return len(time) > 17
 
 
 METADATA = NumberedFirst(
