@@ -170,7 +170,7 @@ def test_the_files_of_a_task_are_forced_to_the_disk_together(
     context: WriteContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forced: list[list[str]] = []
-    monkeypatch.setattr(LocalStorage, "sync", lambda self, paths: forced.append(list(paths)))
+    monkeypatch.setattr(LocalStorage, "sync", lambda self, paths, names: forced.append(list(paths)))
     records = pa.concat_tables([rows((str(number), 1, "x"), partition=f"p{number}") for number in range(3)])
     routed = records.append_column(BUCKET, pa.array([0, 1, 2], pa.int32()))
     routes = {number: CreateRoute(f"p{number}", f"{SEED[:-1]}{number}") for number in range(3)}

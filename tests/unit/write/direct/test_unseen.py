@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.unit
 SCHEMA = pa.schema([("id", pa.string()), ("p", pa.string())])
 
 
+@settings(deadline=None)
 @given(
     rows=st.lists(st.tuples(st.text("abcdé", min_size=1, max_size=2), st.sampled_from(["x", "y", "z"])), max_size=30),
     tasks=st.integers(1, 4),
