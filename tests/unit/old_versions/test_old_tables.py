@@ -18,12 +18,19 @@ from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
+from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.clean import CleanOptions
+from spark_jobs.options.health import HealthOptions
 from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.options.result import JobState
+from spark_jobs.options.savepoint import SavepointOptions
 from spark_jobs.options.service import CompactionOptions
+from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.health.job import run_health
+from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.write.config import open_if_there, resolve
 from tests.support.jobs import job_context
 
@@ -121,11 +128,14 @@ def test_nothing_writes_to_them(name: str, unpacked: Callable[[str], Path]) -> N
         lambda: resolve(ingest, open_if_there(base, Lake()), Lake()),
         lambda: run_cleaning(CleanOptions(base_path=base), job_context()),
         lambda: run_compaction(CompactionOptions(base_path=base), job_context()),
+        lambda: run_archival(ArchiveOptions(base_path=base), job_context()),
+        lambda: run_savepoint(SavepointOptions(base_path=base), job_context()),
         lambda: HudiTable.open(base).transaction_settings({}).new_lock(),
     ]
     for write in writes:
         with pytest.raises(UnsupportedTableError, match=f"has table version {VERSIONS[name]} .*: upgrade it with Hudi"):
             write()
+    assert run_health(HealthOptions(base_path=base), job_context()).state is JobState.COMPLETED
     assert digest(path) == before
 
 

@@ -76,9 +76,10 @@ def test_an_unknown_key_is_named_with_the_nearest() -> None:
     ]
 
 
-def test_versions_after_ours_are_refused_with_advice() -> None:
-    with pytest.raises(UnsupportedTableError, match=r"table version 8, .*downgrade"):
-        format_of(8, "table t")
+@pytest.mark.parametrize("version", [7, 8, 9])
+def test_versions_after_ours_are_refused_with_advice(version: int) -> None:
+    with pytest.raises(UnsupportedTableError, match=rf"table version {version}, .*downgrade"):
+        format_of(version, "table t")
     assert format_of(6, "table t").writable
 
 
