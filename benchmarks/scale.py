@@ -139,9 +139,17 @@ class Watch(AbstractContextManager["Watch"]):
 class Scale:
     """The tables of one scale, below ``scratch``."""
 
-    def __init__(self, scale: float, data: ScaleData, warm: ScaleData, scratch: Path, heaps: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        scale: float,
+        data: ScaleData,
+        warm: ScaleData,
+        scratch: Path,
+        heaps: Mapping[str, str],
+        more: Mapping[str, str],
+    ) -> None:
         self._scale, self._data, self._warm = scale, data, warm
-        self._scratch, self._heaps = scratch, heaps
+        self._scratch, self._heaps, self._more = scratch, heaps, more
 
     def measures(self, side: str, wanted: tuple[str, ...]) -> list[Measure]:
         """Do all steps that the wanted ones need."""
@@ -189,13 +197,13 @@ class Scale:
             self._do(client, one, table, self._warm)
         shutil.rmtree(table)
 
-    @staticmethod
-    def _do(client: LineClient | LocalJob, step: Step, table: Path, data: ScaleData) -> None:
+    def _do(self, client: LineClient | LocalJob, step: Step, table: Path, data: ScaleData) -> None:
         if step.command != "write":
             client.ask(step.command, path=str(table), options=service_options(metadata_table=True))
             return
         options = hoodie_options(step.table_type, metadata_table=True) | {"hoodie.index.type": "SIMPLE"}
         options = {name: value for name, value in options.items() if name not in _CHOSEN_BY_SIDES}
+        options |= self._more
         source = data.base if step.operation == "bulk_insert" else data.changes
         client.ask("write", path=str(table), source=str(source), operation=step.operation, options=options)
 
@@ -249,6 +257,7 @@ def main() -> int:
     parser.add_argument("--scales", type=float, nargs="+", default=[1.0, 10.0], help="TPC-H scale factors, small first")
     parser.add_argument("--steps", nargs="+", choices=NAMES, default=NAMES, metavar="STEP", help=", ".join(NAMES))
     parser.add_argument("--sides", nargs="+", choices=tuple(STARTS), default=["ours", LOCAL])
+    parser.add_argument("--conf", nargs="*", default=[], metavar="KEY=VALUE", help="further options of every write")
     parser.add_argument("--heap", default="1g", help="of our driver's JVM (default: 1g)")
     parser.add_argument("--hudi-heap", default="4g", help="of Hudi's (default: 4g)")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "pyhudi-bench", help="for data, tables")
@@ -263,7 +272,7 @@ def main() -> int:
     for scale in options.scales:
         data = scale_data(scale, cache)
         print(f"scale {scale:g}: {data.rows} rows, {data.changed} changed", flush=True)
-        tables = Scale(scale, data, warm, scratch, heaps)
+        tables = Scale(scale, data, warm, scratch, heaps, dict(one.split("=", 1) for one in options.conf))
         for side in options.sides:
             measures += tables.measures(side, tuple(options.steps))
         if options.json:
