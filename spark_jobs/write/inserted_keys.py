@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.base_file import footer_index, open_base_file
-from spark_jobs.core.files.key_range import java_min_max, java_order
+from spark_jobs.core.files.key_range import java_min_max
 from spark_jobs.core.format.instant import COMMITS, Instant
 from spark_jobs.core.format.protocol import TableFormat
+from spark_jobs.core.index.ranges import are_apart
 from spark_jobs.core.index.stored_keys import found_in_base, possible
 from spark_jobs.core.keygen.keys import record_keys
 from spark_jobs.core.read.slice_reader import SliceReader
@@ -35,8 +36,6 @@ from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 
 KEYS_AT_ONCE = 1 << 18
 """Of this write's keys so many are in memory, beside a batch of another file's."""
-_IN_ANY_ORDER = "\ue000"
-"""From this character on Java's order of strings is another than that of UTF-8; ranges are written in either."""
 
 Keys: TypeAlias = "pa.Array[Any]"
 Bounds = tuple[str, str]
@@ -250,17 +249,10 @@ def _common(reader: SliceReader, one: FileSlice, keys: Keys, bounds: Bounds, ins
     """
     if one.base_file is not None and reader.virtual_keys is None:
         footer = footer_index(open_base_file(reader.storage, resolve(reader.base_path, one.base_file.relative_path)))
-        if footer.key_range is not None and _are_apart(bounds, footer.key_range):
+        if footer.key_range is not None and are_apart(bounds, footer.key_range):
             return keys.slice(0, 0)
         keys = possible(footer.bloom, keys)
     if not len(keys):
         return keys
     found = [some.filter(pc.is_in(some, value_set=keys)) for some in _keys_written(reader, one, instants)]
     return pa.concat_arrays([part.cast(pa.string()) for part in found]).unique() if found else keys.slice(0, 0)
-
-
-def _are_apart(one: Bounds, other: Bounds) -> bool:
-    """Whether two ranges have no key in common, in whatever order their writers compared."""
-    if any(max(bound, default="") >= _IN_ANY_ORDER for bound in (*one, *other)):
-        return False
-    return java_order(one[1]) < java_order(other[0]) or java_order(other[1]) < java_order(one[0])

@@ -11,8 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.core.files.key_range import java_order
+
 Keys: TypeAlias = "pa.Array[Any] | pa.ChunkedArray[Any]"
 
+_IN_ANY_ORDER = "\ue000"
+"""From this character on Java's order of strings is another than that of UTF-8; ranges are written in either."""
 _HIGH_CHARACTER = "[\\x{E000}-\\x{10FFFF}]"
 """Keys with one of these stand in another order as UTF-8 than as Java's strings; writers of ranges use either."""
 
@@ -65,6 +69,13 @@ def candidates(keys: Keys, ranges: Sequence[KeyRange]) -> tuple[npt.NDArray[np.i
     if not files:
         return np.zeros(0, np.int32), np.zeros(0, np.int64)
     return np.concatenate(files), np.concatenate(places)
+
+
+def are_apart(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two ranges, low and high, have no key in common, in whatever order their writers compared."""
+    if any(max(bound, default="") >= _IN_ANY_ORDER for bound in (*one, *other)):
+        return False
+    return java_order(one[1]) < java_order(other[0]) or java_order(other[1]) < java_order(one[0])
 
 
 def overlapping(ranges: Sequence[KeyRange]) -> float:

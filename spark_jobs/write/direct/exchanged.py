@@ -121,7 +121,7 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
     shares = source.source.aligned_shares(max(2 * write.engine.slots, source.source.rows // ROWS_PER_SHARE))
     drops_known = config.looks_up and config.operation is Operation.INSERT
     searches = config.looks_up and index is None and (kind is not IndexType.BUCKET or drops_known)
-    counts, asked = count_rows(write, source, shares, searches=searches)
+    counts, asked = count_rows(write, source, shares, kind, searches=searches)
     view, replaced = write.target(counts, None if across is not None and config.looks_up else sorted(counts))
     slices = number_slices(table.slices_to_read(view))
     settings = numbers = None

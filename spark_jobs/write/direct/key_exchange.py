@@ -12,13 +12,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.core.config.keys.bloom import PRUNE_BY_RANGES
+from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.config.keys.write import DRIVER_ROWS
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.index.logged_inserts import slices_with_logged_inserts
-from spark_jobs.core.index.stored_keys import base_and_slice_keys, slice_keys
+from spark_jobs.core.index.ranges import are_apart
+from spark_jobs.core.index.stored_keys import base_and_slice_keys, footer_range, slice_keys
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import IS_DELETED, PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.direct.globally import GlobalRules
@@ -34,6 +38,8 @@ BYTES_PER_PART = 64 << 20
 MOST_FILTERED = 16_000_000
 """Rows of which the driver collects a bit each: more would be as many as most tables have."""
 _BITS_PER_ROW = 8
+
+Bounds = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +72,26 @@ class KeyFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedKeys:
+    """What is known of the keys of all rows; pickles.
+
+    ``ranges`` are the lowest and highest by partition path, or of all under None; without them the options don't ask
+    for a look at the ranges of files.
+    """
+
+    filter: KeyFilter | None = None
+    ranges: Mapping[str | None, Bounds] | None = None
+
+    def may_be_in(self, storage: Storage, base_path: str, one: FileSlice) -> bool:
+        """Whether a slice can have any, by the range of keys in the footer of a base file without logs."""
+        if self.ranges is None or one.log_files or one.base_file is None:
+            return True
+        wanted = self.ranges.get(None, self.ranges.get(one.partition))
+        stored = footer_range(storage, resolve(base_path, one.base_file.relative_path))
+        return wanted is None or stored is None or not are_apart(wanted, stored)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingShare:
     """A share of the source."""
 
@@ -86,7 +112,7 @@ class StoredKeys:
 class _Sender:
     """Gives keys to the tasks that are to have them; pickles.
 
-    ``index`` has shards: keys of one go to as few tasks as possible. Of stored keys those go that ``asked`` lets pass.
+    ``index`` has shards: keys of one go to as few tasks as possible. Of stored keys those go that may be ``asked`` for.
     """
 
     source: KeyedSource
@@ -95,19 +121,21 @@ class _Sender:
     more: pa.Schema
     tasks: int
     index: RecordIndex | None
-    asked: KeyFilter | None
+    asked: AskedKeys
 
     def split(self, item: IncomingShare | StoredKeys) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The blocks of an item, each with the number of its task."""
         if isinstance(item, StoredKeys):
+            if not self.asked.may_be_in(self.reader.storage, self.reader.base_path, item.one):
+                return
             keys_of = slice_keys if item.live_alone or item.kind is Kind.LIVING else base_and_slice_keys
             partition = item.one.partition
             code = self.rules.paths.index(partition) if partition in self.rules.paths else -1
             for some in keys_of(self.reader, item.one):
                 keys = some.cast(pa.string())
                 hashes = key_hashes(keys)
-                if self.asked is not None:
-                    passes = self.asked.passes(hashes)
+                if self.asked.filter is not None:
+                    passes = self.asked.filter.passes(hashes)
                     keys, hashes = keys.filter(pa.array(passes)), hashes[passes]
                 codes = pa.repeat(pa.scalar(code, pa.int32()), len(keys))
                 numbers = pa.repeat(pa.scalar(item.number, pa.int64()), len(keys))
@@ -152,31 +180,57 @@ class _Sender:
         return (np.asarray(self.index.shard_numbers(keys)).astype(np.int64) * each + of_shard) % self.tasks
 
 
-def count_rows(
-    write: OpenWrite, source: KeyedSource, shares: Sequence[RowRange], *, searches: bool
-) -> tuple[dict[str, int], KeyFilter | None]:
-    """Rows by partition path; where stored keys are searched for theirs, also what tells most of these apart."""
-    rows = source.source.rows
-    shift = KeyFilter.shift_for(rows) if searches and rows <= MOST_FILTERED else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Of a share of the source: rows by partition path, hashes without their last bits, ranges of keys."""
 
-    def work(share: RowRange, scope: TaskScope) -> tuple[dict[str, int], npt.NDArray[np.uint32]]:
-        if shift is None:
-            paths = source.partition_paths(share)
-            return _counts_of(paths), np.zeros(0, np.uint32)
+    rows: Mapping[str, int]
+    hashes: npt.NDArray[np.uint32] | None = None
+    ranges: Mapping[str, Bounds] | None = None
+
+
+def count_rows(
+    write: OpenWrite, source: KeyedSource, shares: Sequence[RowRange], kind: IndexType, *, searches: bool
+) -> tuple[dict[str, int], AskedKeys]:
+    """Rows by partition path; where stored keys are searched for theirs, also what tells most of these apart."""
+    rows, config = source.source.rows, write.config
+    shift = KeyFilter.shift_for(rows) if searches and rows <= MOST_FILTERED else None
+    by_bloom = kind in (IndexType.BLOOM, IndexType.GLOBAL_BLOOM) and config.populate_meta_fields
+    ranged = searches and by_bloom and PRUNE_BY_RANGES.of(config.properties)
+
+    def work(share: RowRange, scope: TaskScope) -> Counted:
+        if shift is None and not ranged:
+            return Counted(rows=_counts_of(source.partition_paths(share)))
         keys = source.keys(share)
-        hashes = [key_hashes(chunk) >> np.uint64(shift) for chunk in keys.column(RECORD_KEY).chunks]
-        return _counts_of(keys.column(PARTITION_PATH)), np.unique(np.concatenate(hashes).astype(np.uint32))
+        counted = Counted(rows=_counts_of(keys.column(PARTITION_PATH)), ranges=_ranges_of(keys) if ranged else None)
+        if shift is None:
+            return counted
+        hashes = [(key_hashes(chunk) >> np.uint64(shift)).astype(np.uint32) for chunk in keys.column(RECORD_KEY).chunks]
+        return replace(counted, hashes=np.unique(np.concatenate(hashes)))
 
     found: Counter[str] = Counter()
-    places = []
-    for counts, some in write.engine.run_each(shares, work):
-        found.update(counts)
-        places.append(some)
-    return dict(found), None if shift is None else KeyFilter.of(shift, places)
+    ranges: dict[str | None, Bounds] = {}
+    hashes = []
+    for counted in write.engine.run_each(shares, work):
+        found.update(counted.rows)
+        hashes += [] if counted.hashes is None else [counted.hashes]
+        for path, (low, high) in (counted.ranges or {}).items():
+            place = None if kind.is_global else path
+            known = ranges.get(place, (low, high))
+            ranges[place] = min(known[0], low), max(known[1], high)
+    asked = AskedKeys(filter=None if shift is None else KeyFilter.of(shift, hashes), ranges=ranges if ranged else None)
+    return dict(found), asked
 
 
 def _counts_of(paths: pa.ChunkedArray) -> dict[str, int]:
     return {one["values"]: one["counts"] for one in paths.value_counts().to_pylist()}
+
+
+def _ranges_of(keys: pa.Table) -> dict[str, Bounds]:
+    texts = keys.set_column(1, PARTITION_PATH, keys.column(PARTITION_PATH).cast(pa.string()))
+    found = texts.group_by(PARTITION_PATH).aggregate([(RECORD_KEY, "min"), (RECORD_KEY, "max")])
+    columns = (found.column(name).to_pylist() for name in (PARTITION_PATH, f"{RECORD_KEY}_min", f"{RECORD_KEY}_max"))
+    return {path: (low, high) for path, low, high in zip(*columns, strict=True)}
 
 
 def stored_keys(
@@ -214,7 +268,7 @@ def place_parts(
     shares: Sequence[RowRange],
     stored: Sequence[StoredKeys],
     rules: PartRules,
-    asked: KeyFilter | None,
+    asked: AskedKeys,
 ) -> list[PlacedPart]:
     """What the tasks say in which the rows meet the stored keys that are equal to theirs."""
     rows = min(ROWS_PER_PART, DRIVER_ROWS.of(write.config.properties))

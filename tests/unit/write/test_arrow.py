@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,12 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import BadRecordError, ConfigError
+from spark_jobs.core.index.stored_keys import base_and_slice_keys
+from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.write.direct import placed_source
+from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.write.direct import key_exchange, placed_source
 from tests.faults.local_table import problems_of
 
 pytestmark = pytest.mark.unit
@@ -116,6 +119,25 @@ def test_rows_that_are_too_many_to_read_again_are_sent_to_their_tasks(
     table.upsert(data([1, 39], "third", 3))
     expected = as_rows(data(range(20), "first")) | as_rows(data(range(10, 40), "second", 2))
     assert rows_of(table) == expected | as_rows(data([1, 39], "third", 3))
+
+
+@pytest.mark.parametrize(("index", "looked_into"), [("SIMPLE", 2), ("BLOOM", 1)])
+def test_files_whose_range_has_none_of_the_keys_are_not_read(
+    tmp_path: Path, index: str, looked_into: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, apart = made(tmp_path / "t"), {"hoodie.parquet.small.file.limit": "0"}
+    for first in (10, 50):
+        table.insert(data(range(first, first + 20, 2), "x"), hoodie_conf=apart)
+    read: list[str] = []
+
+    def keys_of(reader: SliceReader, one: FileSlice) -> Iterator[pa.Array]:
+        read.append(one.file_id)
+        return base_and_slice_keys(reader, one)
+
+    monkeypatch.setattr(key_exchange, "base_and_slice_keys", keys_of)
+    own = {**conf(index), "pyhudi.ingest.driver.max.rows": "1"}
+    result = table.upsert(data([52, 54, 69], "y", 2), hoodie_conf=own)
+    assert (result.inserts, result.updates, len(set(read))) == (1, 2, looked_into)
 
 
 def test_anything_with_an_arrow_stream_is_data(tmp_path: Path) -> None:
