@@ -1,4 +1,4 @@
-"""What Airflow is told about this provider (entry point ``apache_airflow_provider``)."""
+"""What this provider says about itself to Airflow (entry point ``apache_airflow_provider``)."""
 
 from __future__ import annotations
 

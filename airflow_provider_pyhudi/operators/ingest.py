@@ -20,7 +20,7 @@ class HudiIngestOperator(HudiJobOperator):
     The arguments are those of :class:`~spark_jobs.options.IngestOptions`, then those of :class:`HudiJobOperator`.
 
     :param engine: ``auto``, ``local`` (without a session of Spark) or ``spark``.
-    :param explain: tell which index fits the table and the source, and write nothing.
+    :param explain: say which index fits the table and the source, and write nothing.
     :param idempotency_key: the write's name. Without it, ``<dag_id>/<task_id>/<run_id>/<map_index>``, the same on every
         try until the task has succeeded. A name of one's own is written under once for good. Give an empty text to have
         no name: then a retry after a lost answer may write twice.

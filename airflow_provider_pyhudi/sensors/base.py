@@ -13,7 +13,7 @@ from airflow_provider_pyhudi.triggers.base import TableTrigger
 
 
 class HudiTableSensor(BaseSensorOperator):
-    """Wait for something on a table that a look without Spark can tell.
+    """Wait for something on a table that can be seen without Spark.
 
     :param base_path: base path of the table.
     :param hudi_conn_id: a connection of type ``hudi`` whose base path a relative ``base_path`` is joined to.

@@ -25,7 +25,7 @@ class TableTrigger(BaseTrigger):
 
     @abstractmethod
     def look(self) -> dict[str, Any] | None:
-        """The payload of the event, or None while there is nothing to tell."""
+        """The payload of the event, or None while there is no event."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The path of the class and the arguments that make an equal trigger."""

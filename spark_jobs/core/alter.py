@@ -50,7 +50,7 @@ def alter_schema(
     :raises WriteConflictError: another writer changed the schema meanwhile, or the alteration is not the expected one.
     """
     refuse_unwritable(table.config)
-    Alteration.of(table.refreshed(), change)  # what can't be made is told before the timeline knows of it
+    Alteration.of(table.refreshed(), change)  # refuses what can't be made, before anything stands on the timeline
     settings = table.transaction_settings(properties or {})
     action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
     transaction = begin(settings, action)

@@ -51,7 +51,7 @@ _READS = 5
 
 @dataclass
 class HudiTable(TableWrites):
-    """A table as it stood when it was opened; :meth:`refreshed` looks again.
+    """A table as it stood when it was opened; :meth:`refreshed` opens it anew.
 
     Safe to use in one thread. Nothing is read before it is asked for, but for ``hoodie.properties``. Where another
     process takes a plan or a write back whose content is asked for, the timeline is loaded anew.

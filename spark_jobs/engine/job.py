@@ -155,7 +155,7 @@ def _sigterm_raises(terminated: threading.Event) -> Iterator[None]:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Whether it is an interrupt, or what broke on the way out after one."""
+    """Whether it is an interrupt, or an error that an interrupt led to."""
     while error is not None:
         if isinstance(error, KeyboardInterrupt):
             return True

@@ -1,4 +1,4 @@
-"""What every job is told: which table, which configuration, and where the result goes."""
+"""Options of every job: which table, which configuration, and where the result goes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class JobOptions:
     hoodie_conf: Annotated[
         Pairs, flag("--hoodie-conf", kind=Kind.PAIRS, help="A hoodie.* property; wins over --props.")
     ] = field(default=(), repr=False)
-    dry_run: Annotated[bool, flag("--dry-run", kind=Kind.SWITCH, help="Tell what would be done, and do nothing.")] = (
+    dry_run: Annotated[bool, flag("--dry-run", kind=Kind.SWITCH, help="Show what would be done, change nothing.")] = (
         False
     )
     result_file: Annotated[str | None, flag("--result-file", help="Path or URL that gets the result as JSON.")] = None

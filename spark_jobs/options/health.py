@@ -13,7 +13,7 @@ from spark_jobs.options.overdue import OverdueHours
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthOptions(JobOptions):
-    """Measure how a table is kept; nothing is changed. When services are due is told by the ``hoodie.*`` properties."""
+    """Measure how a table is kept; nothing is changed. The ``hoodie.*`` properties decide when services are due."""
 
     job: ClassVar[str] = "health"
 

@@ -25,7 +25,7 @@ from spark_jobs.options.transforms import ErrorTable, MaxErrors, Transformers, T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions(JobOptions):
-    """What is written, and how records are told apart.
+    """What is written, and what identifies a record.
 
     ``op`` and ``table_type`` are None when nobody chose: a writer then upserts, and keeps the type of the table that
     is there (COPY_ON_WRITE for a new one). Two writes with one ``idempotency_key`` are the same

@@ -246,7 +246,7 @@ def _operation(asked: Operation, properties: Mapping[str, str]) -> Operation:
 
 def _refuse_wrong_file_settings(properties: Mapping[str, str]) -> None:
     """
-    :raises ConfigError: a value by which no base file can be written; told before the table is made.
+    :raises ConfigError: a value by which no base file can be written; raised before the table is made.
     """
     for key in (parquet_keys.CODEC, parquet_keys.ZSTD_LEVEL, parquet_keys.DICTIONARY):
         key.of(properties)

@@ -33,7 +33,7 @@ def with_unread_rest(
 ) -> DataFrame | CheckedRows:
     """The rows of JSON files, and a refused one for each text that goes on behind the value which Spark read of it.
 
-    Such a text is a line; with ``multiLine`` it is a file, and told by its first line, which is a value itself. Files
+    Such a text is a line; with ``multiLine`` it is a file, recognised by its first line, which is a value itself. Files
     in another encoding than UTF-8 are taken as Spark reads them.
 
     :param options: of Spark's reader.

@@ -1,4 +1,4 @@
-"""What a write tells: the result of its commit, also when an earlier run made it."""
+"""The result of a write's commit, also when an earlier run made it."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ _WIDEST = DecimalType(38, 18)
 def check_rows(source: DataFrame, config: WriteConfig, table: HudiTable | None, *, retype: bool) -> CheckedRows:
     """Every row with what is wrong with it, of several things the first.
 
-    :param retype: whether columns of another type than the table's get that type, value by value, where each value can
-        be told to have one in it or not.
+    :param retype: whether columns of another type than the table's get that type, value by value, where it can be
+        decided for each value whether it has one.
     :raises ConfigError: the source lacks a column by which records go.
     """
     spec = config.key_spec
@@ -123,7 +123,7 @@ def _can_tell(given: DataType, stored: DataType) -> bool:
 
 
 def _is_lost(column: Column, cast: Column, given: DataType, stored: DataType) -> Column:
-    """Whether the value has no counterpart in the type, or another one than what was meant."""
+    """Whether the value has no counterpart in the type, or a different value in it."""
     is_lost = cast.isNull()
     if isinstance(given, StringType):
         if isinstance(stored, DecimalType):

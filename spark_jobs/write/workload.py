@@ -27,7 +27,7 @@ from spark_jobs.write.routes import (
 from spark_jobs.write.tasks import RecordRules
 
 SOURCE_READER = "source_reader"
-"""The fact in a result that tells who read the source: its tasks, or Spark and why."""
+"""The fact in a result that says who read the source: its tasks, or Spark and why."""
 
 Spread = Mapping[str, list[tuple[int, int]]]
 """By partition path the (bucket, records) that its new records are spread over."""

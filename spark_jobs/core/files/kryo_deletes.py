@@ -184,7 +184,7 @@ class _Reader:
         return text
 
     def _begins_new(self) -> int | None:
-        """None where an object follows, whose place is taken now; else the number of the one that is meant."""
+        """None where an object follows, whose place is taken now; else the number of the object that it refers to."""
         number = self._number()
         if number == _NULL:
             raise CorruptTableError("a delete block has a null among its keys")

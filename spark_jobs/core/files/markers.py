@@ -83,8 +83,8 @@ def reconcile_markers(storage: Storage, base_path: str, instant: str, written: f
 
     :param written: relative paths in the write stats.
     :returns: the relative paths that were deleted.
-    :raises CorruptTableError: a path of the write stats has no marker, so that what markers name can't be told from
-        what the commit needs; nothing was deleted.
+    :raises CorruptTableError: a path of the write stats has no marker, so that files which only
+        markers name can't be distinguished from those that the commit needs; nothing was deleted.
     """
     marked = [marker.data_path for marker in read_markers(storage, base_path, instant) or []]
     unmarked = sorted(written.difference(marked))

@@ -14,7 +14,7 @@ Enter = Callable[[Sequence[str]], list[str]]
 """Gives those of some folders (relative paths) that are looked into."""
 
 Unmarked = Callable[[RelativePath, Sequence[str]], None]
-"""Is told of a folder and the names of the files in it."""
+"""Is called with a folder and the names of the files in it."""
 
 METAFILES = (PARTITION_METAFILE, f"{PARTITION_METAFILE}.parquet", f"{PARTITION_METAFILE}.orc")
 
@@ -90,7 +90,7 @@ def list_partitions(
     """Partition paths found by their metafiles, sorted; ``""`` where the base path itself is the partition.
 
     :param enter: asked about the folders in each; all by default.
-    :param unmarked: told of folders without a metafile that have files.
+    :param unmarked: called for folders without a metafile that have files.
     """
     found: list[RelativePath] = []
     _visit(storage, base_path, RelativePath(""), found, enter, unmarked)

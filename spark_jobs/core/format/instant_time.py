@@ -13,7 +13,7 @@ _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d:\d\d:\d\d)(?:\.(\d{3}))?)
 
 
 class TimelineZone(StrEnum):
-    """By which zone the instants of a table are told."""
+    """The time zone of the instants of a table."""
 
     LOCAL = "LOCAL"
     UTC = "UTC"

@@ -1,4 +1,4 @@
-"""Whether a table has the buckets that a write was told of: nothing but its file ids and keys says so."""
+"""Whether a table has the number of buckets that a write was given: only its file ids and keys show it."""
 
 from __future__ import annotations
 

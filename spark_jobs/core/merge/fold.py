@@ -1,4 +1,4 @@
-"""Events of one key after another become one: the story of each key told in rounds, all keys at once."""
+"""Events of one key after another become one, all keys at once, in rounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fold(
     if payload.mixes:
         return _report(rows, deleted, codes, ranks, payload, wins)
     winners = last_of_each(codes, ranks) if not payload.ties_to_older else _first_of_each(codes, ranks)
-    # of keys with a delete among several events the whole story is told: the first events of all keys, the second, ...
+    # keys with a delete among several events are folded event by event: the first events of all keys, the second, ...
     mixed = np.zeros(int(codes.max(initial=-1)) + 1, bool)
     mixed[codes[deleted]] = True
     if mixed.any():

@@ -1,1 +1,1 @@
-"""What a commit tells the metadata table."""
+"""The metadata table: its files and indexes, and what a commit changes in them."""

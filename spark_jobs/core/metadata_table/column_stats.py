@@ -70,7 +70,7 @@ def _outer(one: Wrapped | None, other: Wrapped | None, choose: Callable[[Any, An
     if one is None or other is None:
         return one or other
     if type(one.value) is not type(other.value):
-        return None  # no bound that both keep to can be told
+        return None  # bounds of different types have none in common
     return Wrapped(other.wrapper, choose(one.value, other.value))
 
 

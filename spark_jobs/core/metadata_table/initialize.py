@@ -158,7 +158,7 @@ def committed_files(
 ) -> dict[str, dict[str, int]]:
     """Bytes by file name, by partition: all data files up to an instant (inclusive), base files of completed ones only.
 
-    Log files are told by their base instant; blocks in them that don't count are the scan's to skip.
+    Log files are recognised by their base instant; blocks in them that don't count are the scan's to skip.
 
     :raises CorruptTableError: a file that a completed write left is gone, or has not its length, which nobody would
         find any more: readers take what a metadata table lists for all that there is.

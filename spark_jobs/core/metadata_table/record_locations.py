@@ -37,7 +37,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 LOCATION_SCHEMA = pa.schema(
     [("key", pa.string()), ("partition", pa.string()), ("file_id", pa.string()), ("instant", pa.string())]
 )
-"""Of the answers: ``instant`` put the record into the file group, later updates of it are not told."""
+"""Of the answers: ``instant`` put the record into the file group, later updates of it are not recorded."""
 
 _KIND = pa.large_binary()
 _GONE = -1

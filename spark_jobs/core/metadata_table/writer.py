@@ -1,4 +1,4 @@
-"""What the metadata table is told before an action of the data table completes."""
+"""Updates of the metadata table before an action of the data table completes."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _stays_listed(table: MetadataTable, target: str, *, by_keys: bool) -> bool:
     """Whether base files of the metadata table have what a write did that is rolled back, and no delta commit of it can
     be taken back for all of that: the table was made from a listing after the write.
 
-    :param by_keys: it has a record index; which keys the write added or removed is told nowhere else.
+    :param by_keys: it has a record index; which keys the write added or removed is recorded nowhere else.
     """
     return is_built_in(table, target) and (by_keys or not commits_at(table, target))
 

@@ -86,7 +86,7 @@ class BootstrapReader:
 def source_rows(
     storage: Storage, path: str, folder: str, fields: Sequence[str], schema: pa.Schema, origins: Origins
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a source file in ``schema``; columns that it lacks are told by its folder, or null.
+    """The rows of a source file in ``schema``; columns that it lacks have the values of its folder, or null.
 
     :param folder: relative to the source; ``fields`` are the partition columns, in their order.
     """
@@ -99,7 +99,7 @@ def source_rows(
 
 
 def _refuse_other_length(storage: Storage, path: str, source: SourceFile) -> None:
-    """Rows are told by their place alone, and those of another file would come under the keys of the one that was
+    """Rows are found by their position alone, and those of another file would come under the keys of the one that was
     bootstrapped. Hudi does not look.
     """
     status = storage.stat(path)

@@ -171,7 +171,7 @@ def _unit(kind: Any) -> str | None:
 
 
 def _scalar(kind: pa.DataType, bound: Wrapped | None) -> pa.Scalar[Any] | None:
-    """A bound in the type of its column; None where it can't be told for sure."""
+    """A bound in the type of its column; None where that is not certain."""
     name = _kind_of(kind)
     if bound is None or name is None or bound.wrapper not in _ACCEPTED[name]:
         return None

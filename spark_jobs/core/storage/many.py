@@ -16,7 +16,7 @@ _CHUNK = 4096
 def delete_files(
     storage: Storage, paths: Sequence[str], advance: Callable[[int], Any] = lambda steps: None
 ) -> list[bool]:
-    """Delete files; for each whether it was there. ``advance`` is told of each that is done.
+    """Delete files; for each whether it was there. ``advance`` is called for each that is done.
 
     :raises StorageError: one can't be deleted; those after it may be there or not.
     """

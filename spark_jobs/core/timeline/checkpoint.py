@@ -23,7 +23,7 @@ IGNORE_KEY = "deltastreamer.checkpoint.ignore_key"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredCheckpoint:
     """What the newest commit that says anything of a checkpoint says; ``value`` is where to go on, in the source's
-    words, ``reset`` and ``ignored`` are what its writer was told by options.
+    words, ``reset`` and ``ignored`` are what its writer's options said.
     """
 
     value: str
@@ -88,7 +88,7 @@ class CheckpointOrders:
         """Where to go on; None to begin as the source's options say.
 
         :param table: its name.
-        :raises ConfigError: the table has a commit that was told a checkpoint and left none.
+        :raises ConfigError: the table has a commit that was given a checkpoint and stored none.
         """
         if stored is None or self.are_new_to(stored):
             return self.reset

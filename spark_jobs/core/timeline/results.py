@@ -289,7 +289,7 @@ def _names(paths: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _sizes(files: Mapping[str, int] | None) -> dict[str, int]:
-    """By the name alone: other paths of the same name are of the same file, told by another base path."""
+    """By the name alone: other paths of the same name are of the same file, below another base path."""
     found: dict[str, int] = {}
     for path, size in (files or {}).items():
         found[_name(path)] = max(int(size), found.get(_name(path), 0))

@@ -29,7 +29,7 @@ class HeartbeatSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pulse:
-    """What the heartbeat file of an instant tells."""
+    """What the heartbeat file of an instant says."""
 
     alive: bool
     owner: Owner | None

@@ -188,7 +188,7 @@ class Transaction:
             raise self._lost("another process completed it") from error
 
     def refuse_conflict(self, touched: frozenset[FileGroupKey]) -> None:
-        """What :meth:`publish` would refuse, told before the work is done.
+        """Refuses what :meth:`publish` would refuse, before the work is done.
 
         :raises WriteConflictError: another writer has a touched file group.
         """

@@ -149,7 +149,7 @@ def _hfile(entries: dict[bytes, bytes], source_path: str, created_ms: int) -> by
 
 
 def _status(uri: str, file: IndexedFile) -> dict[str, Any]:
-    """As Hadoop's FileStatus of a local file; who owns it is not told, and nobody asks."""
+    """As Hadoop's FileStatus of a local file; without its owner, which no reader asks for."""
     return {
         "version": None,
         "path": {"version": 1, "uri": uri},

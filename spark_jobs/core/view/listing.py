@@ -35,7 +35,7 @@ class Listing(Protocol):
 class StorageListing:
     """Directories as the storage lists them: all that is there, of unfinished writes too.
 
-    :param unmarked: told of folders that are no partitions and have files.
+    :param unmarked: called for folders that are no partitions and have files.
     """
 
     storage: Storage

@@ -50,7 +50,7 @@ def execute_restore(
 
 
 def _undo(settings: TransactionSettings, restore: Instant, one: RollbackWork, engine: Engine) -> RollbackRecord:
-    """A rollback that is not published: the restore tells of it."""
+    """A rollback that is not published: the restore's metadata has it."""
     started = settings.clock.monotonic()
     timeline = settings.load_timeline()
     pending = reopen(timeline, one.target) if one.target.is_completed else one.target

@@ -77,7 +77,7 @@ class CompletionRecords:
                 timeline.storage.delete_tree(status.path)
 
     def count(self) -> int:
-        """How many there are, whether they hold or not; 0 where the storage does not tell."""
+        """How many there are, whether they hold or not; 0 where the storage can't say."""
         try:
             return len(self.storage.list(self.folder))
         except StorageError:

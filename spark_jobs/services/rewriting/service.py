@@ -59,7 +59,7 @@ class Plan(Protocol):
         ...
 
     def facts(self) -> dict[str, Any]:
-        """What the result tells of the plan beside the counts."""
+        """What the result says of the plan beside the counts."""
         ...
 
 

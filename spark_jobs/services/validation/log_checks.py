@@ -1,4 +1,4 @@
-"""Invariant 5 of logs: what completed writes put into them is there, and nothing that no reader can tell from it."""
+"""Invariant 5 of logs: what completed writes put into them is there, and nothing that a reader would take for it."""
 
 from __future__ import annotations
 

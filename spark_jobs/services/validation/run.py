@@ -185,7 +185,7 @@ def _quick(evidence: Evidence, overdue_hours: int) -> Iterator[tuple[str, Sequen
 
 
 def _by_file(evidence: Evidence, deep: bool, scans: Scans) -> Iterator[_Check]:
-    """They tell their phases themselves."""
+    """They report their phases themselves."""
     yield lambda: check_footers(evidence, scans)
     yield lambda: check_logs(evidence, scans)
     if deep:

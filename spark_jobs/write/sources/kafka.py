@@ -116,7 +116,7 @@ class KafkaSource:
         )
 
     def start(self, spark: SparkSession, checkpoint: str | None) -> tuple[Offsets, list[str]]:
-        """Where a stream begins, and what is to be told about that."""
+        """Where a stream begins, and notes about that for the log."""
         with open_topic(spark, self.topic, self.client) as topic:
             return self._start(topic, checkpoint, topic.latest())
 

@@ -38,8 +38,8 @@ class KafkaTopic:
         return self._offsets(self._consumer.beginningOffsets)
 
     def latest(self) -> Offsets:
-        """Behind the last message of each partition, or the last one of a finished transaction where the client is
-        told ``isolation.level=read_committed``.
+        """Behind the last message of each partition, or the last one of a finished transaction where the client
+        has ``isolation.level=read_committed``.
         """
         return self._offsets(self._consumer.endOffsets)
 

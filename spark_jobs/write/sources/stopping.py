@@ -50,7 +50,7 @@ class Stopping:
                 return
             before = {number: signal.getsignal(number) for number in _SIGNALS.values()}
 
-            seen: list[int] = []  # the JVM may have told of the same signal already
+            seen: list[int] = []  # the JVM may have passed on the same signal already
 
             def note(number: int, frame: FrameType | None) -> None:
                 seen.append(number)

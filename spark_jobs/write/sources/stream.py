@@ -101,7 +101,7 @@ def run_stream(run: Run, source: KafkaSource, stopping: Stopping) -> JobResult:
             query.stop()
     if batches.failure is not None:
         raise batches.failure
-    if totals.last is None and run.orders.are_new_to(position.stored):  # no batch told the table of them
+    if totals.last is None and run.orders.are_new_to(position.stored):  # no batch has stored them in the table
         totals.add(run.commit(run.spark, source.no_rows(run.spark, start), position, after))
     if stopping:
         run.progress.note(totals.stopped(source.name, stopping.by))

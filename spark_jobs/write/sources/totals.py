@@ -1,4 +1,4 @@
-"""What a run of several batches tells at its end."""
+"""The result of a run of several batches."""
 
 from __future__ import annotations
 
