@@ -12,7 +12,7 @@ from spark_jobs.core.files.hfile.writer import write_hfile
 from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.avro_schemas import NULLABLE_STRING, STRING, optional, record, string_map, version
-from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, INDEX_INFO
+from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, INDEX_INFO, without_scheme
 
 _BLOCK_SIZE = 64 * 1024
 """HBase's default, which Hudi leaves as it is for this index."""
@@ -90,7 +90,7 @@ def write_bootstrap_index(
 ) -> None:
     """Write both files of the index, whole; what an earlier attempt left is replaced.
 
-    :param source_path: of a local folder, as its storage takes it.
+    :param source_path: of its folder, as the storage of that takes it.
     """
     by_partition, by_file_id = encode_bootstrap_index(source_path, files, created_ms)
     storage.replace(f"{base_path}/{BY_PARTITION}", by_partition)
@@ -107,8 +107,9 @@ def encode_bootstrap_index(source_path: str, files: Iterable[IndexedFile], creat
     """The index by partition, and the one by file id."""
     partitions: dict[str, dict[str, Any]] = {}
     singles: dict[bytes, bytes] = {}
+    source_url = source_path if without_scheme(source_path) != source_path else f"file:{source_path}"
     for file in files:
-        status = _status(f"file:{source_path}/{file.path}", file)
+        status = _status(f"{source_url}/{file.path}", file)
         partitions.setdefault(file.partition, {})[file.file_id] = status
         entry = {
             "version": None,
@@ -149,7 +150,7 @@ def _hfile(entries: dict[bytes, bytes], source_path: str, created_ms: int) -> by
 
 
 def _status(uri: str, file: IndexedFile) -> dict[str, Any]:
-    """As Hadoop's FileStatus of a local file; without its owner, which no reader asks for."""
+    """As Hadoop's FileStatus of a file; without its owner, which no reader asks for."""
     return {
         "version": None,
         "path": {"version": 1, "uri": uri},

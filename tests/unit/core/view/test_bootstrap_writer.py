@@ -98,3 +98,12 @@ def test_an_index_that_leads_out_of_the_source(tmp_path: Path, path: str) -> Non
         index.sources("a")
     with pytest.raises(OutsideTableError, match=message):
         index.source_of("a", "f-0")
+
+
+@pytest.mark.parametrize("source", ["/lake/source", "mem://lake/source"])
+def test_a_source_is_found_where_its_storage_has_it(tmp_path: Path, source: str) -> None:
+    one = IndexedFile(file_id="i", partition="p", path="p/f.parquet", size=5, modified_ms=1)
+    write_bootstrap_index(LocalStorage(), str(tmp_path), source, [one], 1)
+    index = BootstrapIndex(lake=LAKE, storage=LocalStorage(), base_path=str(tmp_path), source_path=source)
+    assert index.source_of("p", "i").path == "p/f.parquet"
+    assert not index.is_moved()
