@@ -92,7 +92,7 @@ class Heartbeat:
         :param storage: by which the first beat goes, for which the caller holds the table lock.
         """
         self._last_beat = self._clock.monotonic()
-        (storage or self._storage).replace(self._path, self._content)
+        (storage or self._storage).replace(self._path, self._content, durable=False)  # as its writer: not for later
         self._thread.start()
 
     def stop(self) -> None:
@@ -132,7 +132,7 @@ class Heartbeat:
                     self._lost = True
                     return  # another writer may have taken this one for gone: a new file would contradict its rollback
                 began = self._clock.monotonic()
-                self._storage.replace(self._path, self._content)
+                self._storage.replace(self._path, self._content, durable=False)
                 if (self._clock.monotonic() - self._last_beat) * 1000 > self._settings.lapse_ms:
                     self._lost = True  # it hung while it beat
                     return
