@@ -31,8 +31,8 @@ class Renewal:
     def _renew(self) -> None:
         while not self._stop.wait(self._interval):
             try:
-                # one that a loss of power takes away is that of a process which died by it
-                self._storage.replace(self._path, self._content, durable=False)
+                # forced: a lock whose content a loss of power takes away would look like one of Hudi's, which stays
+                self._storage.replace(self._path, self._content)
             except WriteConflictError:
                 return
             except (StorageError, LockNotAcquiredError):
