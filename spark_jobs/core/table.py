@@ -22,6 +22,7 @@ from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.index.from_metadata import IndexesOfMetadata
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.metadata_table.index_settings import refuse_record_index_of
+from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.metadata_table.writer import MetadataWriter, metadata_writer_of
 from spark_jobs.core.read.bootstrap import BootstrapReader
 from spark_jobs.core.read.data_skipping import DataSkipping
@@ -210,6 +211,11 @@ class HudiTable(TableWrites):
     def listing(self) -> Listing:
         """Where partitions and files are looked up: the metadata table where it lists files, else the storage."""
         return self._now.listing
+
+    @property
+    def metadata_listing(self) -> MetadataListing | None:
+        """That of the metadata table where it lists files, whatever :attr:`listing` is."""
+        return self._now.metadata_listing
 
     def view(self, partitions: Sequence[str] | None = None, until: str | None = None) -> FileSystemView:
         """File groups and slices of some partitions (None: all), as of an instant (inclusive; None: now)."""

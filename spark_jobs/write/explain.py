@@ -29,6 +29,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.direct.keyed import rows_by_path
 
 SAMPLE = 10_000
 """Keys of a batch that are looked at."""
@@ -54,7 +55,7 @@ class Batch:
         texts, paths = keys.column(RECORD_KEY).combine_chunks(), keys.column(PARTITION_PATH).combine_chunks()
         chosen = pa.array(np.argsort(java_hashes(texts.cast(pa.large_binary())) * _SPREAD, kind="stable")[:SAMPLE])
         return Batch(
-            counts={one["values"]: one["counts"] for one in paths.value_counts().to_pylist()},
+            counts=rows_by_path(paths),
             keys=texts.take(chosen),
             partitions=paths.take(chosen).cast(pa.string()),
         )

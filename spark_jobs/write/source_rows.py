@@ -24,7 +24,7 @@ from spark_jobs.services.rollback.new_table import take_back_table
 from spark_jobs.write.bulk_order import in_bulk_order
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.context import write_context
-from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.keyed import KeyedSource, rows_by_path
 from spark_jobs.write.direct.placed_source import place_by_arrays
 from spark_jobs.write.direct.source import RowRange, RowSource
 from spark_jobs.write.direct.write import bulk_insert_rows
@@ -78,8 +78,7 @@ class SourceRows:
 
     def counts(self) -> Mapping[str, int]:
         """Rows by partition path."""
-        found = self.keyed.partition_paths(RowRange(0, self.keyed.source.rows)).value_counts()
-        return {one["values"]: one["counts"] for one in found.to_pylist()}
+        return rows_by_path(self.keyed.partition_paths(RowRange(0, self.keyed.source.rows)))
 
     def paths(self) -> list[str]:
         """Partition paths of the rows, each once."""

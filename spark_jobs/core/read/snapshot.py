@@ -89,7 +89,7 @@ class Snapshot:
     @cached_property
     def listing(self) -> Listing:
         """Where partitions and files are looked up: the metadata table where it lists files, else the storage."""
-        from_metadata = None if self.lists_storage else self._metadata_listing
+        from_metadata = None if self.lists_storage else self.metadata_listing
         return from_metadata or self._storage_listing
 
     @property
@@ -100,7 +100,7 @@ class Snapshot:
         refuse_lost_partition(self.config.format, folder, names, self._written_by, lambda: self.pending.replaced)
 
     @property
-    def _metadata_listing(self) -> MetadataListing | None:
+    def metadata_listing(self) -> MetadataListing | None:
         """Where the table has a metadata table that lists files."""
         trusted = self.config.format.trusts_metadata_table
         if not trusted or not self.config.lists(MetadataPartition.FILES):
@@ -167,7 +167,7 @@ class Snapshot:
     def _listed_by_metadata(self, partition: str) -> frozenset[str]:
         """Names of the files of a partition; empty where no metadata table is to be trusted."""
         if partition not in self._listed:
-            listed = self._metadata_listing.committed([partition]) if self._metadata_listing is not None else None
+            listed = self.metadata_listing.committed([partition]) if self.metadata_listing is not None else None
             self._listed[partition] = frozenset(name for _, names, _ in listed or () for name in names)
         return self._listed[partition]
 

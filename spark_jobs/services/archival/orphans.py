@@ -15,7 +15,6 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.format.file_names import LogFileName
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.order import earliest, is_between, is_from, latest, oldest_first, precedes
-from spark_jobs.core.metadata_table.listing import MetadataListing
 from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -92,9 +91,9 @@ def _listed(table: HudiTable, partitions: Collection[str], is_target: Callable[[
     """A file of one of these instants that the metadata table lists (relative path; "" for none): it was made from a
     listing while the write was under way, and the rollback, by Hudi or an earlier release, could not take it out.
     """
-    listing, format = replace(table, lists_storage=False).listing, table.config.format
-    committed = listing.committed(partitions) if isinstance(listing, MetadataListing) else None
-    for partition, names, _ in committed or ():
+    listing, format = table.metadata_listing, table.config.format
+    listed = None if listing is None else listing.committed(partitions)
+    for partition, names, _ in listed or ():
         for name in names:
             found = format.parse_base_file(name) or format.parse_log_file(name)
             if found is not None and is_target(found.instant):

@@ -17,17 +17,14 @@ from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import file_id_of
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.protocol import Engine
 from spark_jobs.options.choices import Operation
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.direct.globally import GlobalRules, index_of
 from spark_jobs.write.direct.key_exchange import count_rows, living_keys, place_parts, stored_keys
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.part import (
-    PartRules,
-    PlacedPart,
-    SharePlaces,
-)
-from spark_jobs.write.direct.source import RowRange
+from spark_jobs.write.direct.part import PartRules, PlacedPart, SharePlaces
+from spark_jobs.write.direct.source import RowRange, RowSource
 from spark_jobs.write.direct.tagged import Buckets, Offsets
 from spark_jobs.write.direct.write import Homes, exchange_placed_rows
 from spark_jobs.write.pack import NewGroup
@@ -38,6 +35,11 @@ from spark_jobs.write.workload import OpenWrite, Spread, Workload
 
 ROWS_PER_SHARE = 500_000
 """That one task reads for others at most, but for what it takes to begin with a row group."""
+
+
+def tasks_for_all(engine: Engine, source: RowSource) -> int:
+    """How many tasks read all rows of a source, each a share of them."""
+    return max(2 * engine.slots, source.rows // ROWS_PER_SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
     across = None
     if kind.is_global and (config.looks_up or config.combine):
         across = GlobalRules.of(config, kind, write.context.payload, source.source.schema)
-    shares = source.source.aligned_shares(max(2 * write.engine.slots, source.source.rows // ROWS_PER_SHARE))
+    shares = source.source.aligned_shares(tasks_for_all(write.engine, source.source))
     drops_known = config.looks_up and config.operation is Operation.INSERT
     searches = config.looks_up and index is None and (kind is not IndexType.BUCKET or drops_known)
     counts, asked = count_rows(write, source, shares, kind, searches=searches)

@@ -26,7 +26,7 @@ from spark_jobs.core.storage import Storage, resolve
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.direct.globally import GlobalRules
-from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.keyed import KeyedSource, rows_by_path
 from spark_jobs.write.direct.live_keys import live_keys_alone
 from spark_jobs.write.direct.part import KIND, NUMBER, PATH, Kind, PartRules, PlacedPart, key_hashes, place_part
 from spark_jobs.write.direct.source import RowRange
@@ -200,9 +200,9 @@ def count_rows(
 
     def work(share: RowRange, scope: TaskScope) -> Counted:
         if shift is None and not ranged:
-            return Counted(rows=_counts_of(source.partition_paths(share)))
+            return Counted(rows=rows_by_path(source.partition_paths(share)))
         keys = source.keys(share)
-        counted = Counted(rows=_counts_of(keys.column(PARTITION_PATH)), ranges=_ranges_of(keys) if ranged else None)
+        counted = Counted(rows=rows_by_path(keys.column(PARTITION_PATH)), ranges=_ranges_of(keys) if ranged else None)
         if shift is None:
             return counted
         hashes = [(key_hashes(chunk) >> np.uint64(shift)).astype(np.uint32) for chunk in keys.column(RECORD_KEY).chunks]
@@ -220,10 +220,6 @@ def count_rows(
             ranges[place] = min(known[0], low), max(known[1], high)
     asked = AskedKeys(filter=None if shift is None else KeyFilter.of(shift, hashes), ranges=ranges if ranged else None)
     return dict(found), asked
-
-
-def _counts_of(paths: pa.ChunkedArray) -> dict[str, int]:
-    return {one["values"]: one["counts"] for one in paths.value_counts().to_pylist()}
 
 
 def _ranges_of(keys: pa.Table) -> dict[str, Bounds]:

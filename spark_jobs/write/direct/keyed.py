@@ -18,6 +18,11 @@ from spark_jobs.write.direct.source import RowRange, RowSource
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 
 
+def rows_by_path(paths: pa.Array | pa.ChunkedArray) -> dict[str, int]:
+    """How many rows each partition path has, of the paths of all rows."""
+    return {one["values"]: one["counts"] for one in paths.value_counts().to_pylist()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedSource:
     """A source and how keys are made of its rows; pickles."""

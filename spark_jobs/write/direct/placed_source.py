@@ -14,7 +14,7 @@ from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.config.keys.write import DRIVER_ROWS
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.direct.exchanged import ROWS_PER_SHARE, place_exchanged
+from spark_jobs.write.direct.exchanged import place_exchanged, tasks_for_all
 from spark_jobs.write.direct.globally import GlobalRows, GlobalRules, GlobalSearch, IncomingKeys, index_of
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.place import Placing
@@ -71,7 +71,7 @@ class PlacedSource:
         if plan.tasks * source.content_size <= MOST_READ_AGAIN:
             tasks = rows_of_tasks(placed, plan.tasks)
             return write_placed_rows(engine, self.source, tasks, context, plan.routes, rules, homes)
-        shares = source.aligned_shares(max(2 * engine.slots, source.rows // ROWS_PER_SHARE))
+        shares = source.aligned_shares(tasks_for_all(engine, source))
         rows = rows_of_shares(placed, [0, *(share.stop for share in shares)])
         pieces = [(share, *own) for share, own in zip(shares, rows, strict=True)]
         return exchange_placed_rows(engine, self.source, pieces, plan.tasks, context, plan.routes, rules, homes)
@@ -111,8 +111,7 @@ def _tasks(write: OpenWrite) -> int:
 
 
 def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
-    tasks = max(2 * write.engine.slots, source.source.rows // ROWS_PER_SHARE)
-    rows = place_unseen(write.engine, source, tasks)
+    rows = place_unseen(write.engine, source, tasks_for_all(write.engine, source.source))
     view, replaced = write.target({path: len(one.rows) for path, one in rows.items()}, sorted(rows))
     return Workload(
         view=view,

@@ -35,19 +35,16 @@ STAT_FIELDS: tuple[str, ...] = tuple(field["name"] for field in _WRITE_STAT["fie
 
 _STATS = optional(string_map(array(_WRITE_STAT)))
 _EXTRA = optional(string_map(STRING))
-_COMMIT = record(
-    "HoodieCommitMetadata",
-    partitionToWriteStats=_STATS,
-    extraMetadata=_EXTRA,
-    version=schemas.version(1),
-    operationType=NULLABLE_STRING,
-)
+_OF_COMMITS: dict[str, Any] = {
+    "partitionToWriteStats": _STATS,
+    "extraMetadata": _EXTRA,
+    "version": schemas.version(1),
+    "operationType": NULLABLE_STRING,
+}
+_COMMIT = record("HoodieCommitMetadata", **_OF_COMMITS)
 _REPLACE_COMMIT = record(
     "HoodieReplaceCommitMetadata",
-    partitionToWriteStats=_STATS,
-    extraMetadata=_EXTRA,
-    version=schemas.version(1),
-    operationType=NULLABLE_STRING,
+    **_OF_COMMITS,
     partitionToReplaceFileIds=optional(string_map(array(STRING))),
 )
 _OLD_COMPACTION = record(
