@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.session import UNIX_SOCKETS
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.ingest import ingest
@@ -118,6 +119,7 @@ def main() -> int:
         SparkSession.builder.master("local[2]")
         .appName("growth")
         .config("spark.ui.enabled", "false")
+        .config(map=UNIX_SOCKETS)
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.engine.session import UNIX_SOCKETS
 from spark_jobs.engine.spark import SparkEngine
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
@@ -68,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, required=True, help="descriptor that answers go to")
     options = parser.parse_args()
-    serve(OurServer(SparkSession.builder.appName("ours").getOrCreate()), options.answers)
+    serve(OurServer(SparkSession.builder.appName("ours").config(map=UNIX_SOCKETS).getOrCreate()), options.answers)
 
 
 if __name__ == "__main__":

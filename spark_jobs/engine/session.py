@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Final, TypeAlias
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkContext
@@ -19,6 +20,14 @@ from spark_jobs.options.source_packages import with_packages
 
 _GATEWAY, _ARGUMENTS = "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS"
 """Variables of PySpark: set where spark-submit started Java; what Java is started with else."""
+
+SparkSettings: TypeAlias = dict[str, bool | float | int | str | None]
+UNIX_SOCKETS: Final[SparkSettings] = {"spark.python.unix.domain.socket.enabled": "true"}
+"""Python workers talk to Java by Unix sockets (Spark 4.1 and later; others ignore it). By TCP a task waits some 40 ms
+for an acknowledgement that the system delays: Spark leaves Nagle's algorithm on.
+"""
+SOCKET_FOLDER_LENGTH: Final = 61
+"""Characters of the longest folder for such sockets (Spark: PYTHON_UNIX_DOMAIN_SOCKET_DIR)."""
 
 
 @contextmanager
@@ -41,13 +50,27 @@ def job_session(job: str, *, debug: bool = False, packages: Sequence[str] = ()) 
     quiet = not debug and not _log_is_configured()
     if quiet:
         _silence_java()
-    spark = SparkSession.builder.appName(f"pyhudi {job}").getOrCreate()
+    settings = socket_settings(SparkContext.getSystemProperty)
+    spark = SparkSession.builder.appName(f"pyhudi {job}").config(map=settings).getOrCreate()
     if quiet:
         spark.sparkContext.setLogLevel("OFF")
     try:
         yield spark
     finally:
         spark.stop()
+
+
+def socket_settings(get: Callable[[str], str | None]) -> SparkSettings:
+    """:data:`UNIX_SOCKETS` for a session whose workers run on this machine, where the user did not decide on them and
+    the temporary folder of Java has a path short enough for the name of a socket.
+
+    A cluster's executors have temporary folders of their own, which nobody can ask for here.
+
+    :param get: a property of Java's, or a setting of Spark's.
+    """
+    is_local = (get("spark.master") or "").startswith("local")
+    is_short = 0 < len(get("java.io.tmpdir") or "") <= SOCKET_FOLDER_LENGTH
+    return UNIX_SOCKETS if is_local and is_short and not any(map(get, UNIX_SOCKETS)) else {}
 
 
 def _start_java(packages: Sequence[str]) -> None:

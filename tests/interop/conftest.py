@@ -59,12 +59,15 @@ def spark() -> Iterator[SparkSession]:
     """The session that our jobs run in."""
     from pyspark.sql import SparkSession
 
+    from spark_jobs.engine.session import UNIX_SOCKETS
+
     for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ[variable] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")
         .appName("interop")
         .config("spark.ui.enabled", "false")
+        .config(map=UNIX_SOCKETS)
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.host", "127.0.0.1")

@@ -31,6 +31,8 @@ def spark() -> Iterator[SparkSession]:
     needs_java()
     from pyspark.sql import SparkSession
 
+    from spark_jobs.engine.session import UNIX_SOCKETS
+
     for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ[variable] = sys.executable
     session = (
@@ -38,6 +40,7 @@ def spark() -> Iterator[SparkSession]:
         .appName("tests")
         .config("spark.driver.memory", "2g")
         .config("spark.ui.enabled", "false")
+        .config(map=UNIX_SOCKETS)
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")

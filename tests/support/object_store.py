@@ -108,6 +108,9 @@ class ObjectStore:
         with self._open() as objects:
             return objects.execute("delete from objects where key = ?", (_key(path),)).rowcount > 0
 
+    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
+        return [self.delete(path) for path in paths]
+
     def delete_if(self, path: str, etag: str) -> bool:
         with self._open() as objects:
             gone = objects.execute("delete from objects where key = ? and etag = ?", (_key(path), int(etag)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from spark_jobs.core.storage import Storage
@@ -12,6 +13,9 @@ class Through:
 
     def __init__(self, inner: Storage) -> None:
         self.inner = inner
+
+    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
+        return [self.delete(path) for path in paths]
 
     def __getattr__(self, name: str) -> Any:
         if name == "inner":  # asked for before it is there, by who unpickles

@@ -73,6 +73,10 @@ class FencedStorage:
         with self._held():
             return self.unfenced.delete(path)
 
+    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
+        with self._held():
+            return self.unfenced.delete_files(paths)
+
     def delete_if(self, path: str, etag: str) -> bool:
         with self._held():
             return self.unfenced.delete_if(path, etag)

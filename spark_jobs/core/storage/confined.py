@@ -70,6 +70,13 @@ class ConfinedStorage:
     def delete(self, path: str) -> bool:
         return self.inner.delete(self._entry(path))
 
+    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
+        for path in paths:
+            self._root_of(path)
+        for path in {path.rpartition("/")[0]: path for path in paths}.values():
+            self._entry(path)
+        return self.inner.delete_files(paths)
+
     def delete_if(self, path: str, etag: str) -> bool:
         return self.inner.delete_if(self._entry(path), etag)
 

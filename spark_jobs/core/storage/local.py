@@ -128,6 +128,9 @@ class LocalStorage:
             _drop_checksum_file(path)
             return True
 
+    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
+        return [self.delete(path) for path in paths]
+
     def delete_if(self, path: str, etag: str) -> bool:
         with one_line(path, "deleted"):
             try:

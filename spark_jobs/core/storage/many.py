@@ -2,33 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.storage import FileStatus, Storage
 
 CALLS_AT_ONCE = 16
-_FEW = 32
+_SECONDS_ALONE = 0.002
+"""One file after the other for that long, which tells how long a call takes."""
+_SECONDS_OF_A_THREAD = 0.001
+"""At least so much work for each thread: to start one takes a quarter of a millisecond."""
+_FILES_OF_A_CALL = 4
+"""A call under the table lock looks at that once, and nobody may take the lock over meanwhile."""
 _CHUNK = 4096
+_FILES_TO_LIST_FOR = 4
+
+
+def find_files(storage: Storage, paths: Iterable[str]) -> dict[str, FileStatus]:
+    """Which of some files are there, by their whole paths; a folder of several is listed, which is one call."""
+    wanted: dict[str, list[str]] = {}
+    for path in paths:
+        wanted.setdefault(path.rpartition("/")[0], []).append(path)
+    found: dict[str, FileStatus] = {}
+    for folder, of_folder in wanted.items():
+        if len(of_folder) < _FILES_TO_LIST_FOR:
+            statuses = [storage.stat(path) for path in of_folder]
+        else:
+            names = set(of_folder)
+            statuses = [status for status in storage.list(folder) if status.path in names]
+        found.update((status.path, status) for status in statuses if status is not None)
+    return found
 
 
 def delete_files(
-    storage: Storage, paths: Sequence[str], advance: Callable[[int], Any] = lambda steps: None
+    storage: Storage,
+    paths: Sequence[str],
+    advance: Callable[[int], Any] = lambda steps: None,
+    *,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> list[bool]:
-    """Delete files; for each whether it was there. ``advance`` is called for each that is done.
+    """Delete files; for each whether it was there. ``advance`` gets how many more are done.
 
     :raises StorageError: one can't be deleted; those after it may be there or not.
     """
     found: list[bool] = []
-    if len(paths) <= _FEW:
-        for path in paths:
-            found.append(storage.delete(path))
-            advance(1)
+    begun, passed = clock.monotonic(), 0.0
+    while len(found) < len(paths) and passed < _SECONDS_ALONE:
+        found.append(storage.delete(paths[len(found)]))
+        advance(1)
+        passed = clock.monotonic() - begun
+    left = len(paths) - len(found)
+    if not left:
         return found
-    with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
-        for begin in range(0, len(paths), _CHUNK):
-            for was_there in pool.map(storage.delete, paths[begin : begin + _CHUNK]):
-                found.append(was_there)
-                advance(1)
+    threads = min(CALLS_AT_ONCE, left, 1 + int(left * passed / len(found) / _SECONDS_OF_A_THREAD))
+    size = max(1, min(_FILES_OF_A_CALL, left // threads))
+    with ThreadPoolExecutor(threads) as pool:
+        for begin in range(len(found), len(paths), _CHUNK):
+            end = min(begin + _CHUNK, len(paths))
+            calls = [paths[first : min(first + size, end)] for first in range(begin, end, size)]
+            for were_there in pool.map(storage.delete_files, calls):
+                found += were_there
+                advance(len(were_there))
     return found

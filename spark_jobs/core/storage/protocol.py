@@ -113,6 +113,12 @@ class Storage(Protocol):
         """Remove a file; False where there was none."""
         ...
 
+    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
+        """:meth:`delete` of some, in their order; of an error those before it are gone. For many there is
+        :func:`spark_jobs.core.storage.many.delete_files`.
+        """
+        ...
+
     def delete_if(self, path: str, etag: str) -> bool:
         """Remove the version ``etag`` of a file; False where it is gone or another version."""
         ...

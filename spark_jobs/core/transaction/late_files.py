@@ -11,6 +11,7 @@ from spark_jobs.core.files.markers import read_markers
 from spark_jobs.core.format.instant import COMMITS, Action
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
+from spark_jobs.core.storage.many import find_files
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.write_stat import written_paths
 
@@ -27,20 +28,16 @@ def late_files_of(
     if kept is None:
         return
     marked = [marker.data_path for marker in read_markers(storage, base_path, time) or []]
-    for path in dict.fromkeys((*marked, *made)):
-        if path not in kept:
-            status = status_of_own(storage, base_path, timeline.format, path, time)
-            if status is not None:
-                yield path, status
+    paths = {resolve(base_path, RelativePath(path)): path for path in (*marked, *made) if path not in kept}
+    for whole, status in find_files(storage, paths).items():
+        if is_own(storage, timeline.format, status, time):
+            yield paths[whole], status
 
 
-def status_of_own(storage: Storage, base_path: str, format: TableFormat, path: str, time: str) -> FileStatus | None:
-    """A file that is there and of one instant alone: a base file of its name, a log with no blocks but its own. Hudi
-    appends to logs of other writes.
+def is_own(storage: Storage, format: TableFormat, status: FileStatus, time: str) -> bool:
+    """Whether a file is of one instant alone: a base file of its name, a log with no blocks but its own. Hudi appends
+    to logs of other writes.
     """
-    status = storage.stat(resolve(base_path, RelativePath(path)))
-    if status is None:
-        return None
     base, log = format.parse_base_file(status.name), format.parse_log_file(status.name)
     alone = base is not None and base.instant == time
     if log is not None and not log.is_cdc:
@@ -48,7 +45,7 @@ def status_of_own(storage: Storage, base_path: str, format: TableFormat, path: s
             alone = {time}.issuperset(instants_of_blocks(storage, status))
         except CorruptTableError:
             alone = False  # not whole: validate names it
-    return status if alone else None
+    return alone
 
 
 def instants_of_blocks(storage: Storage, status: FileStatus) -> list[str]:

@@ -17,13 +17,14 @@ from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.format.folders import MARKER_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
+from spark_jobs.core.storage.many import find_files
 from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
 from spark_jobs.core.timeline.plans.rewriting import slices_of_plan
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
-from spark_jobs.core.transaction.late_files import status_of_own
+from spark_jobs.core.transaction.late_files import is_own
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT
 from spark_jobs.core.view.bootstrap_writer import drop_bootstrap_index
@@ -276,9 +277,9 @@ def _delete_late(
     stays = {path for one in outcomes.values() for path in (*one.cancelled_logs, *one.command_logs)}
     planned = [join(one.partition, name) for one in requests for name in (*one.delete, *one.cancel)]
     marked = [marker.data_path for marker in read_markers(storage, base_path, time) or ()]
-    for path in dict.fromkeys((*planned, *marked)):
-        whole = resolve(base_path, path)
-        if whole not in stays and status_of_own(storage, base_path, settings.config.format, path, time) is not None:
+    wanted = dict.fromkeys(resolve(base_path, path) for path in (*planned, *marked))
+    for whole, status in find_files(storage, [path for path in wanted if path not in stays]).items():
+        if is_own(storage, settings.config.format, status, time):
             storage.delete(whole)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from spark_jobs.core.format.instant import COMMITS, Action, State
 from spark_jobs.core.storage import join, resolve
+from spark_jobs.core.storage.many import find_files
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.avro_codec import note_of
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
@@ -53,13 +54,12 @@ def _pending_rollbacks(settings: TransactionSettings, table: HudiTable) -> Itera
 
 def sizes_of(settings: TransactionSettings, requests: Collection[RollbackRequest]) -> dict[str, int]:
     """Bytes by relative path of the files to delete that are there."""
-    found: dict[str, int] = {}
-    for one in requests:
-        for name in one.delete:
-            status = settings.storage.stat(resolve(settings.base_path, join(one.partition, name)))
-            if status is not None:
-                found[join(one.partition, name)] = status.size
-    return found
+    paths = {
+        resolve(settings.base_path, path): path
+        for path in (join(one.partition, name) for one in requests for name in one.delete)
+    }
+    found = find_files(settings.storage, paths)
+    return {path: found[whole].size for whole, path in paths.items() if whole in found}
 
 
 def note_for(asked: str, instants: Collection[str]) -> dict[str, str]:

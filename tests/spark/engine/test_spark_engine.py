@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from pathlib import Path
@@ -51,6 +52,18 @@ def test_ended_tasks_are_told_of_while_others_run(
     assert all(SparkEngine(spark).run_each(list(range(5)), wait_at_the_end, note))
     assert sum(told) == 5
     assert len(told) > 1
+
+
+def test_a_worker_costs_little_between_tasks(spark: SparkSession) -> None:
+    """It is talked to by a Unix socket, and what it has loaded is no garbage to look through after each task."""
+
+    def look(item: int, scope: TaskScope) -> tuple[str | None, int, int]:
+        return os.environ.get("PYTHON_UNIX_DOMAIN_ENABLED"), os.getpid(), gc.get_freeze_count()
+
+    found = SparkEngine(spark).run_each(list(range(8)), look)
+    assert {str(enabled).lower() for enabled, _, _ in found} == {"true"}
+    assert all(frozen > 10_000 for _, _, frozen in found)
+    assert len({pid for _, pid, _ in found}) == len({(pid, frozen) for _, pid, frozen in found})
 
 
 def test_later_jobs_are_not_of_the_group_of_one_that_is_over(spark: SparkSession) -> None:

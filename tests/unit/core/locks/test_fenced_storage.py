@@ -25,6 +25,7 @@ CHANGES: dict[str, Callable[[Storage, str], object]] = {
     "replace": lambda storage, path: storage.replace(f"{path}/old", b"2"),
     "replace_if": lambda storage, path: storage.replace_if(f"{path}/old", b"2", etag(f"{path}/old")),
     "delete": lambda storage, path: storage.delete(f"{path}/old"),
+    "delete_files": lambda storage, path: storage.delete_files([f"{path}/old"]),
     "delete_if": lambda storage, path: storage.delete_if(f"{path}/old", etag(f"{path}/old")),
     "delete_tree": lambda storage, path: storage.delete_tree(f"{path}/full"),
     "remove_empty_directory": lambda storage, path: storage.remove_empty_directory(f"{path}/empty"),
