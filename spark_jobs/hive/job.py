@@ -14,6 +14,7 @@ from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
 from spark_jobs.frame.in_steps import run_in_steps
 from spark_jobs.frame.nothing import Nothing
+from spark_jobs.frame.opening import open_table
 from spark_jobs.hive.config import SyncConfig, connect
 from spark_jobs.hive.sync import ACTION, HiveSync
 from spark_jobs.options import HiveSyncOptions, JobResult
@@ -27,7 +28,7 @@ def run_hive_sync(options: HiveSyncOptions, context: JobContext) -> JobResult:
     progress, properties = context.progress, options.hoodie_properties()
     for warning in unknown_key_warnings(properties):
         progress.note(f"warning: {warning}")
-    table = HudiTable.open(options.base_path, lake=context.lake)
+    table = open_table(options, context.lake)
     return sync_table(table, properties, progress, dry_run=options.dry_run)
 
 

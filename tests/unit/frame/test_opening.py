@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.hive.job import run_hive_sync
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,
+    ClusteringOptions,
     CompactionOptions,
     HealthOptions,
+    HiveSyncOptions,
     IndexingOptions,
     RestoreOptions,
     RollbackOptions,
@@ -21,6 +24,7 @@ from spark_jobs.options import (
 )
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.health.job import run_health
 from spark_jobs.services.indexing.job import run_indexing
@@ -36,8 +40,10 @@ pytestmark = pytest.mark.unit
 SERVICES: list[tuple[Any, Any, dict[str, Any]]] = [
     (run_archival, ArchiveOptions, {}),
     (run_cleaning, CleanOptions, {}),
+    (run_clustering, ClusteringOptions, {}),
     (run_compaction, CompactionOptions, {}),
     (run_health, HealthOptions, {}),
+    (run_hive_sync, HiveSyncOptions, {"metastore_uris": "thrift://127.0.0.1:1"}),
     (run_indexing, IndexingOptions, {"index_types": ("COLUMN_STATS",)}),
     (run_restore, RestoreOptions, {"instant_time": "20240101000000000"}),
     (run_rollback, RollbackOptions, {}),
