@@ -25,14 +25,17 @@ def from_text(text: str) -> Any:
     return pickle.loads(base64.b64decode(text))
 
 
-def task_scope() -> TaskScope:
-    """The attempt that this Python worker runs now; its three numbers make file names unique among all attempts.
-
-    A worker looks for garbage after each task. What it has loaded by its first one, some 80,000 objects, is left out of
-    that from then on: it took longer than the task of a small file.
+def freeze_loaded() -> None:
+    """Called as a task begins: a worker looks for garbage after each, from now on not among what it has loaded, some
+    80,000 objects, which took longer than the task of a small file.
     """
     if not gc.get_freeze_count():
         gc.freeze()
+
+
+def task_scope() -> TaskScope:
+    """The attempt that this Python worker runs now; its three numbers make file names unique among all attempts."""
+    freeze_loaded()
     context = TaskContext.get()
     if context is None:
         raise RuntimeError("task_scope() was called outside of a Spark task")

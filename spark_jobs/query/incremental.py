@@ -12,6 +12,7 @@ from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, rows_in
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
+from spark_jobs.engine.spark_task import freeze_loaded
 
 
 def read_incremental(spark: SparkSession, table: HudiTable, begin: str, end: str) -> DataFrame:
@@ -31,6 +32,7 @@ def read_incremental(spark: SparkSession, table: HudiTable, begin: str, end: str
         return spark.createDataFrame([], spark_schema)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        freeze_loaded()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for rows in reader.read(changed[number]):

@@ -19,6 +19,7 @@ from spark_jobs.core.storage.confined import refuse_links
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.engine.spark import parquet_files
+from spark_jobs.engine.spark_task import freeze_loaded
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
@@ -60,6 +61,7 @@ def _merge(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: Str
     reader = scan.reader()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        freeze_loaded()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from reader.read(slices[number])
