@@ -105,8 +105,8 @@ PLANTED = (
     PlantedBug(
         "late files of a completed write are deleted with those that it names",
         "core/transaction/late_files.py",
-        "        if path not in kept:\n",
-        "        if True:\n",
+        "for path in (*marked, *made) if path not in kept}\n",
+        "for path in (*marked, *made)}\n",
         "core/transaction services",
     ),
     PlantedBug(
