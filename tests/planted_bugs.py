@@ -110,10 +110,10 @@ PLANTED = (
         "core/transaction services",
     ),
     PlantedBug(
-        "a refused writer deletes what was completed and archived",
+        "files of a write that was archived are late",
         "core/transaction/late_files.py",
-        "    if timeline.find(time) or timeline.archive.has(time):\n",
-        "    if timeline.find(time):\n",
+        "    if not found and timeline.has_archive:\n",
+        "    if False:\n",
         "core/transaction services",
     ),
     PlantedBug(

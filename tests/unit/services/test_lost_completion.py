@@ -11,6 +11,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback
 from spark_jobs.core.timeline.results import NamedInstant
+from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.options import SavepointOptions
 from spark_jobs.options.rollback import RollbackOptions
@@ -181,6 +182,19 @@ def test_of_a_write_that_died_readers_see_nothing(path: Folder) -> None:
     lost.unlink()
     path.storage.create(str(path / ".hoodie/.temp" / time / "p" / "f.parquet.marker.CREATE"), b"")
     assert local.rows_of(path) == local.expected_rows(*ROWS[:2])
+
+
+def test_of_a_writer_that_lives_readers_see_nothing(path: Folder) -> None:
+    """Its heartbeat is fresh, whatever is the matter with its markers."""
+    lost = completed_file(path, 2)
+    time = lost.name.partition(".")[0]
+    lost.unlink()
+    path.storage.create(heartbeat_path(str(path), time), b"")
+    assert local.rows_of(path) == local.expected_rows(*ROWS[:2])
+    assert [one for one in validate(str(path), lake=path.lake) if one.is_error and one.invariant == 3] == []
+    path.storage.delete(heartbeat_path(str(path), time))
+    with pytest.raises(CorruptTableError, match="looks pending, and has files"):
+        opened(path).scan().to_arrow()
 
 
 class TornListing(Through):
