@@ -104,7 +104,7 @@ def test_two_files_of_a_slice_of_which_nothing_tells_are_refused(twice: tuple[Fo
 
 
 def test_what_an_archived_commit_wrote_is_not_late(root: Folder) -> None:
-    """Hudi died before it removed the markers of a write, which was archived since."""
+    """A task that outlived its write made a file and markers, and tried what the commit names once more."""
     path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     times = [local.write(path, local.batch(20 * n, 20, "one", 1), f"write {n}") for n in range(6)]
@@ -114,10 +114,10 @@ def test_what_an_archived_commit_wrote_is_not_late(root: Folder) -> None:
         for one in table.file_slices("a")
         if one.base_file is not None and one.base_file.name.instant == times[0]
     )
-    create_marker(table.storage, table.base_path, times[0], "a", str(oldest.name), MarkerType.CREATE)
     limits = ArchiveLimits(keep_min=2, keep_max=3)
     archive(table.timeline, table.base_path, instants_to_archive(table.timeline.instants, limits))
     assert not path.table().timeline.find(times[0])
+    create_marker(table.storage, table.base_path, times[0], "a", str(oldest.name), MarkerType.CREATE)
     late = late_file(path, times[0], group="0f0e0d0c-0000-4000-8000-000000000000-0")
     local.roll_back(path)
     assert (path / oldest.relative_path).exists()
