@@ -85,9 +85,6 @@ class FaultyStorage(LocalStorage):
     def delete(self, path: str) -> bool:
         return self._call("delete", path, self.inner.delete, path)
 
-    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
-        return [self.delete(path) for path in paths]
-
     def delete_if(self, path: str, etag: str) -> bool:
         return self._call("delete_if", path, self.inner.delete_if, path, etag)
 

@@ -43,7 +43,7 @@ def delete_files(
     *,
     clock: Clock = SYSTEM_CLOCK,
 ) -> list[bool]:
-    """Delete files; for each whether it was there. ``advance`` gets how many more are done.
+    """Delete files; for each whether it was there. ``advance`` is called for each that is done.
 
     :raises StorageError: one can't be deleted; those after it may be there or not.
     """
@@ -57,12 +57,13 @@ def delete_files(
     if not left:
         return found
     threads = min(CALLS_AT_ONCE, left, 1 + int(left * passed / len(found) / _SECONDS_OF_A_THREAD))
-    size = max(1, min(_FILES_OF_A_CALL, left // threads))
+    size = min(_FILES_OF_A_CALL, left // threads)
     with ThreadPoolExecutor(threads) as pool:
         for begin in range(len(found), len(paths), _CHUNK):
-            end = min(begin + _CHUNK, len(paths))
-            calls = [paths[first : min(first + size, end)] for first in range(begin, end, size)]
+            chunk = paths[begin : begin + _CHUNK]
+            calls = [chunk[first : first + size] for first in range(0, len(chunk), size)]
             for were_there in pool.map(storage.delete_files, calls):
-                found += were_there
-                advance(len(were_there))
+                for was_there in were_there:
+                    found.append(was_there)
+                    advance(1)
     return found
