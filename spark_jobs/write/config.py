@@ -21,6 +21,7 @@ from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.files.write_format import bloom_settings
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.index.bucket_settings import BucketSettings
+from spark_jobs.core.index.consistent_hashing import refuse_consistent_hashing
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.payload import Payload, payload_for_write
@@ -167,8 +168,9 @@ def resolve(options: IngestOptions, table: HudiTable | None, lake: Lake) -> Writ
     if not name:
         raise ConfigError("a new table needs a name", todo="give --table-name")
     table_type = TableType(own.table_type.value) if own else (resolved.table_type or TableType.COPY_ON_WRITE)
-    if own is not None:
+    if table is not None and own is not None:
         refuse_unwritable(own)
+        refuse_consistent_hashing(table.storage, table.base_path, name, "write")
         if not record_key:
             raise ConfigError(
                 f"table {name} has no record key fields: Hudi makes its keys", todo="write to it with Hudi", table=name

@@ -20,6 +20,7 @@ from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.keys.bootstrap import BOOTSTRAP_BASE_PATH
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.errors import ConfigError, UnsupportedTableError
+from spark_jobs.core.format.folders import CONSISTENT_HASHING_FOLDER
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
@@ -159,9 +160,9 @@ def archive(path: Path) -> JobResult:
 
 
 def rewrite(path: Path) -> JobResult:
-    """A compaction, or where that has nothing to do a clustering."""
+    """A compaction, or where that has nothing to do a clustering, if there is one for the table."""
     done = compact(path) if opened(path).config.is_merge_on_read else cluster(path)
-    return cluster(path) if done.state is JobState.NOTHING_TO_DO else done
+    return cluster(path) if done.state is JobState.NOTHING_TO_DO and not splits_buckets(path) else done
 
 
 def save_and_restore(path: Path) -> JobResult:
@@ -283,6 +284,11 @@ def refused(path: Path) -> bool:
     return False
 
 
+def splits_buckets(path: Path) -> bool:
+    """Whether its index names its file groups, so that only Hudi clusters it."""
+    return (path / CONSISTENT_HASHING_FOLDER).exists()
+
+
 def has_moved(path: Path) -> bool:
     """Whether it is a bootstrapped table: its index has whole paths, so that Hudi does not find its source where it is
     unpacked. ``test_bootstrap`` has tables of both at their places.
@@ -339,6 +345,10 @@ def test_hudi_reads_what_our_service_left(
     name: str, service: str, table: Path, rows_by_hudi: Callable[[str], list[str] | None], real_hudi: RealHudi
 ) -> None:
     if refused(table) or has_moved(table) or (service in OF_LOGS and not opened(table).config.is_merge_on_read):
+        return
+    if service == "clustering" and splits_buckets(table):
+        with pytest.raises(UnsupportedTableError, match="does not cluster"):
+            cluster(table)
         return
     if service == "restore" and opened(table).timeline.last_completed() is None:
         with pytest.raises(ConfigError, match="no completed commit to save"):

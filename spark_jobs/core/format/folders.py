@@ -10,6 +10,8 @@ HEARTBEAT_FOLDER = f"{META_FOLDER}/.heartbeat"
 SCHEMA_FOLDER = f"{META_FOLDER}/.schema"
 AUX_FOLDER = f"{META_FOLDER}/.aux"
 BOOTSTRAP_INDEX_FOLDER = f"{AUX_FOLDER}/.bootstrap"
+CONSISTENT_HASHING_FOLDER = f"{META_FOLDER}/.bucket_index/consistent_hashing_metadata"
+"""Which ranges of hashes each bucket of a consistent-hashing index has, for each partition."""
 ARCHIVE_NAME = "archived"
 """What tables name the folder of their archive, unless they are made with another name."""
 TIMELINE_FOLDERS = (META_FOLDER, f"{META_FOLDER}/timeline")

@@ -176,6 +176,7 @@ def committed_files(
         services,
         known,
         lambda partition, name, instant: instant in built(),
+        partitions=None,
     )
     slices, written = view.latest_slices(), CommittedFiles(timeline, clock)
     refuse_lost_groups(slices, written, services.replaced, None, until, Parts.ALL)

@@ -65,6 +65,6 @@ class RecordIndexer:
         listing = MetadataListing(table.storage, table.base_path, timeline, table.clock, on_storage)
         wanted = listing.partitions() if partitions is None else sorted(partitions)
         files = listing.names(wanted) if wanted else ()
-        return group_files(
-            timeline.format, files, Visibility.of(timeline), read_pending_services(timeline, table.clock)
-        )
+        pending = read_pending_services(timeline, table.clock)
+        asked = None if partitions is None else frozenset(wanted)
+        return group_files(timeline.format, files, Visibility.of(timeline), pending, partitions=asked)

@@ -96,7 +96,14 @@ class MetadataTable:
         path = self.path_of(partition)
         listed = self.storage.list(f"{self.folder}/{path}")
         files = ((path, status) for status in listed if not status.is_directory)
-        return build_view(self.timeline.format, files, self._committed, self._pending, is_proven=self.is_making)
+        return build_view(
+            self.timeline.format,
+            files,
+            self._committed,
+            self._pending,
+            partitions=frozenset({path}),
+            is_proven=self.is_making,
+        )
 
     def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
         """The latest slice of each file group in the order of their numbers, with all that was written to it.

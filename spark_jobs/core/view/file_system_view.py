@@ -166,9 +166,9 @@ class ListedView(FileSystemView):
         listed: Groups,
         visibility: Visibility,
         services: PendingServices,
-        proof: Proof | None = None,
-        is_proven: Callable[[str], bool] | None = None,
-        partitions: frozenset[str] | None = None,
+        proof: Proof | None,
+        is_proven: Callable[[str], bool] | None,
+        partitions: frozenset[str] | None,
     ) -> None:
         self.visibility = visibility
         self.partitions = partitions
@@ -308,10 +308,15 @@ def build_view(
     services: PendingServices,
     written_by: Callable[[str], frozenset[str] | None] = lambda instant: None,
     proof: Proof | None = None,
+    *,
+    partitions: frozenset[str] | None,
     is_proven: Callable[[str], bool] | None = None,
 ) -> FileSystemView:
     """:func:`group_files` of a listing of (partition, file)."""
-    return group_files(format, by_partition(files), visibility, services, written_by, proof, is_proven=is_proven)
+    named = by_partition(files)
+    return group_files(
+        format, named, visibility, services, written_by, proof, partitions=partitions, is_proven=is_proven
+    )
 
 
 def group_files(
@@ -322,8 +327,8 @@ def group_files(
     written_by: Callable[[str], frozenset[str] | None] = lambda instant: None,
     proof: Proof | None = None,
     *,
+    partitions: frozenset[str] | None,
     is_proven: Callable[[str], bool] | None = None,
-    partitions: frozenset[str] | None = None,
 ) -> FileSystemView:
     """Group (partition, file names, their bytes) into slices.
 
@@ -333,9 +338,10 @@ def group_files(
     :param written_by: the relative paths that a completed instant says it wrote, None where that is not known; asked
         only where there are several base files of one slice, left by attempts of a task that outlived the commit.
     :param proof: what else may say that a write was completed which is older than the timeline.
+    :param partitions: those that were listed, with files or without; None for all of the table. Pending compactions
+        of file groups in others are no concern of the view.
     :param is_proven: of which such instants the listing has files only where they were completed; of others the
         archive is asked.
-    :param partitions: those that were listed, with files or without; None for all of the table.
     :raises CorruptTableError: several base files of one slice, and none that its commit names.
     """
     with collector_paused():

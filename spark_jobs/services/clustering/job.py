@@ -15,6 +15,7 @@ from spark_jobs.core.config.keys import parquet as parquet_keys
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.format.order import latest
+from spark_jobs.core.index.consistent_hashing import refuse_consistent_hashing
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
@@ -67,7 +68,9 @@ class ClusteringService(RewriteService[ClusteringPlan]):
         """Both table types are clustered, in one way.
 
         :raises ConfigError: another way is asked for.
+        :raises UnsupportedTableError: Hudi's index names the table's file groups: only its own clustering keeps to it.
         """
+        refuse_consistent_hashing(table.storage, table.base_path, table.config.name, "cluster")
         clustering_keys.CLUSTER_EXECUTION_STRATEGY.of(self.properties)
 
     def pending(self, table: HudiTable) -> list[Instant]:

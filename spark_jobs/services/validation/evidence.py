@@ -224,7 +224,7 @@ class Evidence:
         A base file that its write does not name is left out: it is a finding of its own.
         """
         try:
-            return self._view(self.partitions, None)
+            return self._view(None, None)
         except (CorruptTableError, OutsideTableError) as failure:
             path = self.instant_path_of(str(failure.details.get("instant", "")))
             self.unreadable.append(error(5, path, failure.what, failure.todo))
@@ -232,13 +232,13 @@ class Evidence:
 
     def view_at(self, until: str, partitions: AbstractSet[str]) -> FileSystemView | None:
         """The same of some partitions, as a reader of a moment (inclusive) sees it."""
-        return (
-            None if self.view is None else self._view([one for one in self.partitions if one.path in partitions], until)
-        )
+        return None if self.view is None else self._view(frozenset(partitions), until)
 
-    def _view(self, folders: Iterable[Folder], until: str | None) -> FileSystemView:
+    def _view(self, partitions: frozenset[str] | None, until: str | None) -> FileSystemView:
+        folders = [one for one in self.partitions if partitions is None or one.path in partitions]
         files = ((one.path, status) for one in folders for status in one.files if self._belongs(one, status))
-        return build_view(self.format, files, self.visibility(until), self.services, self.written_by)
+        pending, visibility = self.services, self.visibility(until)
+        return build_view(self.format, files, visibility, pending, self.written_by, partitions=partitions)
 
     def written_by(self, instant: str) -> frozenset[str] | None:
         """Relative paths of the files that a completed write made, active or archived; None where nothing says it."""

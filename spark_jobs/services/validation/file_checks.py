@@ -126,7 +126,9 @@ def _retained_from(evidence: Evidence) -> str:
     """The first instant as of which everything must be readable; empty where nothing was cleaned."""
 
     def view() -> Any:
-        return evidence.view or build_view(evidence.format, [], evidence.visibility(), evidence.services)
+        return evidence.view or build_view(
+            evidence.format, [], evidence.visibility(), evidence.services, partitions=frozenset()
+        )
 
     try:
         return earliest_readable(evidence.later, view, evidence.table.clock)

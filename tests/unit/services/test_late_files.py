@@ -100,7 +100,7 @@ def test_two_files_of_a_slice_of_which_nothing_tells_are_refused(twice: tuple[Fo
     table = path.table(lists_storage=True)
     visibility = Visibility.of(table.timeline)
     with pytest.raises(CorruptTableError, match=rf"2 base files of one file slice, and instant {time} does not say"):
-        build_view(VERSION_6, table.listing.files(["a"]), visibility, table.pending)
+        build_view(VERSION_6, table.listing.files(["a"]), visibility, table.pending, partitions=frozenset({"a"}))
 
 
 def test_what_an_archived_commit_wrote_is_not_late(root: Folder) -> None:

@@ -32,7 +32,8 @@ def view(
         listed.append(
             ("p", FileStatus(path=f"/t/p/{name}", size=number + 1, modified_ms=0, is_directory=False, etag=""))
         )
-    return build_view(VERSION_6, listed, Visibility(frozenset(completed.split()), start, until), services)
+    seen = Visibility(frozenset(completed.split()), start, until)
+    return build_view(VERSION_6, listed, seen, services, partitions=None)
 
 
 def shown(slices: tuple[FileSlice, ...]) -> list[str]:
@@ -112,7 +113,7 @@ def test_change_data_and_other_files_are_passed_over() -> None:
     listed = [
         ("p", FileStatus(path=f"/t/p/{name}", size=1, modified_ms=0, is_directory=False, etag="")) for name in names
     ]
-    found = build_view(VERSION_6, listed, Visibility(frozenset({"1"}), "1"), NOTHING)
+    found = build_view(VERSION_6, listed, Visibility(frozenset({"1"}), "1"), NOTHING, partitions=None)
     assert found.groups == ()
     assert found.log_versions == {("p", "g", "1"): 4}  # yet its version is taken
 

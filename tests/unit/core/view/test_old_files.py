@@ -65,7 +65,7 @@ def view(line: Line, *files: tuple[str, int], size: int = 5, until: int | None =
         ("p", FileStatus(path=f"/t/p/{name}", size=size, modified_ms=0, is_directory=False, etag="")) for name in names
     ]
     visibility = Visibility.of(line.load(), None if until is None else time(until))
-    return build_view(VERSION_6, listed, visibility, NOTHING, **more)
+    return build_view(VERSION_6, listed, visibility, NOTHING, partitions=None, **more)
 
 
 def seen(found: FileSystemView) -> list[tuple[str, int]]:

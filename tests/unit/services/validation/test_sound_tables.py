@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.config.keys import clustering as clustering_keys
+from spark_jobs.core.format.instant import Action
+from spark_jobs.core.table import HudiTable
+from spark_jobs.options import ClusteringOptions, JobState
+from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.validation.run import validate
 from tests.hudi_tables import all_tables, with_source
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
@@ -61,3 +67,12 @@ def set_index_class(base: Path, name: str) -> None:
 
 def test_a_metadata_table_is_a_table_too(unpack: Callable[[str], Path]) -> None:
     assert validate(str(unpack("metadata_tables/indexed_mor") / ".hoodie" / "metadata")) == []
+
+
+def test_a_rewrite_beside_a_compaction_that_is_planned_for_other_partitions(unpack: Callable[[str], Path]) -> None:
+    base = unpack("tables/mor_pending_compaction")
+    due = {clustering_keys.CLUSTER_MAX_COMMITS.name: "1", clustering_keys.CLUSTER_SINGLE_GROUP.name: "true"}
+    done = run_clustering(ClusteringOptions(base_path=str(base), hoodie_conf=due), job_context())
+    assert done.state is JobState.COMPLETED
+    assert HudiTable.open(str(base)).timeline.pending({Action.COMPACTION})
+    assert [str(one) for one in validate(str(base), deep=True)] == []

@@ -164,12 +164,12 @@ def test_a_log_is_of_the_slice_that_there_was_when_its_write_was_completed() -> 
     times = {"10": "11", "20": "21", "25": "35", "30": "36"}
     now = Visibility(completed=frozenset(times), start="10", times=times)
     nothing = PendingServices(compaction={}, clustering={}, replaced={})
-    (group,) = group_files(Version66(), [("p", names, [1] * len(names))], now, nothing).groups
+    (group,) = group_files(Version66(), [("p", names, [1] * len(names))], now, nothing, partitions=None).groups
     found = {one.base_instant: [str(log.name) for log in one.log_files] for one in group.slices}
     assert found == {"30": ["changes@25@f@1@t", "changes@40@f@2@t"], "10": ["changes@20@f@1@t"]}
     planned = replace(nothing, compaction={("p", "f"): "30"})
     begun = replace(now, completed=now.completed - {"30"})
-    (group,) = group_files(Version66(), [("p", names, [1] * len(names))], begun, planned).groups
+    (group,) = group_files(Version66(), [("p", names, [1] * len(names))], begun, planned, partitions=None).groups
     assert merged_slice(group).log_files == tuple(log for one in reversed(group.slices) for log in one.log_files), (
         "what a reader merges is all of them, whether it is compacted or not"
     )
