@@ -25,10 +25,13 @@ def rows_by_path(paths: pa.Array | pa.ChunkedArray) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedSource:
-    """A source and how keys are made of its rows; pickles."""
+    """A source and how keys are made of its rows; pickles.
+
+    :param spec: None where the first two columns of the source are record key and partition path.
+    """
 
     source: RowSource
-    spec: KeySpec
+    spec: KeySpec | None
 
     def read(self, share: RowRange) -> Iterator[pa.RecordBatch]:
         """The rows of a range in batches: key, partition path, then all columns."""
@@ -49,6 +52,9 @@ class KeyedSource:
 
     def keyed_batches(self, share: RowRange, more: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Record key, partition path, and further columns of every row of a range, in batches."""
+        if self.spec is None:
+            yield from self.source.read(share, [RECORD_KEY, PARTITION_PATH, *more])
+            return
         columns = self._columns(*self.spec.record_key_fields, *self.spec.partition_fields, *more)
         for batch in self.source.read(share, columns):
             found = [record_keys(batch, self.spec), partition_paths(batch, self.spec), *map(batch.column, more)]
@@ -56,10 +62,14 @@ class KeyedSource:
 
     def partition_paths(self, share: RowRange) -> pa.ChunkedArray:
         """Partition path of every row of a range, dictionary-encoded."""
-        columns = self._columns(*(self.spec.partition_fields or self.spec.record_key_fields))
-        batches = self.source.read(share, columns)
-        paths = [partition_paths(batch, self.spec).dictionary_encode() for batch in batches]
+        paths = [path.dictionary_encode() for path in self._paths(share)]
         return pa.chunked_array(paths, pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
+
+    def _paths(self, share: RowRange) -> Iterator[pa.Array]:
+        if self.spec is None:
+            return (batch.column(0) for batch in self.source.read(share, [PARTITION_PATH]))
+        spec, columns = self.spec, self._columns(*(self.spec.partition_fields or self.spec.record_key_fields))
+        return (partition_paths(batch, spec) for batch in self.source.read(share, columns))
 
     def _columns(self, *fields: str) -> list[str]:
         """Those of the source that have these fields, of which ``a.b`` may be one of a struct's."""
@@ -68,5 +78,7 @@ class KeyedSource:
 
     def with_keys(self, rows: Rows) -> Rows:
         """Rows of the source behind their keys and partition paths."""
+        if self.spec is None:
+            return rows
         columns = [record_keys(rows, self.spec), partition_paths(rows, self.spec), *rows.columns]
         return type(rows).from_arrays(columns, names=[RECORD_KEY, PARTITION_PATH, *rows.schema.names])
