@@ -170,11 +170,13 @@ def main() -> None:
     parser.add_argument("--no-warm", action="store_true", help="no warm sessions, only --processes")
     parser.add_argument("--no-metadata-table", action="store_true", help="hoodie.metadata.enable=false on both sides")
     parser.add_argument("--before", type=Path, help="checkout of an earlier commit: ours beside its jobs, without Hudi")
+    parser.add_argument("--source-reader", choices=("auto", "spark"), default="auto", help="who reads for our jobs")
     add_side_options(parser)
     options = parser.parse_args()
-    sides: Sides = {side: SIDES[side] for side in chosen_sides(options)}
+    ours = partial(start_ours, source_reader=options.source_reader)
+    sides: Sides = {side: ours if side == "ours" else SIDES[side] for side in chosen_sides(options)}
     if options.before:
-        sides = {BEFORE: partial(start_ours, root=options.before.resolve(strict=True)), "ours": start_ours}
+        sides = {BEFORE: partial(ours, root=options.before.resolve(strict=True)), "ours": ours}
     steps = tuple(step for step in STEPS if step.name.startswith(tuple(options.steps)))
     if not steps:
         parser.error(f"--steps {' '.join(options.steps)}: no such step; there are " + ", ".join(s.name for s in STEPS))

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.engine.session import UNIX_SOCKETS
 from spark_jobs.engine.spark import SparkEngine
-from spark_jobs.options.choices import Operation, TableType
+from spark_jobs.options.choices import Operation, SourceReader, TableType
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
@@ -25,8 +25,9 @@ from tests.support.jobs import job_context
 class OurServer:
     """The commands; their arguments are those of ``HudiServer`` where both have them."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, source_reader: SourceReader = SourceReader.AUTO) -> None:
         self._spark = spark
+        self._source_reader = source_reader
         self._engine = SparkEngine(spark)
 
     def ping(self) -> str:
@@ -43,6 +44,7 @@ class OurServer:
                 base_path=path,
                 source_format="parquet",
                 source=(source,),
+                source_reader=self._source_reader,
                 op=Operation(operation),
                 table_type=TableType(options["hoodie.datasource.write.table.type"]),
                 hoodie_conf=tuple(options.items()),
@@ -68,8 +70,10 @@ class OurServer:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--answers", type=int, required=True, help="descriptor that answers go to")
+    parser.add_argument("--source-reader", type=SourceReader, default=SourceReader.AUTO)
     options = parser.parse_args()
-    serve(OurServer(SparkSession.builder.appName("ours").config(map=UNIX_SOCKETS).getOrCreate()), options.answers)
+    spark = SparkSession.builder.appName("ours").config(map=UNIX_SOCKETS).getOrCreate()
+    serve(OurServer(spark, options.source_reader), options.answers)
 
 
 if __name__ == "__main__":

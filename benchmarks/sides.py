@@ -84,7 +84,7 @@ def start_hudi(log: Path, memory: str) -> LineClient:
     return RealHudi(log, memory=memory, session=SPARK_SETTINGS, java_options=JVM_OPTIONS)
 
 
-def start_ours(log: Path, memory: str, root: Path = ROOT) -> LineClient:
+def start_ours(log: Path, memory: str, root: Path = ROOT, source_reader: str = "auto") -> LineClient:
     """The jobs of a checkout of this project, with the environment of this process."""
     settings = {**SPARK_SETTINGS, "spark.master": "local[2]", "spark.driver.memory": memory}
     arguments = ["--driver-java-options", JVM_OPTIONS]
@@ -97,7 +97,8 @@ def start_ours(log: Path, memory: str, root: Path = ROOT) -> LineClient:
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYSPARK_SUBMIT_ARGS": shlex.join([*arguments, "pyspark-shell"]),
     }
-    return LineClient([sys.executable, "-m", "benchmarks.our_server"], variables, log, root)
+    asked = [] if source_reader == "auto" else ["--source-reader", source_reader]
+    return LineClient([sys.executable, "-m", "benchmarks.our_server", *asked], variables, log, root)
 
 
 class LocalJob:

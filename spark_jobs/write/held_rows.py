@@ -6,19 +6,22 @@ files of the attempt count whose outcome Spark takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import ipc
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.format.folders import AUX_FOLDER
 from spark_jobs.core.format.order import precedes
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.storage.failure import one_line
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.engine.spark_task import from_text, task_scope, to_text
@@ -36,7 +39,7 @@ _FEWEST_FILES = 16
 
 @contextmanager
 def held_rows(write: OpenWrite, keyed: DataFrame) -> Iterator[KeyedSource]:
-    """The rows in files until the end of the block.
+    """The rows in files beside the table until the end of the block.
 
     A source that answered otherwise at a second reading would send a record to another file group than the one that
     holds its key.
@@ -47,7 +50,7 @@ def held_rows(write: OpenWrite, keyed: DataFrame) -> Iterator[KeyedSource]:
     _sweep(write.table.timeline, write.table.base_path, instant)
     folder = f"{write.table.base_path}/{FOLDER}/{instant}"
     try:
-        yield KeyedSource(source=_held(keyed, storage, folder, write.engine.slots), spec=None)
+        yield _source(keyed.schema, _written_by_tasks(_few(keyed, write), storage, folder))
     except Exception:  # who interrupts the job doesn't wait
         let_tasks_end(keyed.sparkSession.sparkContext)
         raise
@@ -55,6 +58,40 @@ def held_rows(write: OpenWrite, keyed: DataFrame) -> Iterator[KeyedSource]:
         with suppress(StorageError):  # a later write sweeps what can't be removed now
             storage.delete_tree(folder)
             storage.remove_empty_directory(f"{write.table.base_path}/{FOLDER}")
+
+
+@contextmanager
+def rows_on_this_machine(write: OpenWrite, keyed: DataFrame) -> Iterator[KeyedSource]:
+    """The rows in a temporary file of this machine until the end of the block: nothing is written beside the table, and
+    the driver holds some of them at a time.
+    """
+    packed = _few(keyed, write).mapInArrow(_packed, "batch binary").persist()
+    try:
+        packed.count()  # by all tasks at once; they are fetched one after the other
+        with TemporaryDirectory(prefix="pyhudi-keys-") as folder:
+            batches = (batch for row in packed.toLocalIterator() for batch in ipc.open_stream(row.batch))
+            file = _write(_row_groups(batches), LocalStorage().relaxed(), f"{folder}/rows.parquet")
+            yield _source(keyed.schema, [] if file is None else [file])
+    finally:
+        packed.unpersist()
+
+
+def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each batch as the bytes of one row."""
+    for batch in batches:
+        stream = pa.BufferOutputStream()
+        with ipc.new_stream(stream, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.RecordBatch.from_arrays([pa.array([stream.getvalue().to_pybytes()], pa.binary())], names=["batch"])
+
+
+def _source(schema: StructType, files: Sequence[SourceFile]) -> KeyedSource:
+    arrow = to_arrow_schema(schema, timezone="UTC", error_on_duplicated_field_names_in_struct=True)
+    return KeyedSource(source=ParquetSource(files=tuple(files), schema=arrow), spec=None)
+
+
+def _few(keyed: DataFrame, write: OpenWrite) -> DataFrame:
+    return keyed.coalesce(max(_FEWEST_FILES, _FILES_PER_SLOT * write.engine.slots))
 
 
 def _sweep(timeline: ActiveTimeline, base_path: str, instant: str) -> None:
@@ -67,17 +104,14 @@ def _sweep(timeline: ActiveTimeline, base_path: str, instant: str) -> None:
             timeline.storage.delete_tree(status.path)
 
 
-def _held(keyed: DataFrame, storage: Storage, folder: str, slots: int) -> ParquetSource:
+def _written_by_tasks(keyed: DataFrame, storage: Storage, folder: str) -> list[SourceFile]:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         path = f"{folder}/{task_scope().write_token}.parquet"
         written = _write(_row_groups(batches), storage, path)
         outcomes = [] if written is None else [to_text(written)]
         yield pa.RecordBatch.from_arrays([pa.array(outcomes, pa.string())], names=["outcome"])
 
-    tasks = max(_FEWEST_FILES, _FILES_PER_SLOT * slots)
-    rows = keyed.coalesce(tasks).mapInArrow(work, "outcome string").collect()
-    schema = to_arrow_schema(keyed.schema, timezone="UTC", error_on_duplicated_field_names_in_struct=True)
-    return ParquetSource(files=tuple(from_text(row.outcome) for row in rows), schema=schema)
+    return [from_text(row.outcome) for row in keyed.mapInArrow(work, "outcome string").collect()]
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

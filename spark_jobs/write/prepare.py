@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -12,11 +12,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
+from spark_jobs.core.schema.meta_fields import IS_DELETED, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
+from spark_jobs.write.direct.placed_source import place_by_arrays
 from spark_jobs.write.explain import SAMPLE, Batch
+from spark_jobs.write.held_rows import rows_on_this_machine
 from spark_jobs.write.keys import partition_path, record_key, require_columns, within_limit
 from spark_jobs.write.schema import source_schema
 from spark_jobs.write.stored_schema import StoredSchema, needs_keys_alone, settle_schema
@@ -55,9 +58,23 @@ class PreparedRows:
         """Partition paths of the source, each once; the rows need no keys for it."""
         return [row[0] for row in self.partition_paths.collect()]
 
-    def placed(self, write: OpenWrite) -> AbstractContextManager[Workload]:
-        """The rows with their places, found by joins."""
-        return place_by_joins(write, self.keyed)
+    @contextmanager
+    def placed(self, write: OpenWrite) -> Iterator[Workload]:
+        """The rows with their places, as far as these are asked for in a write that is not done: this process finds
+        them, and Spark gives it the keys alone.
+        """
+        here = replace(write, engine=LocalEngine.of_machine(write.table.clock))
+        asked = (RECORD_KEY, PARTITION_PATH, self.config.precombine_field, IS_DELETED)
+        keyed = self.keyed
+        keys = keyed.select(*(F.col(f"`{name}`") for name in dict.fromkeys(asked) if name in keyed.columns))
+        with ExitStack() as held:
+            with write.progress.phase("tag"):
+                work = place_by_arrays(here, held.enter_context(rows_on_this_machine(write, keys)))
+            if work is not None:
+                yield work
+                return
+        with place_by_joins(write, keyed) as work:
+            yield work
 
     def sample(self) -> Batch:
         """What the choice of an index goes by."""
