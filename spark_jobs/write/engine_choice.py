@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 
 from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
 from spark_jobs.core.config.keys.errortable import SHOW_VALUES
-from spark_jobs.core.config.keys.index import updates_partition
 from spark_jobs.core.config.keys.streamer import FILES_ROOT
 from spark_jobs.core.config.keys.write import LOCAL_BYTES
 from spark_jobs.core.errors import BadRecordError, ConfigError
-from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.local import LocalEngine
@@ -78,7 +76,7 @@ def local_ingest(config: WriteConfig, table: HudiTable | None) -> LocalIngest | 
     source: ParquetSource | str | None = None
     if why is None and (options.source or not _names_partitions(config)):
         source = _source(options, config)
-        why = source if isinstance(source, str) else _why_not_these(source, config, kind)
+        why = source if isinstance(source, str) else _why_not_these(source, config)
     if why is None and kind is EngineKind.AUTO and isinstance(source, ParquetSource):
         why = _why_too_large(source, config, table)
     if why is not None and kind is EngineKind.LOCAL:
@@ -116,11 +114,8 @@ def _source(options: IngestOptions, config: WriteConfig) -> ParquetSource | str:
     return files if isinstance(files, str) else parquet_source(None, files, config.lake)
 
 
-def _why_not_these(source: ParquetSource, config: WriteConfig, kind: EngineKind) -> str | None:
+def _why_not_these(source: ParquetSource, config: WriteConfig) -> str | None:
     """Why Spark has to write rows that it need not read."""
-    may_leave = config.operation is Operation.UPSERT and updates_partition(config.index_type, config.properties)
-    if kind is EngineKind.AUTO and may_leave and type(config.payload) is not OverwriteWithLatest:
-        return f"{config.payload_class} has a say in what becomes of records that leave their partition"
     if not same_keys_without_spark(config.key_spec, source.schema, virtual=not config.populate_meta_fields):
         return "a key or partition column holds floating-point numbers, or times in the zone of the machine"
     return None

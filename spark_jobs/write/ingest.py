@@ -28,11 +28,14 @@ from spark_jobs.write.bulk import bulk_insert, takes_any_order
 from spark_jobs.write.config import WriteConfig, open_if_there, resolve
 from spark_jobs.write.context import write_context
 from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.placed_source import place_by_arrays
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.error_rows import CheckedRows
 from spark_jobs.write.error_table import ErrorOrigin
 from spark_jobs.write.explain import explain
 from spark_jobs.write.file_source import with_files_by_keys
+from spark_jobs.write.held_files import held_files
+from spark_jobs.write.held_rows import held_rows
 from spark_jobs.write.marker_choice import marker_service
 from spark_jobs.write.new_table import create_table
 from spark_jobs.write.outcome import done_before, nothing_to_delete
@@ -56,9 +59,7 @@ from spark_jobs.write.source import (
 )
 from spark_jobs.write.source_errors import unreadable_file
 from spark_jobs.write.sources.checkpointed import is_checkpointed, run_checkpointed
-from spark_jobs.write.spark_workload import workload_of
 from spark_jobs.write.stored_schema import StoredSchema
-from spark_jobs.write.tagged_frame import TaggedFrame
 from spark_jobs.write.upsert import write_workload
 from spark_jobs.write.workload import SOURCE_READER, OpenWrite
 
@@ -230,11 +231,11 @@ def _run(
             by = "tasks" if takes_any_order(config) else "spark, which brings the records in order"
             return Written(stats=stats, notes={} if direct is None else {SOURCE_READER: by})
         engine = SparkEngine(spark)
-        write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress)
-        with workload_of(write, rows, direct) as work:
+        wait = partial(let_tasks_end, spark.sparkContext)
+        with held_files(context, table.timeline, let_tasks_end=wait) as held:
+            write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress, held=held)
+            with progress.phase("tag"):
+                source = direct or held_rows(rows.keyed, held, engine.slots)
+                work = place_by_arrays(write, source)
             written = write_workload(write, work, transaction.to_inflight)
-    if direct is None:
-        return written
-    by_tasks = not isinstance(work.records, TaggedFrame)
-    reader = "tasks" if by_tasks else "spark: a payload merges some records that leave their partition"
-    return replace(written, notes={**written.notes, SOURCE_READER: reader})
+    return written if direct is None else replace(written, notes={**written.notes, SOURCE_READER: "tasks"})

@@ -23,7 +23,6 @@ from spark_jobs.write.held_rows import rows_on_this_machine
 from spark_jobs.write.keys import partition_path, record_key, require_columns, within_limit
 from spark_jobs.write.schema import source_schema
 from spark_jobs.write.stored_schema import StoredSchema, needs_keys_alone, settle_schema
-from spark_jobs.write.tagged_frame import place_by_joins
 from spark_jobs.write.workload import OpenWrite, Workload
 
 
@@ -60,20 +59,17 @@ class PreparedRows:
 
     @contextmanager
     def placed(self, write: OpenWrite) -> Iterator[Workload]:
-        """The rows with their places, as far as these are asked for in a write that is not done: this process finds
-        them, and Spark gives it the keys alone.
+        """The rows with their places, in a write that is not done: this process finds them, and Spark gives it the keys
+        alone.
         """
-        here = replace(write, engine=LocalEngine.of_machine(write.table.clock))
         asked = (RECORD_KEY, PARTITION_PATH, self.config.precombine_field, IS_DELETED)
         keyed = self.keyed
         keys = keyed.select(*(F.col(f"`{name}`") for name in dict.fromkeys(asked) if name in keyed.columns))
-        with ExitStack() as held:
+        here = LocalEngine.of_machine(write.table.clock)
+        with ExitStack() as until:
             with write.progress.phase("tag"):
-                work = place_by_arrays(here, held.enter_context(rows_on_this_machine(write, keys)))
-            if work is not None:
-                yield work
-                return
-        with place_by_joins(write, keyed) as work:
+                source = until.enter_context(rows_on_this_machine(keys, write.engine.slots))
+                work = place_by_arrays(replace(write, engine=here), source)
             yield work
 
     def sample(self) -> Batch:

@@ -29,6 +29,7 @@ from spark_jobs.write.direct.placed_source import place_by_arrays
 from spark_jobs.write.direct.source import RowRange, RowSource
 from spark_jobs.write.direct.write import bulk_insert_rows
 from spark_jobs.write.explain import Batch, explain
+from spark_jobs.write.held_files import held_files
 from spark_jobs.write.new_table import create_table
 from spark_jobs.write.outcome import done_before, nothing_to_delete
 from spark_jobs.write.overwrite import partitions_to_delete, replaced_groups
@@ -86,18 +87,9 @@ class SourceRows:
 
     @contextmanager
     def placed(self, write: OpenWrite) -> Iterator[Workload]:
-        """The rows with their places.
-
-        :raises ConfigError: a payload has a say in what becomes of those that leave their partition.
-        """
+        """The rows with their places."""
         with write.progress.phase("tag"):
             work = place_by_arrays(write, self.keyed)
-        if work is None:
-            raise ConfigError(
-                f"with payload {self.config.payload_class} one process writes no records that leave their partition",
-                todo="write them by ingest.py --engine spark",
-                table=self.config.name,
-            )
         yield work
 
 
@@ -157,9 +149,10 @@ def _write(
         if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
             transaction.to_inflight()
             return rows.stored, _bulk_insert(rows, table, context, engine, progress)
-        write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress)
-        with rows.placed(write) as placed:
-            return rows.stored, write_workload(write, placed, transaction.to_inflight)
+        with held_files(context, table.timeline) as held:
+            write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress, held=held)
+            with rows.placed(write) as placed:
+                return rows.stored, write_workload(write, placed, transaction.to_inflight)
 
     return perform(config, table, work, engine, progress)
 

@@ -16,6 +16,7 @@ from spark_jobs.core.view.file_system_view import FileSystemView
 from spark_jobs.engine.progress import Progress
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.write.config import REPLACES, WriteConfig
+from spark_jobs.write.held_files import HeldFiles
 from spark_jobs.write.overwrite import ReplacedGroups, overwritten_partitions, replaced_groups
 from spark_jobs.write.pack import (
     NewGroup,
@@ -62,13 +63,16 @@ class Workload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenWrite:
-    """One write on an open table."""
+    """One write on an open table; ``held`` are the files that its tasks make for each other, None in one that is not
+    done.
+    """
 
     engine: Engine
     config: WriteConfig
     table: HudiTable
     context: WriteContext
     progress: Progress
+    held: HeldFiles | None = None
 
     def target(
         self, counts: Mapping[str, int], partitions: list[str] | None

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
@@ -23,9 +26,11 @@ from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.direct.globally import GlobalRules, index_of
 from spark_jobs.write.direct.key_exchange import count_rows, living_keys, place_parts, stored_keys
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.part import PartRules, PlacedPart, SharePlaces
-from spark_jobs.write.direct.source import RowRange, RowSource
-from spark_jobs.write.direct.tagged import Buckets, Offsets
+from spark_jobs.write.direct.moved_rows import SettledRows, settle_moves
+from spark_jobs.write.direct.part import PartRules, PlacedPart, SharePlaces, marks_of
+from spark_jobs.write.direct.records import Records, record_schema
+from spark_jobs.write.direct.source import ParquetSource, RowRange, RowSource
+from spark_jobs.write.direct.tagged import NEW, Buckets, Offsets
 from spark_jobs.write.direct.write import Homes, exchange_placed_rows
 from spark_jobs.write.pack import NewGroup
 from spark_jobs.write.profile import WorkloadProfile
@@ -111,8 +116,8 @@ def bucket_by_hash(hashes: Buckets, shares: Sequence[tuple[int, int]]) -> Bucket
     return np.asarray([bucket for bucket, _ in shares], np.int32)[share]
 
 
-def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
-    """The rows of a source with their places; None where a payload has a say in what becomes of some."""
+def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload:
+    """The rows of a source with their places."""
     config, table = write.config, write.table
     kind, index = index_of(config, table)
     if kind is not config.index_type:
@@ -150,10 +155,19 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
         more = [living_keys(number, slices[number]) for number in sorted(doubtful)]
         again = replace(rules, living=rules.living | doubtful)
         parts = place_parts(write, source, shares, [*stored, *more], again, asked)
-    if any(part.merges for part in parts):
-        return None
     dropped = sum(part.dropped for part in parts)
     write.refuse_duplicates(dropped)
+    content_size = source.source.content_size
+    if any(part.moving for part in parts):
+        moving = [[part.moving[n] for part in parts if n in part.moving] for n in range(len(shares))]
+        settled = settle_moves(write, source, shares, moving, slices)
+        parts = [*parts, _of_settled(settled, rules, len(shares))]
+        made = tuple(one.file for one in settled if one.file is not None)
+        schema = record_schema(write.context)
+        records = Records(first=source, made=ParquetSource(files=made, schema=schema), context=write.context)
+        bounds = accumulate((file.rows for file in made), initial=source.source.rows)
+        shares = [*shares, *(RowRange(*pair) for pair in pairwise(bounds))]
+        source = KeyedSource(source=records, spec=None)
     begun, numbers_of = None, None
     if settings is not None and numbers is not None:
         begun, numbers_of = _buckets(write, rules, parts, numbers, settings.buckets, len(slices))
@@ -171,11 +185,32 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload | None:
             moves=None if across is None else across.moves,
         ),
         profile=_profile(rules, parts, numbers_of).beginning(begun or {}),
-        content_size=source.source.content_size,
+        content_size=content_size,
         begun=begun,
         replaced=replaced,
         dropped=dropped,
     )
+
+
+def _of_settled(settled: Sequence[SettledRows], rules: PartRules, first: int) -> PlacedPart:
+    """The rows that payloads made, each task's a share of its own.
+
+    :param first: the number of the first of these shares.
+    """
+    shares: dict[int, SharePlaces] = {}
+    updates: Counter[int] = Counter()
+    inserts: Counter[tuple[int, int]] = Counter()
+    paths = pa.array(rules.paths, pa.string())
+    for one in settled:
+        codes = np.asarray(pc.index_in(one.paths, value_set=paths)).astype(np.int32)
+        updates.update(one.buckets[one.buckets != NEW].tolist())
+        inserts.update((code, 0) for code in codes.tolist())
+        if one.file is not None:
+            buckets = one.buckets.copy()
+            buckets[buckets == NEW] = -1 - marks_of(one.keys, None)
+            offsets = np.arange(len(buckets), dtype=np.uint32)
+            shares[first + len(shares)] = SharePlaces(offsets=offsets, buckets=buckets, codes=codes)
+    return PlacedPart(shares=shares, updates=updates, inserts=inserts)
 
 
 def _buckets(

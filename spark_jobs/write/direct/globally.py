@@ -245,20 +245,37 @@ class GlobalRows:
         ranks = dense_ranks(column)
         return np.where(np.asarray(column.is_valid()), ranks, 0)
 
-    def placed(self, homes: Mapping[int, str], at: Numbers, kept: Mask) -> dict[str, PlacedRows] | None:
-        """The rows by the partition path where they are written.
-
-        A record that leaves its partition is there twice: new in its own, and with the bucket of the stored one, where
-        it stands for a removal. A delete goes to where its record is. None where the payload has a say in what becomes
-        of records that leave.
+    def leaving(self, homes: Mapping[int, str], at: Numbers, kept: Mask) -> Mask:
+        """The rows whose records leave their partition where the payload has a say in what becomes of them.
 
         :param homes: the partition of each bucket.
         """
+        if not self.rules.moves or self.rules.replaces:
+            return np.zeros(len(kept), bool)
+        _, home = self._homes(homes)
+        buckets = at[self.incoming.places]
+        leaves: Mask = kept & (buckets != NEW) & (home[buckets] != self.incoming.codes)
+        return leaves
+
+    def _homes(self, homes: Mapping[int, str]) -> tuple[list[str], Numbers]:
+        """All partition paths, and by bucket the place of its own among them; the last one, of :data:`NEW`, is none."""
         paths = list(dict.fromkeys((*self.incoming.paths, *homes.values())))
         code_of = {path: code for code, path in enumerate(paths)}
-        home = np.full(max(homes, default=-1) + 2, -1, np.int64)  # the last one, of NEW, is none
+        home = np.full(max(homes, default=-1) + 2, -1, np.int64)
         for number, path in homes.items():
             home[number] = code_of[path]
+        return paths, home
+
+    def placed(self, homes: Mapping[int, str], at: Numbers, kept: Mask) -> dict[str, PlacedRows]:
+        """The rows by the partition path where they are written.
+
+        A record that leaves its partition is there twice: new in its own, and with the bucket of the stored one, where
+        it stands for a removal. A delete goes to where its record is.
+
+        :param homes: the partition of each bucket.
+        :param kept: without those that are :meth:`leaving`.
+        """
+        paths, home = self._homes(homes)
         rows = np.flatnonzero(kept)
         places, codes = self.incoming.places[rows], self.incoming.codes[rows]
         buckets = at[places]
@@ -266,8 +283,6 @@ class GlobalRows:
         splits = np.zeros(len(rows), bool)
         if self.rules.moves:
             splits = target != codes
-            if splits.any() and not self.rules.replaces:
-                return None
             if splits.any() and self.rules.has_deletes:
                 splits &= ~deletes_of(self.column(IS_DELETED))[rows]
         left = np.flatnonzero(splits)

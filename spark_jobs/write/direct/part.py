@@ -94,7 +94,8 @@ class PlacedPart:
     """The rows by share; records by bucket, and by the code of their partition path, by a bucket index also by bucket.
 
     ``rows`` counts the latter as they come. ``doubtful`` are groups that have to send their living keys before anything
-    can be said; ``merges`` says that a payload decides what becomes of rows that leave their partition.
+    can be said; ``moving`` has rows by share with the buckets of their keys, of which a payload decides what becomes of
+    those that leave their partition.
     """
 
     shares: Mapping[int, SharePlaces] = field(default_factory=dict)
@@ -103,7 +104,7 @@ class PlacedPart:
     rows: Mapping[tuple[int, int], int] = field(default_factory=dict)
     dropped: int = 0
     doubtful: frozenset[int] = frozenset()
-    merges: bool = False
+    moving: Mapping[int, SharePlaces] = field(default_factory=dict)
 
 
 def key_hashes(keys: pa.Array) -> npt.NDArray[np.uint64]:
@@ -148,7 +149,7 @@ def _placed_by_partition(rows: pa.Table, stored: pa.Table, living: pa.Table, rul
             is_new = placed.buckets == NEW
             dropped += int((~is_new).sum())
             placed = PlacedRows(rows=placed.rows[is_new], buckets=placed.buckets[is_new], places=placed.places[is_new])
-        found[code], marks[code] = placed, _marks(own.keys, rules)
+        found[code], marks[code] = placed, marks_of(own.keys, rules.buckets)
     if doubtful:
         return PlacedPart(doubtful=frozenset(doubtful))
     return replace(_counted(found, marks, numbers, rules), dropped=dropped)
@@ -176,31 +177,35 @@ def _placed_across(
         at = one_place_each(len(incoming.keys), hits, of_living, homes, moves=across.moves)
     here = GlobalRows(rules=across, incoming=incoming, column=rows.column)
     dropped = int((at[incoming.places] != NEW).sum()) if rules.drops_known else 0
-    placed = here.placed(homes, at, here.kept(at))
-    if placed is None:
-        return PlacedPart(merges=True)
+    kept = here.kept(at)
+    leaves = here.leaving(homes, at, kept)
+    placed = here.placed(homes, at, kept & ~leaves)
     code_of = {path: code for code, path in enumerate(rules.paths)}
     by_code = {code_of[path]: some for path, some in placed.items()}
-    counted = _counted(by_code, dict.fromkeys(by_code, _marks(incoming.keys, rules)), _numbers(rows, NUMBER), rules)
-    return replace(counted, dropped=dropped)
+    numbers, marks = _numbers(rows, NUMBER), marks_of(incoming.keys, rules.buckets)
+    counted = _counted(by_code, dict.fromkeys(by_code, marks), numbers, rules)
+    order = np.flatnonzero(leaves)[np.argsort(numbers[leaves], kind="stable")]
+    buckets = at[incoming.places[order]].astype(np.int32)
+    moving = _cut(numbers[order], buckets, incoming.codes[order].astype(np.int32), rules.starts)
+    return replace(counted, dropped=dropped, moving=moving)
 
 
 def _counted(
-    placed: Mapping[int, PlacedRows], marks_of: Mapping[int, Buckets], numbers: npt.NDArray[np.int64], rules: PartRules
+    placed: Mapping[int, PlacedRows], marks: Mapping[int, Buckets], numbers: npt.NDArray[np.int64], rules: PartRules
 ) -> PlacedPart:
     """Rows with their buckets, or marks of those that have none.
 
     :param placed: by the code of the partition path where they are written; rows as places in ``numbers``.
-    :param marks_of: by code a mark for each place of a key.
+    :param marks: by code a mark for each place of a key.
     """
     updates: dict[int, int] = {}
     inserts: dict[tuple[int, int], int] = {}
     counts: dict[tuple[int, int], int] = {}
     all_rows, all_buckets, all_codes = [], [], []
     for code, some in placed.items():
-        marks = marks_of[code]
+        own = marks[code]
         if rules.buckets is not None:
-            cells = replace(some, buckets=-1 - marks[some.places].astype(np.int64))
+            cells = replace(some, buckets=-1 - own[some.places].astype(np.int64))
             inserts |= {(code, -1 - mark): n for mark, n in count_by_bucket(cells, by_key=rules.by_key).items()}
             counts |= {(code, -1 - mark): n for mark, n in count_by_bucket(cells, by_key=False).items()}
         else:
@@ -210,7 +215,7 @@ def _counted(
                 else:
                     updates[bucket] = count
         all_rows.append(numbers[some.rows])
-        all_buckets.append(np.where(some.buckets == NEW, -1 - marks[some.places], some.buckets).astype(np.int32))
+        all_buckets.append(np.where(some.buckets == NEW, -1 - own[some.places], some.buckets).astype(np.int32))
         all_codes.append(np.full(len(some.rows), code, np.int32))
     if not all_rows:
         return PlacedPart()
@@ -220,10 +225,10 @@ def _counted(
     return PlacedPart(shares=shares, updates=updates, inserts=inserts, rows=counts)
 
 
-def _marks(keys: pa.Array, rules: PartRules) -> Buckets:
+def marks_of(keys: pa.Array, buckets: BucketSettings | None) -> Buckets:
     """Of each key its bucket by a bucket index, else 31 bits of its hash, other ones than choose its task."""
-    if rules.buckets is not None:
-        return bucket_ids(keys, rules.buckets.fields, rules.buckets.buckets).astype(np.int32)
+    if buckets is not None:
+        return bucket_ids(keys, buckets.fields, buckets.buckets).astype(np.int32)
     return (key_hashes(keys) >> np.uint64(33)).astype(np.int32)
 
 

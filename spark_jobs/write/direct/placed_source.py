@@ -83,10 +83,8 @@ class PlacedSource:
         return Homes(partition_of=found, moves=self.moves)
 
 
-def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload | None:
-    """The rows of a source with their places; None where a payload has a say in what becomes of records that leave
-    their partition.
-    """
+def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload:
+    """The rows of a source with their places."""
     config = write.config
     takes_any = _takes_any_place(config) and not (config.index_type.is_global and config.combine)
     if source.source.rows > DRIVER_ROWS.of(config.properties) * (UNSEEN_FOR_ONE if takes_any else 1):
@@ -125,14 +123,16 @@ def _unseen(write: OpenWrite, source: KeyedSource) -> Workload:
     )
 
 
-def _globally(write: OpenWrite, source: KeyedSource) -> Workload | None:
+def _globally(write: OpenWrite, source: KeyedSource) -> Workload:
     config = write.config
     kind, index = index_of(config, write.table)
+    rules = GlobalRules.of(config, kind, write.context.payload, source.source.schema)
+    if config.looks_up and rules.moves and not rules.replaces:
+        return place_exchanged(write, source)  # where records that leave their partition are merged
     if kind is not config.index_type:
         write.progress.note(f"the table has no record index: looking keys up by {kind.value}")
     everything = RowRange(0, source.source.rows)
     incoming = IncomingKeys.of(source.keys(everything))
-    rules = GlobalRules.of(config, kind, write.context.payload, source.source.schema)
     search = GlobalSearch(
         engine=write.engine,
         tasks=_tasks(write),
@@ -158,8 +158,6 @@ def _globally(write: OpenWrite, source: KeyedSource) -> Workload | None:
         write.refuse_duplicates(dropped)
     here = GlobalRows(rules=rules, incoming=incoming, column=partial(_column, source.source))
     rows = here.placed({number: one.partition for number, one in slices.items()}, at, here.kept(at))
-    if rows is None:
-        return None
     return Workload(
         view=view,
         slices=slices,

@@ -104,7 +104,7 @@ def exchange_placed_rows(
         first = 0
         for batch in keyed.source.read(share):
             begin, end = np.searchsorted(offsets, (first, first + batch.num_rows))
-            yield from _by_task(batch, offsets[begin:end] - np.uint32(first), buckets[begin:end], tasks)
+            yield from by_task(batch, offsets[begin:end] - np.uint32(first), buckets[begin:end], tasks)
             first += batch.num_rows
 
     def work(blocks: list[pa.RecordBatch], scope: TaskScope) -> list[WriteStat]:
@@ -117,7 +117,7 @@ def exchange_placed_rows(
     return [stat for some in engine.exchange(pieces, split, tasks, work) for stat in some]
 
 
-def _by_task(
+def by_task(
     batch: pa.RecordBatch, offsets: Offsets, buckets: Buckets, tasks: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a batch for each task, sorted by their buckets, which stand in a last column."""

@@ -6,13 +6,12 @@ import pytest
 
 from spark_jobs.write.direct.exchanged import ExchangedRows
 from spark_jobs.write.direct.placed_source import PlacedSource
-from spark_jobs.write.tagged_frame import TaggedFrame
 
 
 def before_files(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
     """Call ``act`` in the next write; those that it begins itself are left alone."""
     begun: list[bool] = []
-    for kind in (PlacedSource, ExchangedRows, TaggedFrame):
+    for kind in (PlacedSource, ExchangedRows):
         plain = kind.write
 
         def write(self: object, *arguments: object, plain: Callable[..., object] = plain) -> object:

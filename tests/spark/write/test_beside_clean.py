@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.options.result import JobState
-from spark_jobs.write import tagged_frame
 from spark_jobs.write.direct import placed_source
 from spark_jobs.write.routes import number_slices
 from tests.spark.tables import COW, MOR, Jobs, SparkJobs, ordered, row, rows, shown
@@ -23,13 +22,11 @@ def once_slices_are_chosen(monkeypatch: pytest.MonkeyPatch, act: Callable[[], No
     """Have something happen after the next write chose the file slices that it reads."""
 
     def late(slices: Sequence[FileSlice]) -> dict[int, FileSlice]:
-        for module in (placed_source, tagged_frame):
-            monkeypatch.setattr(module, "number_slices", number_slices)
+        monkeypatch.setattr(placed_source, "number_slices", number_slices)
         act()
         return number_slices(slices)
 
-    for module in (placed_source, tagged_frame):
-        monkeypatch.setattr(module, "number_slices", late)
+    monkeypatch.setattr(placed_source, "number_slices", late)
 
 
 @pytest.mark.parametrize("kind", [Jobs, SparkJobs])

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
+from spark_jobs.options.result import JobState
+from spark_jobs.write import held_files
 from spark_jobs.write.direct import placed_source
 from tests.faults.local_table import problems_of
 
@@ -119,11 +120,29 @@ def test_a_table_without_a_record_index_is_searched(tmp_path: Path) -> None:
     assert rows_of(table) == {1: ("b", "y"), 2: ("b", "x")}
 
 
-def test_a_payload_that_has_a_say_in_what_moves_needs_spark(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", ["1000", "1"])
+@pytest.mark.parametrize("table_type", TYPES)
+def test_a_payload_that_has_a_say_in_what_moves(tmp_path: Path, table_type: str, most: str) -> None:
+    """Event time: a later record moves, an earlier one changes nothing, a delete goes to where its record is."""
     payload = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
-    table, own = made(tmp_path / "t", "MERGE_ON_READ", payload), {"hoodie_conf": conf("GLOBAL_SIMPLE", moves=True)}
-    table.upsert(data([(1, "a", "x")]), **own)
-    table.upsert(data([(1, "a", "y")], 2), **own)
-    with pytest.raises(ConfigError, match="leave their partition"):
-        table.upsert(data([(1, "b", "z")], 3), **own)
-    assert rows_of(table) == {1: ("a", "y")}
+    table = made(tmp_path / "t", table_type, payload)
+    own = {"hoodie_conf": {**conf("GLOBAL_SIMPLE", moves=True), "pyhudi.ingest.driver.max.rows": most}}
+    table.upsert(data([(1, "a", "x"), (2, "a", "x"), (3, "b", "x"), (4, "b", "x"), (5, "a", "x")], 5), **own)
+    moved = [(1, "b", "later"), (3, "c", "later"), (6, "c", "new"), (5, "a", "stays")]
+    done = table.upsert(data(moved, 6), **own)
+    assert rows_of(table) == {
+        1: ("b", "later"),
+        2: ("a", "x"),
+        3: ("c", "later"),
+        4: ("b", "x"),
+        5: ("a", "stays"),
+        6: ("c", "new"),
+    }
+    assert done.state is JobState.COMPLETED
+    table.upsert(data([(2, "c", "earlier"), (4, "a", "later"), (4, "c", "too early")], 4), **own)
+    assert rows_of(table)[2] == ("a", "x")
+    assert rows_of(table)[4] == ("b", "x")
+    table.delete(data([(1, "c", "")], 7), **own)
+    assert set(rows_of(table)) == {2, 3, 4, 5, 6}
+    assert problems_of(tmp_path / "t") == []
+    assert not (tmp_path / "t" / held_files.FOLDER).exists()
