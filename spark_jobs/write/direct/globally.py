@@ -28,7 +28,7 @@ from spark_jobs.options.choices import Operation
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.live_keys import live_keys_alone
-from spark_jobs.write.direct.locate import Found, KeySearch, find_in, locate_keys
+from spark_jobs.write.direct.locate import BloomSearch, Found, KeySearch, find_in, locate_keys
 from spark_jobs.write.direct.tagged import NEW, Numbers, PlacedRows, rows_by_name
 
 Mask = npt.NDArray[np.bool_]
@@ -138,7 +138,7 @@ class GlobalSearch:
         search = KeySearch(
             reader=slice_reader(self.table, self.context, self.config.properties),
             keys=dict.fromkeys({one.partition for one in slices.values()}, self.keys),
-            by_bloom=self.kind is IndexType.GLOBAL_BLOOM and self.config.populate_meta_fields,
+            by_bloom=BloomSearch.of(self.config, self.table),
             live_alone=live_alone,
         )
         logged = {number: one for number, one in slices.items() if one.log_files}

@@ -21,7 +21,7 @@ from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.dead_places import without_dead_places
 from spark_jobs.write.direct.live_keys import live_keys_alone
-from spark_jobs.write.direct.locate import Found, KeySearch, locate_keys
+from spark_jobs.write.direct.locate import BloomSearch, Found, KeySearch, locate_keys
 from spark_jobs.write.direct.tagged import NEW, PartitionKeys, PlacedRows, place
 from spark_jobs.write.pack import NewGroup
 
@@ -74,7 +74,7 @@ class Placing:
         search = KeySearch(
             reader=slice_reader(self.table, self.context, self.config.properties),
             keys={partition: keys.keys for partition, keys in self.incoming.items()},
-            by_bloom=self.config.index_type is IndexType.BLOOM and self.config.populate_meta_fields,
+            by_bloom=BloomSearch.of(self.config, self.table),
             live_alone=live_alone,
         )
         if live_alone:

@@ -15,7 +15,7 @@ class BloomType(StrEnum):
     DYNAMIC_V0 = "DYNAMIC_V0"
 
 
-PASSED_OVER = "Known from Hudi; has no effect here, where Spark plans the joins."
+PASSED_OVER = "Known from Hudi; has no effect here, where keys are looked up by arrays."
 BLOOM_TYPE = Key(
     name="hoodie.bloom.index.filter.type",
     parse=choice(BloomType),
@@ -45,7 +45,8 @@ USE_METADATA = Key(
     name="hoodie.bloom.index.use.metadata",
     parse=boolean,
     default=False,
-    doc="The bloom indexes take key ranges and filters from the metadata table, where it has them, not from footers.",
+    doc="The bloom indexes take key ranges and filters from the metadata table, where it has them, not from footers; "
+    "in batches of at most pyhudi.ingest.driver.max.rows rows.",
 )
 BLOOM_UPDATES_PARTITION = Key(
     name="hoodie.bloom.index.update.partition.path",
