@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructType
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.schema.meta_fields import IS_DELETED, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
@@ -60,11 +61,12 @@ class PreparedRows:
     @contextmanager
     def placed(self, write: OpenWrite) -> Iterator[Workload]:
         """The rows with their places, in a write that is not done: this process finds them, and Spark gives it the keys
-        alone.
+        alone, but for payloads that have a say in where records go.
         """
         asked = (RECORD_KEY, PARTITION_PATH, self.config.precombine_field, IS_DELETED)
-        keyed = self.keyed
-        keys = keyed.select(*(F.col(f"`{name}`") for name in dict.fromkeys(asked) if name in keyed.columns))
+        keys = keyed = self.keyed
+        if not self.config.index_type.is_global or type(write.context.payload) is OverwriteWithLatest:
+            keys = keyed.select(*(F.col(f"`{name}`") for name in dict.fromkeys(asked) if name in keyed.columns))
         here = LocalEngine.of_machine(write.table.clock)
         with ExitStack() as until:
             with write.progress.phase("tag"):

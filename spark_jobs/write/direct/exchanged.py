@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
@@ -27,10 +25,10 @@ from spark_jobs.write.direct.globally import GlobalRules, index_of
 from spark_jobs.write.direct.key_exchange import count_rows, living_keys, place_parts, stored_keys
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.moved_rows import SettledRows, settle_moves
-from spark_jobs.write.direct.part import PartRules, PlacedPart, SharePlaces, marks_of
+from spark_jobs.write.direct.part import PartRules, PlacedPart, SharePlaces
 from spark_jobs.write.direct.records import Records, record_schema
 from spark_jobs.write.direct.source import ParquetSource, RowRange, RowSource
-from spark_jobs.write.direct.tagged import NEW, Buckets, Offsets
+from spark_jobs.write.direct.tagged import Buckets, Offsets
 from spark_jobs.write.direct.write import Homes, exchange_placed_rows
 from spark_jobs.write.pack import NewGroup
 from spark_jobs.write.profile import WorkloadProfile
@@ -160,8 +158,8 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload:
     content_size = source.source.content_size
     if any(part.moving for part in parts):
         moving = [[part.moving[n] for part in parts if n in part.moving] for n in range(len(shares))]
-        settled = settle_moves(write, source, shares, moving, slices)
-        parts = [*parts, _of_settled(settled, rules, len(shares))]
+        settled = settle_moves(write, source, shares, moving, slices, rules.paths)
+        parts = [*parts, _of_settled(settled, len(shares))]
         made = tuple(one.file for one in settled if one.file is not None)
         schema = record_schema(write.context)
         records = Records(first=source, made=ParquetSource(files=made, schema=schema), context=write.context)
@@ -192,7 +190,7 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload:
     )
 
 
-def _of_settled(settled: Sequence[SettledRows], rules: PartRules, first: int) -> PlacedPart:
+def _of_settled(settled: Sequence[SettledRows], first: int) -> PlacedPart:
     """The rows that payloads made, each task's a share of its own.
 
     :param first: the number of the first of these shares.
@@ -200,16 +198,13 @@ def _of_settled(settled: Sequence[SettledRows], rules: PartRules, first: int) ->
     shares: dict[int, SharePlaces] = {}
     updates: Counter[int] = Counter()
     inserts: Counter[tuple[int, int]] = Counter()
-    paths = pa.array(rules.paths, pa.string())
     for one in settled:
-        codes = np.asarray(pc.index_in(one.paths, value_set=paths)).astype(np.int32)
-        updates.update(one.buckets[one.buckets != NEW].tolist())
-        inserts.update((code, 0) for code in codes.tolist())
         if one.file is not None:
-            buckets = one.buckets.copy()
-            buckets[buckets == NEW] = -1 - marks_of(one.keys, None)
-            offsets = np.arange(len(buckets), dtype=np.uint32)
-            shares[first + len(shares)] = SharePlaces(offsets=offsets, buckets=buckets, codes=codes)
+            shares[first + len(shares)] = one.places
+        numbers, counts = np.unique(one.places.buckets[one.places.buckets >= 0], return_counts=True)
+        updates.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+        codes, counts = np.unique(one.places.codes, return_counts=True)
+        inserts.update({(code, 0): count for code, count in zip(codes.tolist(), counts.tolist(), strict=True)})
     return PlacedPart(shares=shares, updates=updates, inserts=inserts)
 
 

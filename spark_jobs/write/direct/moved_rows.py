@@ -6,11 +6,10 @@ file groups; what comes of them goes to files that the write reads beside its so
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,13 +22,13 @@ from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.part import SharePlaces
+from spark_jobs.write.direct.part import SharePlaces, marks_of
 from spark_jobs.write.direct.records import record_schema
 from spark_jobs.write.direct.row_files import write_rows
 from spark_jobs.write.direct.source import RowRange, SourceFile
-from spark_jobs.write.direct.tagged import NEW, Buckets
-from spark_jobs.write.direct.write import by_task
-from spark_jobs.write.tasks import BUCKET, as_records, cut_by_bucket
+from spark_jobs.write.direct.tagged import NEW, Buckets, Offsets
+from spark_jobs.write.direct.write import RowSender, by_bucket
+from spark_jobs.write.tasks import BUCKET, as_records
 from spark_jobs.write.workload import OpenWrite
 
 ROWS_PER_TASK = 250_000
@@ -103,14 +102,10 @@ def _in_partitions(rows: pa.Table, of: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettledRows:
-    """What the records of one task came to: ``file`` has them, None in a write that is not done; ``buckets`` of all,
-    :data:`NEW` for new ones, ``paths`` and ``keys`` of the new ones.
-    """
+    """What the records of one task came to: ``file`` has them, None in a write that is not done."""
 
     file: SourceFile | None
-    buckets: Buckets
-    paths: pa.Array
-    keys: pa.Array
+    places: SharePlaces
 
 
 def settle_moves(
@@ -119,9 +114,11 @@ def settle_moves(
     shares: Sequence[RowRange],
     moving: Sequence[Sequence[SharePlaces]],
     slices: Mapping[int, FileSlice],
+    paths: Sequence[str],
 ) -> list[SettledRows]:
     """
     :param moving: by share the rows whose records leave their partition, with the buckets that have their keys.
+    :param paths: partition paths by their codes.
     """
     pieces = [(share, *_in_order(own)) for share, own in zip(shares, moving, strict=True) if own]
     rows = sum(len(offsets) for _, offsets, _ in pieces)
@@ -134,41 +131,29 @@ def settle_moves(
     )
     files = None if write.held is None else (write.held.storage, write.held.folder())
 
-    def split(piece: tuple[RowRange, npt.NDArray[np.uint32], Buckets]) -> Iterator[tuple[int, pa.RecordBatch]]:
-        share, offsets, buckets = piece
-        first = 0
-        for batch in source.source.read(share):
-            begin, end = np.searchsorted(offsets, (first, first + batch.num_rows))
-            yield from by_task(batch, offsets[begin:end] - np.uint32(first), buckets[begin:end], tasks)
-            first += batch.num_rows
-
     def work(blocks: list[pa.RecordBatch], scope: TaskScope) -> SettledRows:
-        parts: dict[int, list[pa.RecordBatch]] = {}
-        for block in blocks:
-            for bucket, part in cut_by_bucket(block):
-                parts.setdefault(bucket, []).append(part)
-        found = [
-            moved.settle(bucket, source.with_keys(pa.Table.from_batches(parts[bucket]).drop_columns([BUCKET])))
-            for bucket in sorted(parts)
-        ]
-        settled = pa.concat_tables(found).combine_chunks()
+        keyed = ((bucket, source.with_keys(rows.drop_columns([BUCKET]))) for bucket, rows in by_bucket(blocks))
+        settled = pa.concat_tables([moved.settle(bucket, rows) for bucket, rows in keyed]).combine_chunks()
         file = None
         if files is not None and settled.num_rows:
             storage, folder = files
             path = f"{folder}/{scope.write_token}-moved.parquet"
             file = write_rows(iter([settled.drop_columns([BUCKET])]), storage, path)
-        new = settled.filter(pc.equal(settled.column(BUCKET), NEW))
-        return SettledRows(
-            file=file,
-            buckets=np.asarray(settled.column(BUCKET).combine_chunks()).astype(np.int32),
-            paths=new.column(PARTITION_PATH).combine_chunks(),
-            keys=new.column(RECORD_KEY).combine_chunks(),
-        )
+        return SettledRows(file=file, places=_places_of(settled, paths))
 
-    return write.engine.exchange(pieces, split, tasks, work)
+    return write.engine.exchange(pieces, RowSender(source=source.source, tasks=tasks), tasks, work)
 
 
-def _in_order(places: Sequence[SharePlaces]) -> tuple[npt.NDArray[np.uint32], Buckets]:
+def _in_order(places: Sequence[SharePlaces]) -> tuple[Offsets, Buckets]:
     offsets, buckets = (np.concatenate([getattr(one, name) for one in places]) for name in ("offsets", "buckets"))
     order = np.argsort(offsets, kind="stable")
     return offsets[order], buckets[order]
+
+
+def _places_of(settled: pa.Table, paths: Sequence[str]) -> SharePlaces:
+    buckets = np.asarray(settled.column(BUCKET).combine_chunks()).astype(np.int32)
+    new = settled.filter(pa.array(buckets == NEW))
+    codes = pc.index_in(new.column(PARTITION_PATH).combine_chunks(), value_set=pa.array(paths, pa.string()))
+    buckets[buckets == NEW] = -1 - marks_of(new.column(RECORD_KEY).combine_chunks(), None)
+    offsets = np.arange(len(buckets), dtype=np.uint32)
+    return SharePlaces(offsets=offsets, buckets=buckets, codes=np.asarray(codes).astype(np.int32))

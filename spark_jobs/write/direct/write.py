@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +17,13 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.engine.protocol import Engine
 from spark_jobs.write.direct.globally import deletes_of, has_deletes
 from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.source import RowRange
+from spark_jobs.write.direct.source import RowRange, RowSource
 from spark_jobs.write.direct.tagged import Buckets, Numbers, Offsets
 from spark_jobs.write.routes import Route
 from spark_jobs.write.tasks import BUCKET, MOVED, RecordRules, bulk_insert_batches, cut_by_bucket, write_buckets
+
+Piece: TypeAlias = tuple[RowRange, Offsets, Buckets]
+"""A range of a source, with rows as offsets in it, ascending, and their buckets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +91,7 @@ def write_placed_rows(
 def exchange_placed_rows(
     engine: Engine,
     keyed: KeyedSource,
-    pieces: Sequence[tuple[RowRange, Offsets, Buckets]],
+    pieces: Sequence[Piece],
     tasks: int,
     context: WriteContext,
     routes: Mapping[int, Route],
@@ -99,25 +103,35 @@ def exchange_placed_rows(
     :param pieces: ranges of the source, with the rows of each as offsets, ascending, and their buckets.
     """
 
-    def split(piece: tuple[RowRange, Offsets, Buckets]) -> Iterator[tuple[int, pa.RecordBatch]]:
-        share, offsets, buckets = piece
-        first = 0
-        for batch in keyed.source.read(share):
-            begin, end = np.searchsorted(offsets, (first, first + batch.num_rows))
-            yield from by_task(batch, offsets[begin:end] - np.uint32(first), buckets[begin:end], tasks)
-            first += batch.num_rows
-
     def work(blocks: list[pa.RecordBatch], scope: TaskScope) -> list[WriteStat]:
-        batches = (keyed.with_keys(rows) for rows in _by_bucket(blocks))
+        tables = (keyed.with_keys(rows).combine_chunks() for _, rows in by_bucket(blocks))
+        batches = (rows for table in tables for rows in table.to_batches())
         if homes is not None:
             tables = (homes.settle(pa.Table.from_batches([rows])) for rows in batches)
             batches = (rows for table in tables for rows in table.combine_chunks().to_batches())
         return list(write_buckets(batches, context, scope, routes, rules))
 
+    split = RowSender(source=keyed.source, tasks=tasks)
     return [stat for some in engine.exchange(pieces, split, tasks, work) for stat in some]
 
 
-def by_task(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSender:
+    """Sends rows of a source to the tasks that are to have their buckets, whose numbers stand behind them; pickles."""
+
+    source: RowSource
+    tasks: int
+
+    def __call__(self, piece: Piece) -> Iterator[tuple[int, pa.RecordBatch]]:
+        share, offsets, buckets = piece
+        first = 0
+        for batch in self.source.read(share):
+            begin, end = np.searchsorted(offsets, (first, first + batch.num_rows))
+            yield from _by_task(batch, offsets[begin:end] - np.uint32(first), buckets[begin:end], self.tasks)
+            first += batch.num_rows
+
+
+def _by_task(
     batch: pa.RecordBatch, offsets: Offsets, buckets: Buckets, tasks: int
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a batch for each task, sorted by their buckets, which stand in a last column."""
@@ -129,11 +143,11 @@ def by_task(
         yield number, rows.slice(begin, end - begin)
 
 
-def _by_bucket(blocks: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def by_bucket(blocks: Sequence[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
     """The rows of all blocks, one bucket after the other."""
     parts: dict[int, list[pa.RecordBatch]] = {}
     for block in blocks:
         for bucket, part in cut_by_bucket(block):
             parts.setdefault(bucket, []).append(part)
     for bucket in sorted(parts):
-        yield from pa.Table.from_batches(parts.pop(bucket)).combine_chunks().to_batches()
+        yield bucket, pa.Table.from_batches(parts.pop(bucket))

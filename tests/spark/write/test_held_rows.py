@@ -155,3 +155,23 @@ def test_a_dry_run_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
     planned = jobs.write("upsert", [], dry_run=True)
     assert planned.plan is not None
     assert planned.plan["sizing"]["partitions"] == {}
+
+
+def test_a_dry_run_of_records_that_leave_their_partition(spark: SparkSession, tmp_path: Path) -> None:
+    """Three are later than the stored ones, one is earlier and changes nothing, one is new."""
+    payload = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
+    conf = {"hoodie.index.type": "GLOBAL_SIMPLE", "hoodie.datasource.write.payload.class": payload}
+    jobs = SparkJobs(spark=spark, path=tmp_path / "t", conf=conf)
+    jobs.write("insert", rows(range(10), ts=5, partitions="a"))
+    before = digests(jobs.path)
+    batch = [*(row(number, "b", "y", 6) for number in range(3)), row(3, "b", "late", 4), row(20, "b", "y", 1)]
+    planned = jobs.write("upsert", batch, dry_run=True)
+    assert digests(jobs.path) == before
+    assert planned.plan is not None
+    partitions = planned.plan["sizing"]["partitions"]
+    assert list(partitions["a"]["updates"].values()) == [3]
+    assert [one["records"] for one in partitions["b"]["new_file_groups"]] == [4]
+    jobs.write("upsert", batch)
+    assert sorted(one["id"] for one in jobs.rows() if one["p"] == "b") == [0, 1, 2, 20]
+    assert len(jobs.rows()) == 11
+    assert _held(jobs) == []

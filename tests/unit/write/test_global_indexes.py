@@ -146,3 +146,23 @@ def test_a_payload_that_has_a_say_in_what_moves(tmp_path: Path, table_type: str,
     assert set(rows_of(table)) == {2, 3, 4, 5, 6}
     assert problems_of(tmp_path / "t") == []
     assert not (tmp_path / "t" / held_files.FOLDER).exists()
+
+
+@pytest.mark.parametrize("most", ["1000", "1"])
+@pytest.mark.parametrize("table_type", TYPES)
+def test_a_record_takes_with_it_what_the_payload_keeps_of_the_stored_one(
+    tmp_path: Path, table_type: str, most: str
+) -> None:
+    payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+    table = made(tmp_path / "t", table_type, payload)
+    own = {"hoodie_conf": {**conf("RECORD_INDEX", moves=True), "pyhudi.ingest.driver.max.rows": most}}
+    table.upsert(data([(one, "a", f"v{one}") for one in range(20)]), **own)
+    batch = data([(one, "b", "") for one in range(5, 25)], 2)
+    kept = batch.set_column(2, "v", pa.array([None] * 10 + ["new"] * 10, pa.string()))
+    table.upsert(kept, **own)
+    assert rows_of(table) == {
+        **{one: ("a", f"v{one}") for one in range(5)},
+        **{one: ("b", f"v{one}") for one in range(5, 15)},
+        **{one: ("b", "new") for one in range(15, 25)},
+    }
+    assert problems_of(tmp_path / "t") == []
