@@ -102,6 +102,7 @@ def test_a_dry_run_lists_the_plan_and_changes_nothing(
 
 def test_syncs_at_the_same_time_agree(server: EmbeddedMetastore, database: str, tmp_path: Path) -> None:
     facts, config = facts_named("mor", str(tmp_path)), SyncConfig(database=database)
+    (tmp_path / "mor").mkdir()  # the metastore fails where two calls make a table's folder at once
 
     def run(_: int) -> None:
         with ThriftMetastore.connect(server.uri) as metastore:
