@@ -10,13 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from spark_jobs.core.errors import StorageError
-from spark_jobs.core.format.folders import AUX_FOLDER
+from spark_jobs.core.format.folders import SOURCE_FOLDER
 from spark_jobs.core.format.order import precedes
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.timeline.active import ActiveTimeline
-
-FOLDER = f"{AUX_FOLDER}/pyhudi.source"
-"""Below it a folder for each instant, and in that a file for each attempt of a task."""
 
 
 class HeldFiles:
@@ -24,7 +21,7 @@ class HeldFiles:
 
     def __init__(self, context: WriteContext, timeline: ActiveTimeline) -> None:
         self.storage = context.storage.relaxed()
-        self._of_all = f"{context.base_path}/{FOLDER}"
+        self._of_all = f"{context.base_path}/{SOURCE_FOLDER}"
         self._instant = context.instant
         self._timeline = timeline
         self._is_used = False

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER
+from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER, SOURCE_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
@@ -66,6 +66,7 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
             refuse_lost_commits(CommittedFiles(timeline, locked.clock).built_upon_pending())
         for target in abandoned:
             finished = roll_back(locked, locked.load_timeline(), target)
+            locked.storage.delete_tree(f"{locked.base_path}/{SOURCE_FOLDER}/{target.timestamp}")
             done.append((target.timestamp, finished.timestamp))
         timeline = locked.load_timeline()
         for left in _debris(locked, timeline):

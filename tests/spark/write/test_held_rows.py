@@ -12,12 +12,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.core.config.keys.write import DRIVER_ROWS
 from spark_jobs.core.errors import BadRecordError
+from spark_jobs.core.format.folders import SOURCE_FOLDER
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import SourceReader
-from spark_jobs.write import held_files
 from spark_jobs.write.ingest import write_frame
 from tests.spark.tables import COW, MOR, Jobs, SparkJobs, digests, row, rows
 
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
 def _held(jobs: Jobs) -> list[str]:
-    folder = Path(str(jobs.path)) / held_files.FOLDER
+    folder = Path(str(jobs.path)) / SOURCE_FOLDER
     return [str(one) for one in [folder, *folder.rglob("*")] if one.exists()]
 
 
@@ -64,9 +64,9 @@ def test_the_next_write_sweeps_what_dead_ones_left(spark: SparkSession, tmp_path
     request(table.timeline, living, Action.COMMIT)
     table.storage.create(heartbeat_path(table.base_path, living), b"")
     for instant in (first.timestamp, living, "99990101000000000"):
-        table.storage.create(f"{table.base_path}/{held_files.FOLDER}/{instant}/0-0-0.parquet", b"left")
+        table.storage.create(f"{table.base_path}/{SOURCE_FOLDER}/{instant}/0-0-0.parquet", b"left")
     jobs.write("upsert", rows(range(3), "y"))
-    left = [one.name for one in table.storage.list(f"{table.base_path}/{held_files.FOLDER}")]
+    left = [one.name for one in table.storage.list(f"{table.base_path}/{SOURCE_FOLDER}")]
     assert left == [living, "99990101000000000"]
 
 

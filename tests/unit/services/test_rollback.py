@@ -13,6 +13,7 @@ import pytest
 
 from spark_jobs.core.files.markers import create_marker, delete_markers, marker_folder, read_markers
 from spark_jobs.core.files.names import Marker, MarkerType
+from spark_jobs.core.format.folders import SOURCE_FOLDER
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.handles.append import AppendTarget, append_changes
@@ -144,6 +145,17 @@ def test_the_command_block_takes_the_blocks_back_whatever_the_timeline_says(tmp_
     (one,) = failed.table.refreshed().file_slices()
     survey = reader.survey_logs(one, lambda instant: True)
     assert (survey.valid, survey.rollback_blocks) == ((), 1)
+
+
+def test_rows_that_a_dead_write_held_go_with_it(tmp_path: Path) -> None:
+    """Those of others stay: their writers may live."""
+    failed = failed_write(tmp_path / "t")
+    storage, base_path = failed.table.storage, failed.table.base_path
+    others = str(int(T2) + 1)
+    for time in (T2, others):
+        storage.create(f"{base_path}/{SOURCE_FOLDER}/{time}/0-0-0.parquet", b"rows")
+    roll_back_failed_writes(failed.settings())
+    assert [one.name for one in storage.list(f"{base_path}/{SOURCE_FOLDER}")] == [others]
 
 
 def test_a_write_that_never_got_inflight_leaves_no_files(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from spark_jobs.core.format.folders import SOURCE_FOLDER
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.result import JobState
-from spark_jobs.write import held_files
 from spark_jobs.write.direct import placed_source
 from tests.faults.local_table import problems_of
 
@@ -145,7 +145,7 @@ def test_a_payload_that_has_a_say_in_what_moves(tmp_path: Path, table_type: str,
     table.delete(data([(1, "c", "")], 7), **own)
     assert set(rows_of(table)) == {2, 3, 4, 5, 6}
     assert problems_of(tmp_path / "t") == []
-    assert not (tmp_path / "t" / held_files.FOLDER).exists()
+    assert not (tmp_path / "t" / SOURCE_FOLDER).exists()
 
 
 @pytest.mark.parametrize("most", ["1000", "1"])
