@@ -1,52 +1,38 @@
-"""Small tables written in this process: what Spark does in a write (tagging, packing) is a look at all keys."""
+"""Small tables, written in this process one call after the other."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
+from unittest.mock import patch
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
+from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.protocol import TableFormat
-from spark_jobs.core.handles.append import append_target
-from spark_jobs.core.handles.context import TaskScope, WriteContext
-from spark_jobs.core.merge.payload import OVERWRITE
-from spark_jobs.core.schema.avro import avro_schema_of
-from spark_jobs.core.schema.avro import with_meta_fields as avro_with_meta_fields
-from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY, with_meta_fields
+from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
-from spark_jobs.core.timeline.write_stat import written_paths
-from spark_jobs.core.transaction.transaction import begin
-from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.core.view.file_system_view import FileSystemView
+from spark_jobs.core.transaction.transaction import Transaction
+from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.clean import CleanOptions
+from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
-from spark_jobs.services.rewriting.context import slice_reader
-from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes, undo
-from spark_jobs.services.run_generation import ATTEMPT_KEY
-from spark_jobs.write.inserted_keys import InsertedKeys
-from spark_jobs.write.once import is_free, settle
-from spark_jobs.write.overwrite import replaced_groups
-from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route
-from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.write import perform
+from spark_jobs.write.config import resolve
+from spark_jobs.write.direct.arrow_source import ArrowSource
+from spark_jobs.write.source_rows import write_source
 from tests.support.folder import Where, as_folder, lake_of
 from tests.support.jobs import job_context
 
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.string()), ("ts", pa.int64())])
-BLOOM = BloomSettings(kind="DYNAMIC_V0", entries=100, fpp=0.001, max_entries=1000)
 AT_ONCE = {
     "hoodie.compact.inline.max.delta.commits": "1",
     "hoodie.clustering.async.max.commits": "1",
@@ -54,6 +40,12 @@ AT_ONCE = {
     "hoodie.index.bloom.num_entries": "100",
     "hoodie.write.lock.wait_time_ms": "10000",
 }
+WRITES = {
+    "hoodie.parquet.small.file.limit": "0",
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+}
+"""New keys begin file groups, and nothing is done behind a write."""
 PARTITIONS = ("a", "b")
 
 
@@ -78,16 +70,16 @@ def create(path: Where, table_type: str) -> HudiTable:
 
 
 def write(path: Where, rows: pa.Table, key: str, attempt: str = "") -> str:
-    """Upsert rows whose keys are all new or all known; the instant that did it.
+    """Upsert rows; the instant that did it.
 
     :param attempt: the try of a task that it says of itself.
     """
-    return _write(path, rows, key, OperationType.UPSERT, attempt=attempt)
+    return _write(path, rows, key, Operation.UPSERT, attempt=attempt)
 
 
 def delete(path: Where, rows: pa.Table, key: str) -> str:
     """Remove the keys of these rows, all of them known."""
-    return _write(path, rows, key, OperationType.DELETE)
+    return _write(path, rows, key, Operation.DELETE)
 
 
 def overwrite(path: Where, rows: pa.Table, partitions: Sequence[str], key: str) -> str:
@@ -95,87 +87,56 @@ def overwrite(path: Where, rows: pa.Table, partitions: Sequence[str], key: str) 
 
     :raises WriteConflictError: a pending plan has one of their file groups, as :func:`replaced_groups` says.
     """
-    operation = OperationType.INSERT_OVERWRITE if rows.num_rows else OperationType.DELETE_PARTITION
+    operation = Operation.INSERT_OVERWRITE if rows.num_rows else Operation.DELETE_PARTITION
     return _write(path, rows, key, operation, partitions)
 
 
 def _write(
     path: Where,
     rows: pa.Table,
-    key: str,
-    operation: OperationType,
+    key: str | None,
+    operation: Operation,
     partitions: Sequence[str] = (),
     attempt: str = "",
 ) -> str:
+    """By this process alone, one call after the other, without what a job does besides."""
     table = HudiTable.open(str(path), lake=lake_of(path))
-    settings = table.transaction_settings(AT_ONCE)
-    done = settle(settings, key, print)
-    if done is not None:
-        return done[0].timestamp
-    roll_back_failed_writes(settings)
-    action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
-    plan = b""
-    if partitions:
-        action, plan = Action.REPLACE_COMMIT, requested_overwrite()
-    transaction = begin(
-        settings, action, idempotency_key=key, plan=plan, allowed=lambda line: is_free(settings, line, key)
+    named = {PARTITIONS_TO_DELETE.name: ",".join(partitions)} if operation is Operation.DELETE_PARTITION else {}
+    options = IngestOptions(
+        base_path=table.url,
+        op=operation,
+        idempotency_key=key,
+        attempt=attempt or None,
+        hoodie_conf=tuple({**WRITES, **AT_ONCE, **named}.items()),
     )
-    assert transaction is not None
-    try:
-        context = _context(table, transaction.time)
-        keyed = _keyed(rows)
-        table = table.refreshed()
-        placed_by = table.timeline
-        replaced = replaced_groups(table, Operation(operation.value.lower()), partitions) if partitions else None
-        routed, routes = _route(table, keyed, all_new=bool(partitions))
-        transaction.to_inflight()
-        token = int(SYSTEM_CLOCK.new_uuid()[:7], 16)
-        rules = RecordRules(combine=True, all_deleted=operation is OperationType.DELETE)
-        batches = iter(routed.sort_by(BUCKET).combine_chunks().to_batches())
-        stats = list(write_buckets(batches, context, TaskScope(0, f"0-0-{token}"), routes, rules))
-        metadata = CommitMetadata(
-            write_stats=tuple(stats),
-            operation_type=operation,
-            extra_metadata={
-                SCHEMA_KEY: json.dumps(avro_schema_of(SCHEMA, "t")),
-                IDEMPOTENCY_KEY: key,
-                **({ATTEMPT_KEY: attempt} if attempt else {}),
-            },
-            replaced_file_ids=replaced,
-        )
-        touched = {(one.partition_path, one.file_id) for one in stats if one.prev_commit != "null"}
-        touched |= {(partition, file_id) for partition, ids in (replaced or {}).items() for file_id in ids}
-        keys = InsertedKeys(
-            table=table,
-            instant=transaction.time,
-            stats=stats if operation is OperationType.UPSERT else (),
-            placed_by=placed_by,
-            reader_of=lambda now: slice_reader(now, context),
-            is_global=False,
-        )
-        return keys.publish(
-            lambda check: transaction.publish(
-                metadata.encode(), frozenset(touched), written=written_paths(stats), check=check
-            )
-        ).timestamp
-    except BaseException:
-        transaction.abandon()
-        undo(settings, transaction.time, print)
-        raise
+    config = resolve(options, table, table.lake)
+    source = None if named else ArrowSource.of(rows, config.name)
+    done = write_source(config, table, source, LocalEngine(table.clock), _progress())
+    assert done.instant is not None
+    return done.instant
+
+
+class _Died(BaseException):
+    """The end of a process whose last words nobody hears."""
 
 
 def begin_and_leave(path: Where, rows: pa.Table) -> None:
     """A write that put its files down and never publishes; its process is expected to die now."""
-    table = HudiTable.open(str(path), lake=lake_of(path))
-    action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
-    transaction = begin(table.transaction_settings(AT_ONCE), action)
-    assert transaction is not None
-    routed, routes = _route(table.refreshed(), _keyed(rows))
-    transaction.to_inflight()
-    rules = RecordRules(combine=True, all_deleted=False)
-    batches = iter(routed.sort_by(BUCKET).combine_chunks().to_batches())
-    for _ in write_buckets(batches, _context(table, transaction.time), TaskScope(0, "0-0-77"), routes, rules):
-        continue
+
+    def die(*given: object) -> None:
+        raise _Died
+
+    def nothing(*given: object) -> None:
+        return
+
+    with (
+        patch.object(perform, "publish", die),
+        patch.object(perform, "undo_failed_writes", nothing),
+        patch.object(perform, "undo", nothing),
+        patch.object(Transaction, "abandon", nothing),
+        suppress(_Died),
+    ):
+        _write(path, rows, None, Operation.UPSERT)
 
 
 def compact(path: Where) -> None:
@@ -259,65 +220,3 @@ def _problems_of_log(format: TableFormat, storage: Storage, path: str, completed
 
 def _progress() -> Progress:
     return Progress("test")
-
-
-def _context(table: HudiTable, instant: str) -> WriteContext:
-    return WriteContext(
-        storage=table.storage,
-        base_path=table.base_path,
-        format=table.config.format,
-        instant=instant,
-        file_format=BaseFileFormat(
-            schema=with_meta_fields(SCHEMA),
-            avro_schema=json.dumps(avro_with_meta_fields(avro_schema_of(SCHEMA, "t"))),
-            codec="zstd",
-            codec_level=1,
-            dictionary=True,
-            bloom=BLOOM,
-        ),
-        payload=OVERWRITE,
-        ordering_field="ts",
-        max_file_size=1 << 30,
-        skeletons=table.bootstrap_reader(),
-    )
-
-
-def _keyed(rows: pa.Table) -> pa.Table:
-    return rows.append_column(RECORD_KEY, pc.cast(rows["id"], pa.string())).append_column(PARTITION_PATH, rows["p"])
-
-
-def _route(table: HudiTable, keyed: pa.Table, *, all_new: bool = False) -> tuple[pa.Table, Mapping[int, Route]]:
-    """Every record to the slice of its key, or to a new file group of its partition; with ``all_new`` to that alone."""
-    view = table.view()
-    stored = table.scan().to_arrow() if view.latest_slices() and not all_new else None
-    group_of = {}
-    if stored is not None:
-        file_ids = [_file_id(table.config.format, name) for name in stored["_hoodie_file_name"].to_pylist()]
-        keys = zip(stored[PARTITION_PATH].to_pylist(), stored[RECORD_KEY].to_pylist(), strict=True)
-        group_of = dict(zip(keys, file_ids, strict=True))
-    slices = {(one.partition, one.file_id): one for one in view.latest_slices()}
-    numbers: dict[tuple[str, str], int] = {}
-    routes: dict[int, Route] = {}
-    buckets = []
-    for key in zip(keyed[PARTITION_PATH].to_pylist(), keyed[RECORD_KEY].to_pylist(), strict=True):
-        place = (key[0], group_of.get(key, ""))
-        if place not in numbers:
-            numbers[place] = len(numbers)
-            routes[numbers[place]] = _route_to(table, view, slices.get(place), key[0])
-        buckets.append(numbers[place])
-    return keyed.append_column(BUCKET, pa.array(buckets, pa.int32())), routes
-
-
-def _file_id(format: TableFormat, name: str) -> str:
-    """Rows of logs name their file group in place of a file."""
-    base = format.parse_base_file(name)
-    return name if base is None else base.file_id
-
-
-def _route_to(table: HudiTable, view: FileSystemView, one: FileSlice | None, partition: str) -> Route:
-    if one is None:
-        return CreateRoute(partition, SYSTEM_CLOCK.new_uuid())
-    if table.config.is_merge_on_read:
-        return AppendRoute(append_target(view, one, table.pending.compaction.get((one.partition, one.file_id))))
-    assert one.base_file is not None
-    return MergeRoute(one.base_file)

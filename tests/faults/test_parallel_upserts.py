@@ -16,6 +16,7 @@ import pytest
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.services.validation.run import validate
+from spark_jobs.write.direct import write as tasks_of_write
 from tests.faults import local_table as local
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
@@ -28,7 +29,7 @@ def upsert(path: Path, rows: pa.Table, key: str, all_placed: Barrier) -> None:
     """As a task does that is run again while its writes are refused; the first one waits until all others have placed
     their rows, too.
     """
-    write_buckets = local.write_buckets
+    write_buckets = tasks_of_write.write_buckets
     waited = False
 
     def together(batches: Iterator[pa.RecordBatch], context: WriteContext, *others: Any) -> Any:
@@ -38,7 +39,7 @@ def upsert(path: Path, rows: pa.Table, key: str, all_placed: Barrier) -> None:
             all_placed.wait(60)
         return write_buckets(batches, context, *others)
 
-    local.write_buckets = together
+    tasks_of_write.write_buckets = together
     for attempt in range(MOST_TRIES):
         try:
             local.write(path, rows, key)

@@ -24,6 +24,7 @@ from spark_jobs.services.rollback import execute
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, undo
 from spark_jobs.services.validation.run import validate
+from spark_jobs.write import perform
 from tests.faults import local_table as local
 from tests.faults.local_table import batch, expected_rows, rows_of
 from tests.support.jobs import job_context
@@ -139,7 +140,7 @@ def test_a_dead_write_leaves_no_logs_on_slices_that_lost_their_plan(path: Path, 
     plan = compact(path, "schedule")
     logs = logs_of(path)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(local, "undo", lambda *given: None)  # a process that dies undoes nothing
+        patched.setattr(perform, "undo", lambda *given: None)  # a process that dies undoes nothing
         with pytest.raises(WriteConflictError):
             beside(path, lambda: take_back(path, plan))
     table = HudiTable.open(str(path))

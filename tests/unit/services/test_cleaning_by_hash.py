@@ -17,6 +17,7 @@ from spark_jobs.options.clean import CleanOptions
 from spark_jobs.services import deletions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.validation.run import validate
+from spark_jobs.write import perform
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
 from tests.unit.services.test_planned_runs import StopsAfter
@@ -68,7 +69,7 @@ def doomed(look: JobResult) -> set[str]:
 def test_dead_writes_are_thought_gone(path: Path, hashed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     die_writing(path)
     with monkeypatch.context() as lazy:
-        lazy.setattr(local, "roll_back_failed_writes", lambda settings: [])
+        lazy.setattr(perform, "undo_failed_writes", lambda *given: None)
         for version in range(4, 7):
             write(path, version)
     before = files(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.table_config import update_table_config
 from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.metadata_table import scan
@@ -152,7 +153,7 @@ def test_a_commit_that_names_files_elsewhere(table: Path) -> None:
     commit.write_text(json.dumps(raw))
     timeline = HudiTable.open(str(table)).timeline
     with pytest.raises(OutsideTableError, match=rf"^{commit.name} names '\.\./victim'"):
-        timeline.commit_metadata(timeline.instants[0], local.SYSTEM_CLOCK)
+        timeline.commit_metadata(timeline.instants[0], SYSTEM_CLOCK)
     told = [one for one in validate(str(table), deep=True) if one.is_error]
     assert {one.path for one in told} >= {f".hoodie/{commit.name}"}
     assert any("'../victim', which is no path below the table" in one.what for one in told)

@@ -8,29 +8,30 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import BadRecordError
-from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
-from tests.faults import local_table as local
 
 pytestmark = pytest.mark.unit
 INDEX = "hoodie.metadata.record.index.enable"
 
 
-def test_the_index_is_named_that_has_no_place_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def keyed(rows: pa.Table) -> pa.Table:
-        keys = [f"{one}".rjust(length, "k") for one in rows["id"].to_pylist()]
-        return rows.append_column(RECORD_KEY, pa.array(keys)).append_column(PARTITION_PATH, rows["p"])
+def test_the_index_is_named_that_has_no_place_for_them(tmp_path: Path) -> None:
+    table = HudiTable.create(
+        str(tmp_path / "t"),
+        name="t",
+        table_type="COPY_ON_WRITE",
+        record_key_fields=["id"],
+        partition_fields=["p"],
+        precombine_field="ts",
+    )
 
-    monkeypatch.setattr(local, "_keyed", keyed)
-    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "true")
-    monkeypatch.setitem(local.AT_ONCE, INDEX, "true")
-    local.create(tmp_path / "t", "COPY_ON_WRITE")
-    length = 32_768
+    def write(value: str, *, indexed: bool) -> None:
+        keys = [f"{number}".rjust(32_768, "k") for number in range(2)]
+        rows = pa.table({"id": keys, "p": ["a", "b"], "v": [value] * 2, "ts": [len(value)] * 2})
+        table.upsert(rows, hoodie_conf={"hoodie.metadata.enable": "true", INDEX: str(indexed).lower()})
+
     with pytest.raises(BadRecordError, match=rf"has 32768 bytes, and the record index \({INDEX}\) takes 32767 at most"):
-        local.write(tmp_path / "t", local.batch(0, 2, "v", 1), "k1")
-    monkeypatch.setitem(local.AT_ONCE, INDEX, "false")
-    local.write(tmp_path / "t", local.batch(0, 2, "v", 1), "k2")
-    monkeypatch.setitem(local.AT_ONCE, INDEX, "true")
+        write("v", indexed=True)
+    write("v", indexed=False)
     with pytest.raises(BadRecordError, match=f"write with {INDEX}=false"):
-        local.write(tmp_path / "t", local.batch(0, 2, "w", 2), "k3")
-    assert HudiTable.open(str(tmp_path / "t")).scan().to_arrow()["v"].to_pylist() == ["v", "v"]
+        write("w", indexed=True)
+    assert table.refreshed().scan().to_arrow()["v"].to_pylist() == ["v", "v"]

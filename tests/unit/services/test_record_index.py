@@ -23,7 +23,6 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.write import tasks
-from spark_jobs.write.tasks import RecordRules
 from tests.faults import local_table as local
 from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
 
@@ -74,11 +73,7 @@ def upsert(path: Path, first: int, number: int) -> str:
 
 def delete(path: Path, first: int, count: int, key: str, ts: int = 9) -> str:
     """Delete the records ``first`` to ``first + count``."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(
-            local, "RecordRules", lambda combine, all_deleted: RecordRules(combine=combine, all_deleted=True)
-        )
-        return local.write(path, local.batch(first, count, "", ts), key)
+    return local.delete(path, local.batch(first, count, "", ts), key)
 
 
 def maintain(path: Path, after: int) -> None:

@@ -10,6 +10,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys.table import METADATA_PARTITIONS
 from spark_jobs.core.config.table_config import read_table_config
 from spark_jobs.core.format.metadata_layout import MetadataPartition
+from spark_jobs.core.keygen import keys as key_texts
 from spark_jobs.core.metadata_table.changes import encode_changes
 from spark_jobs.core.metadata_table.commit import commit_changes
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
@@ -32,13 +33,14 @@ def listed(path: Folder) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("first", [True, False])
 def test_its_rows_are_found_and_updated(root: Folder, monkeypatch: pytest.MonkeyPatch, first: bool) -> None:
-    """The writes here don't make partition paths of values, which would be refused: they stand for another writer."""
+    """A writer that does not refuse it stands for another program."""
     path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     if not first:
         local.write(path, local.batch(4, 2, "v0", 1), "k0")
         assert listed(path) == ("files",)
     monkeypatch.setattr(local, "PARTITIONS", (ALL_PARTITIONS, "b"))
+    monkeypatch.setattr(key_texts, "RESERVED_PATH", "")
     batches = [local.batch(6, 4, "v1", 1), local.batch(6, 2, "v2", 2)]
     for number, rows in enumerate(batches):
         local.write(path, rows, f"k{number + 1}")

@@ -34,6 +34,7 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
+from spark_jobs.write.inserted_keys import InsertedKeys
 from tests.faults import local_table as local
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
@@ -328,7 +329,7 @@ def test_what_was_pending_when_it_was_made_is_kept_too(
     saved: list[str] = []
 
     if what == "write":
-        publish = local.InsertedKeys.publish
+        publish = InsertedKeys.publish
 
         def after_the_savepoint(self: Any, work: Any) -> Any:
             if not saved:
@@ -337,7 +338,7 @@ def test_what_was_pending_when_it_was_made_is_kept_too(
                 savepoint(path, instant=saved[0])
             return publish(self, work)
 
-        monkeypatch.setattr(local.InsertedKeys, "publish", after_the_savepoint)
+        monkeypatch.setattr(InsertedKeys, "publish", after_the_savepoint)
         local.write(path, b, "older")
         expected = local.expected_rows(both, a, b)
     else:

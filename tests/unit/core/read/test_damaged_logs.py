@@ -95,8 +95,8 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "compaction": local.compact,
     "log compaction": log_compact,
     "clustering": local.cluster,
-    "upsert": lambda path: local.write(path, local.batch(0, 20, "three", 3), "k2"),
 }
+MORE = local.batch(0, 20, "three", 3)
 
 
 @BY_NAME
@@ -112,6 +112,24 @@ def test_no_reader_takes_the_rest_for_the_whole(
     log.write_bytes(content)
     local.roll_back(path)
     assert local.rows_of(path) == local.expected_rows(*ROWS)
+
+
+@BY_NAME
+def test_an_upsert_that_needs_no_log_goes_beside_it(path: Path, damage: Callable[[Path], None]) -> None:
+    """It is refused, or its rows go to a log of their own and readers go on refusing the damaged one."""
+    log, content = newest_log(path), newest_log(path).read_bytes()
+    damage(path)
+    try:
+        local.write(path, MORE, "k2")
+        written = [*ROWS, MORE]
+    except StorageError:
+        written = [*ROWS]
+    with pytest.raises(StorageError) as caught:
+        local.rows_of(path)
+    assert log.name in str(caught.value)
+    log.write_bytes(content)
+    local.roll_back(path)
+    assert local.rows_of(path) == local.expected_rows(*written)
 
 
 @BY_NAME
@@ -160,7 +178,7 @@ def test_a_base_file_is_there_with_its_length(
     base.unlink()
     if how != "gone":
         base.write_bytes(content[:-1] if how == "cut" else content[:4] + b"\0" + content[4:])
-    for work in (local.rows_of, READERS["upsert"]):
+    for work in (local.rows_of, lambda path: local.write(path, MORE, "k2")):
         with pytest.raises(StorageError) as caught:
             work(path)
         assert base.name in str(caught.value)
@@ -295,7 +313,8 @@ def test_a_file_group_does_not_vanish(
 ) -> None:
     path = table_of(tmp_path / "t", kind, metadata, monkeypatch)
     moment = HudiTable.open(str(path)).timeline.last_time
-    local.overwrite(path, local.batch(20, 4, "three", 3), ["b"], "k2")  # a group that was replaced may go
+    more = local.batch(20, 4, "three", 3)
+    local.overwrite(path, more.filter(pc.equal(more.column("p"), "b")), ["b"], "k2")  # a group that was replaced may go
     wanted = local.rows_of(path)
     if whole_partition:
         shutil.rmtree(path / "a")

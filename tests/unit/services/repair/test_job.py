@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import HudiError, WriteConflictError
-from spark_jobs.core.format.instant import Action
-from spark_jobs.core.handles.context import TaskScope
-from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
-from spark_jobs.core.timeline.write_stat import written_paths
-from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.repair import job
 from spark_jobs.services.repair.job import run_repair
 from spark_jobs.services.validation.run import validate
-from spark_jobs.write.routes import CreateRoute
-from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
 
@@ -45,25 +35,7 @@ def errors(path: Path) -> list[str]:
 
 def insert_again(path: Path, rows: pa.Table) -> None:
     """The rows in file groups of their own, whatever keys the table has: what two blind writers leave."""
-    table = HudiTable.open(str(path))
-    action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
-    transaction = begin(table.transaction_settings(local.AT_ONCE), action)
-    assert transaction is not None
-    transaction.to_inflight()
-    keyed = local._keyed(rows)
-    partitions = sorted(set(rows["p"].to_pylist()))
-    numbers = pa.array([partitions.index(one) for one in rows["p"].to_pylist()], pa.int32())
-    routes = {number: CreateRoute(one, SYSTEM_CLOCK.new_uuid()) for number, one in enumerate(partitions)}
-    batches = iter(keyed.append_column(BUCKET, numbers).sort_by(BUCKET).combine_chunks().to_batches())
-    rules = RecordRules(combine=True, all_deleted=False)
-    context = local._context(table, transaction.time)
-    stats = list(write_buckets(batches, context, TaskScope(0, "0-0-7"), routes, rules))
-    metadata = CommitMetadata(
-        write_stats=tuple(stats),
-        operation_type=OperationType.INSERT,
-        extra_metadata={SCHEMA_KEY: json.dumps(avro_schema_of(local.SCHEMA, "t"))},
-    )
-    transaction.publish(metadata.encode(), written=written_paths(stats))
+    HudiTable.open(str(path)).insert(rows, hoodie_conf={**local.WRITES, **local.AT_ONCE})
 
 
 @pytest.fixture

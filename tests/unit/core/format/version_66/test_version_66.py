@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
 from spark_jobs.core.errors import UnsupportedTableError
@@ -100,7 +101,8 @@ def test_every_moment_and_every_way_back(tmp_path: Path, table_type: str) -> Non
     run_savepoint(SavepointOptions(base_path=str(path), instant_time=times[2]), job_context())
     local_table.delete(path, local_table.batch(0, 4, "", 4), "delete")
     assert len(local_table.rows_of(path)) == 16
-    local_table.overwrite(path, local_table.batch(50, 4, "o", 5), ["a"], "overwrite")
+    overwriting = local_table.batch(50, 4, "o", 5)
+    local_table.overwrite(path, overwriting.filter(pc.equal(overwriting.column("p"), "a")), ["a"], "overwrite")
     last = local_table.write(path, local_table.batch(50, 4, "w", 6), "last")
     run_rollback(RollbackOptions(base_path=str(path), instant_time=last), job_context())
     assert values(HudiTable.open(str(path)).scan()) == {"v3", "o"}
