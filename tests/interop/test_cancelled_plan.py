@@ -13,6 +13,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.services.rollback import execute
 from spark_jobs.services.rollback.failed_writes import abandoned_writes
 from spark_jobs.services.validation.run import validate
+from spark_jobs.write import perform
 from tests.faults import local_table as local
 from tests.faults.local_table import batch, expected_rows, rows_of
 from tests.interop.real_hudi import RealHudi
@@ -62,7 +63,7 @@ def test_hudi_reads_on_after_the_rollback_and_ends_one_that_died(
 
     plan = compact(path, "schedule")
     with monkeypatch.context() as patched:
-        patched.setattr(local, "undo", lambda *given: None)  # its process is gone
+        patched.setattr(perform, "undo", lambda *given: None)  # its process is gone
         with pytest.raises(WriteConflictError):
             beside(path, lambda: take_back(path, plan))
     settings = HudiTable.open(str(path)).transaction_settings(local.AT_ONCE)

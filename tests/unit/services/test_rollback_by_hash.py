@@ -15,6 +15,7 @@ from spark_jobs.core.timeline.avro_schemas import ROLLBACK_PLAN
 from spark_jobs.options import JobResult, JobState, RollbackOptions
 from spark_jobs.services import deletions
 from spark_jobs.services.rollback.job import run_rollback
+from spark_jobs.write import perform
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
 from tests.unit.services.test_planned_runs import StopsAfter
@@ -86,7 +87,7 @@ def test_a_run_by_a_hash_that_broke_off_goes_on_and_is_found_done(path: Path) ->
 def test_what_is_left_of_a_plan_of_several_is_done_by_its_hash(path: Path) -> None:
     first = HudiTable.open(str(path)).timeline.pending_writes()[0]
     with pytest.MonkeyPatch.context() as lazy:
-        lazy.setattr(local, "roll_back_failed_writes", lambda settings: [])
+        lazy.setattr(perform, "undo_failed_writes", lambda *given: None)
         second = die_beside(path, first)
     shown = roll_back(path, dry_run=True).extra["plan_hash"]
     break_off(path, len(named(roll_back(path, second, dry_run=True))), shown)  # the newest goes first
@@ -118,7 +119,7 @@ def test_a_hash_that_is_refused_finishes_nothing(path: Path) -> None:
 def test_one_write_that_is_named_is_all_that_is_undone(path: Path) -> None:
     first = HudiTable.open(str(path)).timeline.pending_writes()[0]
     with pytest.MonkeyPatch.context() as lazy:
-        lazy.setattr(local, "roll_back_failed_writes", lambda settings: [])
+        lazy.setattr(perform, "undo_failed_writes", lambda *given: None)
         second = die_beside(path, first)
     assert list(roll_back(path, second).extra["rolled_back"]) == [second]
     assert HudiTable.open(str(path)).timeline.pending_writes() == (first,)
