@@ -79,7 +79,7 @@ def make_table(path: Path, commits: int) -> None:
             write_stats=tuple(stats),
             operation_type=OperationType.UPSERT,
             extra_metadata={SCHEMA_KEY: json.dumps(SCHEMA)},
-        ).encode()
+        ).payload()
         settings.update_metadata_table(settings.load_timeline(), inflight, metadata)
         transition(timeline, inflight, State.COMPLETED, metadata)
 

@@ -37,6 +37,7 @@ from spark_jobs.core.timeline.archive.v6.entries import entry_of
 from spark_jobs.core.timeline.archive.v6.files import archive_name, encode_entries
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.payloads.known import payloads_of
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 TARGET = 3.0
@@ -77,7 +78,9 @@ def _metadata(instant: Instant) -> bytes:
         )
         for number in range(FILES_OF_A_COMMIT)
     )
-    return CommitMetadata(write_stats=stats, operation_type=OperationType.UPSERT).encode()
+    return payloads_of(VERSION_6).encode(
+        CommitMetadata(write_stats=stats, operation_type=OperationType.UPSERT).payload()
+    )
 
 
 def plain(folder: Path, read: int) -> int:

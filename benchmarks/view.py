@@ -48,7 +48,7 @@ def make_table(path: Path, partitions: int, groups: int, versions: int, logs: in
     for instant in [*instants, SECOND]:
         line = table.refreshed().timeline
         inflight = transition(line, request(line, instant, Action.DELTA_COMMIT), State.INFLIGHT, b"")
-        transition(line, inflight, State.COMPLETED, CommitMetadata(operation_type=OperationType.UPSERT).encode())
+        transition(line, inflight, State.COMPLETED, CommitMetadata(operation_type=OperationType.UPSERT).payload())
     count = 0
     for number in range(partitions):
         partition = f"region={number % 10}/day={number:05d}"

@@ -61,7 +61,7 @@ def alter_schema(
         if expected is not None and made != expected:
             raise _changed_meanwhile(table)
         new = made.new.at(schema_version(transaction.time))
-        transaction.to_inflight(CommitMetadata(operation_type=OperationType.ALTER_SCHEMA).encode())
+        transaction.to_inflight(CommitMetadata(operation_type=OperationType.ALTER_SCHEMA).payload())
 
         def check(timeline: ActiveTimeline) -> None:
             if committed_schema(timeline, table.config, table.clock) not in (None, made.avro):
@@ -72,7 +72,7 @@ def alter_schema(
             operation_type=OperationType.ALTER_SCHEMA,
             extra_metadata={**(extra_metadata or {}), **schema_metadata(made.new_avro, new)},
         )
-        return transaction.publish(metadata.encode(), written=frozenset(), check=check)
+        return transaction.publish(metadata.payload(), written=frozenset(), check=check)
     except BaseException:
         transaction.abandon()
         raise

@@ -107,16 +107,15 @@ def _compact(table: MetadataTable, properties: Mapping[str, str]) -> None:
         return
     slices = [one for partition in _listed(table) for one in table.slices(partition) if _has_changes(table, one)]
     plan = plan_compaction(slices, frozenset(), _ALL_LOGS)
-    data = plan.requested(_ALL_LOGS).encode()
     time = table.timeline.format.metadata.own_time(latest, Action.COMPACTION)
-    requested = request(table.timeline, time, Action.COMPACTION, data)
+    requested = request(table.timeline, time, Action.COMPACTION, plan.requested(_ALL_LOGS).payload())
     _execute(table.reloaded(), requested, plan)
 
 
 def _execute(table: MetadataTable, compaction: Instant, plan: CompactionPlan) -> None:
     """Merge the slices of a plan, ours or Hudi's; what an earlier attempt made goes first."""
     if compaction.state is State.REQUESTED:
-        compaction = transition(table.timeline, compaction, State.INFLIGHT, b"")
+        compaction = transition(table.timeline, compaction, State.INFLIGHT)
     stats = []
     listed = {table.path_of(partition): partition for partition in _listed(table)}
     for one in plan.slices:
@@ -183,9 +182,9 @@ def _clean(lake: Lake, table: MetadataTable, properties: Mapping[str, str]) -> N
     plan = plan_clean(own, limits)
     deltas = own.timeline.completed(Action.DELTA_COMMIT)
     if plan.files and deltas:
-        data = plan.requested().encode(own.base_path)
+        requested = plan.requested().payload(own.base_path)
         time = own.timeline.format.metadata.own_time(deltas[-1].timestamp, Action.CLEAN)
-        carry_out_clean(settings, own, request(own.timeline, time, Action.CLEAN, data), Progress("metadata"))
+        carry_out_clean(settings, own, request(own.timeline, time, Action.CLEAN, requested), Progress("metadata"))
 
 
 def _archive(table: MetadataTable) -> None:

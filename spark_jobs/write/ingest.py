@@ -219,7 +219,7 @@ def _run(
     progress: Progress,
 ) -> Written:
     if config.operation is Operation.DELETE_PARTITION:
-        transaction.to_inflight(CommitMetadata(operation_type=OperationType.DELETE_PARTITION).encode())
+        transaction.to_inflight(CommitMetadata(operation_type=OperationType.DELETE_PARTITION).payload())
         partitions = partitions_to_delete(config, table, rows)
         return Written(stats=[], replaced=replaced_groups(table, config.operation, partitions))
     with marker_service(spark, table, config.properties, transaction.time, progress.note) as markers:

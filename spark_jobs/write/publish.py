@@ -95,8 +95,8 @@ def publish(
 
         if by_bucket:
             groups = metadata.touched_file_groups()
-            return transaction.publish(metadata.encode(), groups, written=paths, check=both, place_of=place_of_bucket)
-        return transaction.publish(metadata.encode(), _contended(metadata), written=paths, check=both)
+            return transaction.publish(metadata.payload(), groups, written=paths, check=both, place_of=place_of_bucket)
+        return transaction.publish(metadata.payload(), _contended(metadata), written=paths, check=both)
 
     def reader_of(now: HudiTable) -> SliceReader:
         return slice_reader(now, write_context(config, now, stored, transaction.time), config.properties)

@@ -142,7 +142,7 @@ def _write(
     def work(table: HudiTable, transaction: Transaction) -> tuple[StoredSchema, Written]:
         rows = SourceRows.of(config, source, table)  # again: another writer may have added a column
         if config.operation is Operation.DELETE_PARTITION:
-            transaction.to_inflight(CommitMetadata(operation_type=OperationType.DELETE_PARTITION).encode())
+            transaction.to_inflight(CommitMetadata(operation_type=OperationType.DELETE_PARTITION).payload())
             replaced = replaced_groups(table, config.operation, partitions_to_delete(config, table, rows))
             return rows.stored, Written(stats=[], replaced=replaced)
         context = write_context(config, table, rows.stored, transaction.time)

@@ -17,7 +17,7 @@ import pytest
 from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.options import (
     ArchiveOptions,
     CleanOptions,

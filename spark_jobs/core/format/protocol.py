@@ -50,6 +50,10 @@ class TableFormat(Protocol):
     def archive_form(self) -> str:
         """In which form archived instants are kept: a name of `core/timeline/archive/known.py`."""
 
+    @property
+    def payload_form(self) -> str:
+        """In which form the files of instants hold what they say: a name of `core/timeline/payloads/known.py`."""
+
     def archive_folder(self, base_path: str, name: str) -> str:
         """Whole path of the folder of the archived timeline.
 

@@ -8,7 +8,8 @@ from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.metadata_table.layout import identifier_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES, FileEntries, file_list, partition_list
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.payloads.payload import Payload
+from spark_jobs.core.timeline.payloads.shapes import shaped
 from spark_jobs.core.timeline.results import CleanResult, RollbackResult
 
 FileChanges = Mapping[str, FileEntries]
@@ -20,20 +21,20 @@ def encode_changes(changes: FileChanges) -> dict[str, bytes]:
     return {key: FILES.encode(key, entries) for key, entries in changes.items()}
 
 
-def changes_of(instant: Instant, data: bytes) -> FileChanges | None:
+def changes_of(instant: Instant, payload: Payload) -> FileChanges | None:
     """The records for an action that is about to complete.
 
-    :param data: the content of its completed file.
+    :param payload: of its completed file.
     :returns: None for an action that the metadata table can't follow; it has to be built anew after it.
-    :raises CorruptTableError: ``data`` is no payload of the action.
+    :raises CorruptTableError: it is none of the action.
     """
     if instant.comparable_action in COMMITS:
-        return changes_of_commit(CommitMetadata.decode(data, str(instant)))
+        return changes_of_commit(CommitMetadata.of(payload.record, str(instant)))
     completed = instant.at(State.COMPLETED)
     if instant.action is Action.CLEAN:
-        return changes_of_clean(CleanResult.of(decode_shaped(data, completed)))
+        return changes_of_clean(CleanResult.of(shaped(payload.record, completed)))
     if instant.action is Action.ROLLBACK:
-        return changes_of_rollback(RollbackResult.of(decode_shaped(data, completed)))
+        return changes_of_rollback(RollbackResult.of(shaped(payload.record, completed)))
     return None
 
 

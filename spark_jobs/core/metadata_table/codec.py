@@ -15,7 +15,7 @@ import fastavro
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.metadata_table.schema import STORED
-from spark_jobs.core.timeline.avro_codec import parsed_schema
+from spark_jobs.core.timeline.payloads.avro_codec import parsed_schema
 
 R = TypeVar("R")
 

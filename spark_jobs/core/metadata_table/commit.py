@@ -27,6 +27,7 @@ from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.timeline.active import complete, request, transition
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -52,11 +53,10 @@ def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> 
         write_stats=tuple(stat for target in targets for stat in target.profile()),
         operation_type=OperationType.UPSERT_PREPPED,
     )
-    inflight = transition(table.timeline, requested, State.INFLIGHT, profile.encode())
+    inflight = transition(table.timeline, requested, State.INFLIGHT, profile.payload())
     contents = encoded(targets, lambda target: blocks_of(time, target.partition, target.changes))
     stats = tuple(target.append(table, time, content) for target, content in contents)
-    data = delta_commit_metadata(stats, OperationType.UPSERT_PREPPED)
-    complete(table.timeline, inflight, data, table.clock)
+    complete(table.timeline, inflight, delta_commit_metadata(stats, OperationType.UPSERT_PREPPED), table.clock)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,11 +125,13 @@ def _targets(table: MetadataTable, partition: MetadataPartition, changes: Partit
     return targets
 
 
-def delta_commit_metadata(stats: tuple[WriteStat, ...], operation: OperationType, *, compacted: bool = False) -> bytes:
+def delta_commit_metadata(
+    stats: tuple[WriteStat, ...], operation: OperationType, *, compacted: bool = False
+) -> Payload:
     """The completed file of a commit on the metadata table."""
     return CommitMetadata(
         write_stats=stats, operation_type=operation, compacted=compacted, extra_metadata={SCHEMA_KEY: RECORD_TEXT}
-    ).encode()
+    ).payload()
 
 
 def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
@@ -148,14 +150,14 @@ def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
         for base_instant, log in logs
     )
     plan = RequestedRollback(target=NamedInstant.naming(target), requests=tuple(requests))
-    requested = request(table.timeline, time, Action.ROLLBACK, plan.encode(table.folder, whole_logs=True))
-    _take_back(table, transition(table.timeline, requested, State.INFLIGHT, b""), target, logs)
+    requested = request(table.timeline, time, Action.ROLLBACK, plan.payload(table.folder, whole_logs=True))
+    _take_back(table, transition(table.timeline, requested, State.INFLIGHT), target, logs)
 
 
 def finish_undo(table: MetadataTable, rollback: Instant, target: Instant) -> None:
     """Carry a planned rollback out, from wherever a crash left it."""
     if rollback.state is State.REQUESTED:
-        rollback = transition(table.timeline, rollback, State.INFLIGHT, b"")
+        rollback = transition(table.timeline, rollback, State.INFLIGHT)
     _take_back(table, rollback, target, _logs_with_blocks_of(table, target))
 
 
@@ -171,7 +173,7 @@ def _take_back(table: MetadataTable, rollback: Instant, target: Instant, logs: I
     for state in (State.COMPLETED, State.INFLIGHT, State.REQUESTED):
         table.storage.delete(timeline.path(target.at(state)))
     done = RollbackRecord(by=rollback.timestamp, target=target, outcomes=outcomes)
-    complete(timeline, rollback, done.encode(), table.clock)
+    complete(timeline, rollback, done.payload(), table.clock)
 
 
 def commits_at(table: MetadataTable, time: str) -> list[Instant]:

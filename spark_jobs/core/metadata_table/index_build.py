@@ -23,6 +23,7 @@ from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 _FOLLOWED = frozenset({*Action}) - {Action.INDEXING, Action.SAVEPOINT}
@@ -35,8 +36,8 @@ class PartitionSource(Protocol):
         """The number of file groups, and the cells of each one's base file, by its number and the file's name."""
         ...
 
-    def changes(self, instant: Instant, data: bytes) -> PartitionChanges:
-        """What the next action changes; ``data`` is the content of its completed file."""
+    def changes(self, instant: Instant, payload: Payload) -> PartitionChanges:
+        """What the next action changes; ``payload`` is that of its completed file."""
         ...
 
 
@@ -91,10 +92,10 @@ class IndexBuild:
         # compactions first: what was written on top of one is found once its base files count
         later = sorted(in_order(later), key=lambda one: not _is_compaction(now, one))
         for instant in later:
-            data = now.read(instant)
+            payload = now.stored(instant)
             for partition in self.partitions:
                 path = table.path_of(partition)
-                changes = self._source(partition, table).changes(instant, data)
+                changes = self._source(partition, table).changes(instant, payload)
                 for group, share in changes.by_group(self.groups[partition]).items():
                     self.blocks.setdefault((partition, group), []).append(blocks_of(self.time, path, share))
             done = [one for one in self.seen.instants if one.is_completed and one in there]
@@ -117,7 +118,7 @@ class IndexBuild:
                     todo="run the indexing again",
                 )
         own = own_timeline(storage, base_path, self.seen)
-        inflight = transition(own, request(own, self.time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
+        inflight = transition(own, request(own, self.time, Action.DELTA_COMMIT), State.INFLIGHT)
         appended = [
             append_to_new_group(storage, base_path, own.format, self.time, partition, group, b"".join(blocks))
             for (partition, group), blocks in self.blocks.items()

@@ -32,6 +32,7 @@ from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.storage import Storage, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.view.pending import being_cleaned
 
 R = TypeVar("R")
@@ -137,13 +138,13 @@ class IndexOfFiles:
         codec, groups = CODECS[self.index.partition], self.index.groups
         return groups, records_by_group(self.index.changes(live), codec, groups)
 
-    def changes(self, instant: Instant, data: bytes) -> PartitionChanges:
+    def changes(self, instant: Instant, payload: Payload) -> PartitionChanges:
         """What an action changes.
 
-        :param data: the content of its completed file.
+        :param payload: of its completed file.
         :raises UnsupportedTableError: one that the metadata table can't follow.
         """
-        files = changes_of(instant, data)
+        files = changes_of(instant, payload)
         if files is None:
             raise UnsupportedTableError(f"the metadata table can't follow {instant}", todo="run the job again")
         codec = CODECS[self.index.partition]

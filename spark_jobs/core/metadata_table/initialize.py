@@ -105,7 +105,7 @@ def add_partition(
     """
     own = own_timeline(storage, base_path, timeline)
     time = free_time(own, timeline)
-    inflight = transition(own, request(own, time, Action.DELTA_COMMIT), State.INFLIGHT, b"")
+    inflight = transition(own, request(own, time, Action.DELTA_COMMIT), State.INFLIGHT)
     stats = write_partition(storage, base_path, own.format, time, partition, cells_of_group, groups)
     complete(own, inflight, delta_commit_metadata(tuple(stats), OperationType.BULK_INSERT), clock)
     list_partitions(storage, base_path, clock, {own.format.metadata.path(partition)})

@@ -20,6 +20,7 @@ from spark_jobs.core.metadata_table.record_index import (
 from spark_jobs.core.metadata_table.record_keys import KeySource
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.view.file_system_view import FileSystemView, group_files
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import read_pending_services
@@ -45,14 +46,14 @@ class RecordIndexer:
         shares = split_by_group(records.keys, groups)
         return groups, lambda group, name: cells_of_group(records, shares.get(group), name)
 
-    def changes(self, instant: Instant, data: bytes) -> PartitionChanges:
+    def changes(self, instant: Instant, payload: Payload) -> PartitionChanges:
         """What an action that is about to complete changes.
 
-        :param data: the content of its completed file.
+        :param payload: of its completed file.
         """
         if instant.comparable_action not in COMMITS:
             return PartitionChanges()
-        metadata = CommitMetadata.decode(data, str(instant))
+        metadata = CommitMetadata.of(payload.record, str(instant))
         timeline = self.source.timeline
         view = self._view(partitions_to_view(metadata))
         changes = changes_of_commit(timeline.format, metadata, instant.timestamp, view, self.source)

@@ -37,7 +37,8 @@ from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.payloads.payload import Kind, Payload
+from spark_jobs.core.timeline.payloads.shapes import shaped
 from spark_jobs.core.timeline.results import RollbackResult
 
 _LOG = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """An action that is about to complete: ``data`` is what its completed file is going to hold.
+    """An action that is about to complete: ``payload`` is what its completed file is going to hold.
 
     ``timeline`` is that of the data table, loaded under the lock.
     """
@@ -55,7 +56,7 @@ class Publication:
     clock: Clock
     timeline: ActiveTimeline
     instant: Instant
-    data: bytes
+    payload: Payload
 
 
 class MetadataWriter(Protocol):
@@ -105,7 +106,7 @@ class UpdatingMetadataWriter:
         if MetadataPartition.FILES in listed and self._keep_up(publication, listed):
             return
         TakeOffMetadataWriter().before_publish(publication)
-        changes = changes_of(publication.instant, publication.data)
+        changes = changes_of(publication.instant, publication.payload)
         if changes is not None and is_quiet(publication.timeline, publication.instant.timestamp):
             self._make(publication, changes)
 
@@ -135,7 +136,7 @@ class UpdatingMetadataWriter:
 
     def _update(self, publication: Publication, listed: Collection[MetadataPartition]) -> bool:
         instant = publication.instant
-        changes = changes_of(instant, publication.data)
+        changes = changes_of(instant, publication.payload)
         if changes is None:
             return False
         table = MetadataTable.open(publication.storage, publication.base_path, publication.timeline, publication.clock)
@@ -143,7 +144,7 @@ class UpdatingMetadataWriter:
         if instant.action is not Action.ROLLBACK:
             self._write(publication, table, changes, listed)
             return True
-        rolled_back = RollbackResult.of(decode_shaped(publication.data, instant.at(State.COMPLETED))).rolled_back
+        rolled_back = RollbackResult.of(shaped(publication.payload.record, instant.at(State.COMPLETED))).rolled_back
         by_keys = MetadataPartition.RECORD_INDEX in listed
         if any(_stays_listed(table, target, by_keys=by_keys) for target in rolled_back):
             return False
@@ -166,7 +167,7 @@ class UpdatingMetadataWriter:
                 if not quiet or self.indexes.made_by_jobs or table.path_of(partition) in building:
                     continue
                 _make_partition(table, partition, source)
-            encoded[partition] = source.changes(publication.instant, publication.data)
+            encoded[partition] = source.changes(publication.instant, publication.payload)
         commit_changes(table.reloaded(), publication.instant.timestamp, encoded)
 
     def _sources(
@@ -200,7 +201,7 @@ class UpdatingMetadataWriter:
             clock=table.clock,
             timeline=table.data_timeline,
             instant=Instant(last.timestamp, Action.INDEXING, State.INFLIGHT),
-            data=b"",
+            payload=Payload(Kind.INDEX, {}),
         )
         return dict(self._sources(seen, table))[partition]
 
@@ -275,7 +276,7 @@ def _columns_of(publication: Publication) -> tuple[str, ...]:
     """All columns of the commit that completes, or of the newest before it."""
     schema = ""
     if publication.instant.comparable_action in COMMITS:
-        schema = CommitMetadata.decode(publication.data, str(publication.instant)).schema_text
+        schema = CommitMetadata.of(publication.payload.record, str(publication.instant)).schema_text
     schema = schema or newest_schema(publication.timeline, publication.clock)
     return top_columns(schema) if schema else ()
 

@@ -26,13 +26,18 @@ from spark_jobs.core.timeline.archive.form import ArchivePlace
 from spark_jobs.core.timeline.archive.known import archive_of
 from spark_jobs.core.timeline.archived import ArchivedTimeline
 from spark_jobs.core.timeline.archived_writes import ArchivedWrites
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata, decode_written_files
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata, written_files_of
 from spark_jobs.core.timeline.completion import Completion
-from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.payloads.form import PayloadForm
+from spark_jobs.core.timeline.payloads.known import payloads_of
+from spark_jobs.core.timeline.payloads.payload import Kind, Payload, kind_of
+from spark_jobs.core.timeline.payloads.shapes import shaped
 from spark_jobs.core.timeline.results import CleanResult, RestoreResult, RollbackResult, SavepointResult
 from spark_jobs.core.timeline.write_stat import WrittenFile
 
 T = TypeVar("T")
+Content = Payload | bytes
+"""What a file gets: a payload in the form of its table; or bytes as they are, of another file or none."""
 _TRIES = 5
 _FEW = 64
 """Texts that are looked for in an entry before it is decoded: more take as long."""
@@ -172,6 +177,11 @@ class ActiveTimeline:
         return latest((self.last_time, *(one.completed_at for one in self.instants if one.completed_at is not None)))
 
     @property
+    def payloads(self) -> PayloadForm:
+        """The form of what its files say."""
+        return payloads_of(self.format)
+
+    @property
     def archive_place(self) -> ArchivePlace:
         """Where its instants go, and in which form."""
         return archive_of(self.format, self.storage, self.archive_folder)
@@ -240,7 +250,18 @@ class ActiveTimeline:
         :raises InstantGoneError: its file is not there any more.
         :raises CorruptTableError: the file is empty, cut, or of another kind.
         """
-        return decode_shaped(self.read(instant), instant, self.name_of(instant))
+        return self._shaped(self.read(instant), instant)
+
+    def stored(self, instant: Instant) -> Payload:
+        """What the file of a completed write, clean or rollback says, as it stands there; raises as :meth:`decode`."""
+        kind = kind_of(instant)
+        if kind is None:
+            raise InstantStateError(f"{instant} has no payload that is known", instant=instant.timestamp)
+        return Payload(kind, self.payloads.decode(self.read(instant), kind, self.name_of(instant)))
+
+    def note(self, instant: Instant) -> dict[str, str]:
+        """What this project keeps beside the record in the file of an instant; nothing of a damaged or archived one."""
+        return self.payloads.note_of(self.read(instant)) if self.has_content(instant) else {}
 
     def has_content(self, instant: Instant) -> bool:
         """Whether a state of an instant has anything in its file; not where there is no such file."""
@@ -261,7 +282,7 @@ class ActiveTimeline:
         return self._patient(
             instant,
             clock,
-            lambda data: CommitMetadata.decode(data, self.name_of(instant)),
+            lambda data: CommitMetadata.of(self._commit_record(data, instant), self.name_of(instant)),
             lambda archived: archived.commit_metadata(instant),
         )
 
@@ -273,7 +294,7 @@ class ActiveTimeline:
         return self._patient(
             instant,
             clock,
-            lambda data: decode_written_files(data, self.name_of(instant)),
+            lambda data: written_files_of(self._commit_record(data, instant), self.name_of(instant)),
             lambda archived: archived.commit_metadata(instant).written_files(),
         )
 
@@ -295,7 +316,7 @@ class ActiveTimeline:
         return self._patient(
             instant,
             clock,
-            lambda data: decode_shaped(data, instant, self.name_of(instant)),
+            lambda data: self._shaped(data, instant),
             lambda archived: archived.payload(instant),
         )
 
@@ -321,8 +342,15 @@ class ActiveTimeline:
         requested = instant.at(State.REQUESTED)
         copy = f"{self.folder}/{_PLAN_COPIES}/{self.name_of(requested)}"
         if self.storage.stat(self.path(requested)) is None and self.storage.stat(copy) is not None:
-            return decode_shaped(self.storage.read(copy), requested, self.name_of(requested))
+            return self._shaped(self.storage.read(copy), requested)
         return self.payload(requested, clock)
+
+    def _shaped(self, data: bytes, instant: Instant) -> dict[str, Any]:
+        name = self.name_of(instant)
+        return shaped(self.payloads.decode(data, kind_of(instant), name), instant, name)
+
+    def _commit_record(self, data: bytes, instant: Instant) -> dict[str, Any]:
+        return self.payloads.decode(data, Kind.COMMIT, self.name_of(instant))
 
     def _archived(self, instant: Instant) -> ArchivedTimeline:
         return ArchivedTimeline.load(self.archive_place, instant.timestamp, instant.timestamp)
@@ -379,7 +407,7 @@ def load_timeline(storage: Storage, base_path: str, config: TableConfig) -> Acti
 _BEFORE = {State.INFLIGHT: State.REQUESTED, State.COMPLETED: State.INFLIGHT}
 
 
-def complete(timeline: ActiveTimeline, instant: Instant, data: bytes, clock: Clock) -> Instant:
+def complete(timeline: ActiveTimeline, instant: Instant, content: Content, clock: Clock) -> Instant:
     """Write the file by which an inflight instant is completed; the caller holds the table lock. Where the table keeps
     when that was, it is later than all of the timeline.
 
@@ -387,15 +415,15 @@ def complete(timeline: ActiveTimeline, instant: Instant, data: bytes, clock: Clo
     :raises InstantTakenError: another process completed it.
     """
     if not timeline.format.keeps_completion:
-        return transition(timeline, instant, State.COMPLETED, data)
+        return transition(timeline, instant, State.COMPLETED, content)
     if timeline.completion(instant).found(timeline.storage) is not None:
         raise _taken(timeline, instant)
     time = next_instant_time(clock.now(), timeline.zone, latest((timeline.last_moment, instant.timestamp)))
-    return transition(timeline, instant, State.COMPLETED, data, time)
+    return transition(timeline, instant, State.COMPLETED, content, time)
 
 
 def transition(
-    timeline: ActiveTimeline, instant: Instant, state: State, data: bytes, completed_at: str | None = None
+    timeline: ActiveTimeline, instant: Instant, state: State, content: Content = b"", completed_at: str | None = None
 ) -> Instant:
     """Write the file of the next state; the file of the state before must be there.
 
@@ -415,11 +443,12 @@ def transition(
             instant=instant.timestamp,
         )
     moved = replace(instant.at(state), completed_at=completed_at)
-    _create(timeline, moved, data)
+    _create(timeline, moved, content)
     return moved
 
 
-def _create(timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
+def _create(timeline: ActiveTimeline, instant: Instant, content: Content) -> None:
+    data = timeline.payloads.encode(content) if isinstance(content, Payload) else content
     try:
         timeline.storage.create(timeline.path(instant), data)
     except AlreadyExistsError as error:
@@ -434,8 +463,8 @@ def _taken(timeline: ActiveTimeline, instant: Instant) -> InstantTakenError:
     )
 
 
-def request(timeline: ActiveTimeline, timestamp: str, action: Action, data: bytes = b"") -> Instant:
-    """Put a new instant on the timeline; ``data`` is the plan where the action has one.
+def request(timeline: ActiveTimeline, timestamp: str, action: Action, content: Content = b"") -> Instant:
+    """Put a new instant on the timeline; ``content`` is the plan where the action has one.
 
     :raises InstantStateError: a savepoint, which is never requested: :func:`open_savepoint`.
     :raises InstantTakenError: the instant is taken.
@@ -443,7 +472,7 @@ def request(timeline: ActiveTimeline, timestamp: str, action: Action, data: byte
     if action is Action.SAVEPOINT:
         raise InstantStateError(f"savepoint {timestamp} can't be requested: it starts inflight", instant=timestamp)
     instant = Instant(timestamp, action, State.REQUESTED)
-    _create(timeline, instant, data)
+    _create(timeline, instant, content)
     return instant
 
 

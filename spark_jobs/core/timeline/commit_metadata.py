@@ -1,8 +1,7 @@
-"""The JSON of commits, delta commits and replace commits (Hudi: HoodieCommitMetadata, HoodieReplaceCommitMetadata)."""
+"""What commits, delta commits and replace commits say (Hudi: HoodieCommitMetadata, HoodieReplaceCommitMetadata)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +9,7 @@ from typing import Any
 
 from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
 from spark_jobs.core.storage.relative_path import RelativePath, file_name
+from spark_jobs.core.timeline.payloads.payload import Kind, Payload
 from spark_jobs.core.timeline.write_stat import NO_PREVIOUS_COMMIT, WriteStat, WrittenFile
 
 SCHEMA_KEY = "schema"
@@ -76,7 +76,8 @@ class CommitMetadata:
     def written_files(self) -> tuple[WrittenFile, ...]:
         return tuple(one for stat in self.write_stats if (one := WrittenFile.of(stat)) is not None)
 
-    def encode(self) -> bytes:
+    def payload(self) -> Payload:
+        """What its file holds."""
         by_partition: dict[str, list[dict[str, Any]]] = {}
         for stat in self.write_stats:
             by_partition.setdefault(stat.partition_path, []).append(stat.to_json())
@@ -86,17 +87,17 @@ class CommitMetadata:
         out["operationType"] = self.operation_type.value
         if self.replaced_file_ids is not None:
             out["partitionToReplaceFileIds"] = {key: list(ids) for key, ids in self.replaced_file_ids.items()}
-        return json.dumps(out, indent=2, ensure_ascii=False).encode("utf-8")
+        return Payload(Kind.COMMIT, out)
 
     @staticmethod
-    def decode(data: bytes, name: str) -> CommitMetadata:
-        """Read what :meth:`encode` or Hudi writes; an empty file is an empty object.
-
-        :raises CorruptTableError: no JSON object.
+    def of(raw: Mapping[str, Any], name: str) -> CommitMetadata:
+        """
+        :param raw: the record of a file; without anything of one that was left empty.
+        :param name: of the file, as an error names it.
+        :raises CorruptTableError: it is no record of a commit.
         :raises OutsideTableError: it names a path that leads out of the table.
         """
         try:
-            raw = json.loads(data) if data.strip() else {}
             extra = raw.get("extraMetadata") or {}
             if not isinstance(extra, dict) or not all(isinstance(one, str | None) for one in extra.values()):
                 raise TypeError("extraMetadata does not hold texts")
@@ -112,13 +113,13 @@ class CommitMetadata:
             raise CorruptTableError(what, todo=RESTORE_FILE, name=name) from error
 
 
-def decode_written_files(data: bytes, name: str) -> tuple[WrittenFile, ...]:
-    """The files of a commit, and nothing else of its metadata: a tenth of the time of :meth:`CommitMetadata.decode`.
+def written_files_of(raw: Mapping[str, Any], name: str) -> tuple[WrittenFile, ...]:
+    """The files of a commit, and nothing else of its metadata: a tenth of the time of :meth:`CommitMetadata.of`.
 
-    :raises CorruptTableError: no commit metadata.
+    :param raw: the record of its file.
+    :raises CorruptTableError: it is no record of a commit.
     """
     try:
-        raw = json.loads(data) if data.strip() else {}
         by_partition = raw.get("partitionToWriteStats") or {}
         found = (_written_file(partition, one) for partition, stats in by_partition.items() for one in stats)
         return tuple(one for one in found if one is not None)

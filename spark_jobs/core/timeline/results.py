@@ -12,13 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import (
-    CLEAN_METADATA,
-    RESTORE_METADATA,
-    ROLLBACK_METADATA,
-    SAVEPOINT_METADATA,
-)
+from spark_jobs.core.timeline.payloads.payload import Kind, Payload
 
 Record = Mapping[str, Any]
 
@@ -54,7 +48,7 @@ class CleanResult:
             took_ms=int(raw["timeTakenInMillis"] or 0),
         )
 
-    def encode(self, started: str, policy: str) -> bytes:
+    def payload(self, started: str, policy: str) -> Payload:
         """The content of a completed file.
 
         :param started: the time of the clean.
@@ -81,7 +75,7 @@ class CleanResult:
             "bootstrapPartitionMetadata": {},
             "extraMetadata": dict(self.note),
         }
-        return encode_payload(CLEAN_METADATA, record)
+        return Payload(Kind.CLEAN, record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,15 +142,17 @@ class RollbackRecord:
             "instantsRollback": [NamedInstant.naming(self.target).to_avro()],
         }
 
-    def encode(self, note: Mapping[str, str] = MappingProxyType({})) -> bytes:
+    def payload(self, note: Mapping[str, str] = MappingProxyType({})) -> Payload:
         """The content of the completed file of a rollback.
 
         :param note: for its header.
         """
-        return encode_payload(ROLLBACK_METADATA, self.to_avro(), note)
+        return Payload(Kind.ROLLBACK, self.to_avro(), note)
 
 
-def encode_restore(by: str, planned: Iterable[Instant], rollbacks: Mapping[str, RollbackRecord], took_ms: int) -> bytes:
+def restore_payload(
+    by: str, planned: Iterable[Instant], rollbacks: Mapping[str, RollbackRecord], took_ms: int
+) -> Payload:
     """The content of the completed file of a restore.
 
     :param by: its time.
@@ -172,7 +168,7 @@ def encode_restore(by: str, planned: Iterable[Instant], rollbacks: Mapping[str, 
         "version": 1,
         "restoreInstantInfo": [one.to_avro() for one in rolled_back],
     }
-    return encode_payload(RESTORE_METADATA, record)
+    return Payload(Kind.RESTORE, record)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +248,7 @@ class SavepointResult:
     def names(self) -> frozenset[str]:
         return frozenset(name for names in self.files.values() for name in names)
 
-    def encode(self) -> bytes:
+    def payload(self) -> Payload:
         """The content of the completed file."""
         record = {
             "savepointedBy": self.user,
@@ -264,7 +260,7 @@ class SavepointResult:
             },
             "version": 1,
         }
-        return encode_payload(SAVEPOINT_METADATA, record)
+        return Payload(Kind.SAVEPOINT, record)
 
     @staticmethod
     def of(raw: Record) -> SavepointResult:

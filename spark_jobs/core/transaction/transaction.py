@@ -28,8 +28,9 @@ from spark_jobs.core.locks.choose import LockChoice
 from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import refuse_clock_ahead
-from spark_jobs.core.timeline.active import ActiveTimeline, complete, load_timeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, Content, complete, load_timeline, request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
 from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commits
@@ -69,10 +70,10 @@ class TransactionSettings:
         refuse_clock_ahead(self.storage, f"{self.base_path}/{META_FOLDER}", self.clock)
         return next_instant_time(self.clock.now(), self.config.timezone, timeline.last_moment)
 
-    def update_metadata_table(self, timeline: ActiveTimeline, instant: Instant, data: bytes) -> None:
+    def update_metadata_table(self, timeline: ActiveTimeline, instant: Instant, payload: Payload) -> None:
         """Let the metadata table follow an action that is about to complete; the caller holds the table lock.
 
-        :param data: content of the completed file.
+        :param payload: of the completed file.
         """
         self.metadata_writer.before_publish(
             Publication(
@@ -81,7 +82,7 @@ class TransactionSettings:
                 clock=self.clock,
                 timeline=timeline,
                 instant=instant,
-                data=data,
+                payload=payload,
             )
         )
 
@@ -116,14 +117,14 @@ class Transaction:
     def time(self) -> str:
         return self.instant.timestamp
 
-    def to_inflight(self, data: bytes = b"") -> None:
+    def to_inflight(self, content: Content = b"") -> None:
         """Move on to inflight, with the workload profile where there is one.
 
         :raises WriteConflictError: another writer took this one for gone.
         """
         timeline = self.settings.load_timeline()
         try:
-            self.instant = transition(timeline, self.instant.at(State.REQUESTED), State.INFLIGHT, data)
+            self.instant = transition(timeline, self.instant.at(State.REQUESTED), State.INFLIGHT, content)
         except InstantStateError as error:
             if timeline.find(self.time):
                 raise
@@ -131,7 +132,7 @@ class Transaction:
 
     def publish(
         self,
-        data: bytes,
+        payload: Payload,
         touched: frozenset[FileGroupKey] = frozenset(),
         *,
         written: frozenset[str],
@@ -140,9 +141,9 @@ class Transaction:
     ) -> Instant:
         """Complete the instant under the lock.
 
-        :param data: content of the completed file.
+        :param payload: of the completed file.
         :param touched: (partition, file id) written or replaced; empty skips the conflict check.
-        :param written: relative paths of the data files in ``data``; files of other attempts of its tasks are
+        :param written: relative paths of the data files in ``payload``; files of other attempts of its tasks are
             deleted, and every partition of them gets its metafile, even if a cleaner took it away meanwhile.
         :param check: raises where something else changed that the writer built on; asked under the lock.
         :param place_of: what of a file group no two writers may have; the bucket where that is the index.
@@ -163,10 +164,10 @@ class Transaction:
             refuse_partitions_around(storage, base_path, partitions)
             for partition in partitions:
                 ensure_partition_metafile(storage, base_path, partition, self.time)
-            locked.update_metadata_table(timeline, self.instant, data)
+            locked.update_metadata_table(timeline, self.instant, payload)
             if self._heartbeat.lapsed():
                 raise self._lost("its heartbeat lapsed")
-            done = self._complete(timeline, data)
+            done = self._complete(timeline, timeline.payloads.encode(payload))
             # it is done; whoever writes next sweeps what could not be removed, and does it alone where the lock is lost
             with suppress(StorageError, WriteConflictError, LockNotAcquiredError):
                 # once more: a task that outlived its attempt may have made its file since
@@ -292,7 +293,7 @@ def begin(
     action: Action,
     *,
     idempotency_key: str | None = None,
-    plan: bytes = b"",
+    plan: Content = b"",
     allowed: Callable[[ActiveTimeline], bool] = lambda timeline: True,
 ) -> Transaction | None:
     """Take the next instant under the lock, start its heartbeat, and request it.
@@ -344,7 +345,7 @@ def resume(settings: TransactionSettings, instant: Instant, under: TransactionSe
     return Transaction(settings, instant, baseline, _start_heartbeat(settings, instant.timestamp, under.storage))
 
 
-def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: bytes) -> Instant:
+def schedule(settings: TransactionSettings, action: Action, timeline: ActiveTimeline, plan: Content) -> Instant:
     """Put a plan on the timeline for later. The caller holds the table lock and made the plan from ``timeline``."""
     refuse_pending_restore(timeline)
     refuse_rolled_back_commits(timeline, settings.clock)

@@ -22,7 +22,7 @@ from spark_jobs.core.format.folders import BOOTSTRAP_INDEX_FOLDER
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage import RelativePath, Storage, resolve
 from spark_jobs.core.storage.relative_path import is_inside, outside
-from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 
 BOOTSTRAP_INSTANT = "00000000000001"
 """Of a METADATA_ONLY bootstrap."""

@@ -10,8 +10,8 @@ from spark_jobs.core.files.hfile.compression import Compression
 from spark_jobs.core.files.hfile.format import BOOTSTRAP_COMPARATOR
 from spark_jobs.core.files.hfile.writer import write_hfile
 from spark_jobs.core.storage import Storage, resolve
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import NULLABLE_STRING, STRING, optional, record, string_map, version
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.schemas import NULLABLE_STRING, STRING, optional, record, string_map, version
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, INDEX_INFO, without_scheme
 
 _BLOCK_SIZE = 64 * 1024

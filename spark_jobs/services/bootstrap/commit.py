@@ -70,7 +70,7 @@ class Bootstrap:
             done = self._keep(time) if time == BOOTSTRAP_INSTANT else self._copy(time)
             stats = [stat for _, some in done for stat in some]
             with self.progress.phase("publish"):
-                transaction.publish(self._commit(time, stats).encode(), written=written_paths(stats))
+                transaction.publish(self._commit(time, stats).payload(), written=written_paths(stats))
         except BaseException:
             transaction.abandon()
             raise

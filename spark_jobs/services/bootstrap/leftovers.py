@@ -10,6 +10,7 @@ from spark_jobs.core.errors import CorruptTableError, InstantGoneError, WriteCon
 from spark_jobs.core.format.instant import WRITES, Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.transaction.transaction import TransactionSettings, refuse_pending_restore
 from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, PlanFacts, digest_of
 from spark_jobs.services.rollback.candidates import PrecedingRollbacks, failed_writes_to_roll_back
@@ -103,19 +104,19 @@ def busy(base_path: str, why: str) -> WriteConflictError:
     )
 
 
-def note_of_begun(digest: str, asked: str | None) -> bytes:
-    """What the inflight file of a commit holds.
+def note_of_begun(digest: str, asked: str | None) -> Payload:
+    """What the inflight file of a commit says.
 
     :param digest: of the whole plan; ``asked`` is the hash that was given.
     """
     given = {ASKED_HASH_KEY: digest_of(asked)} if asked is not None else {}
-    return CommitMetadata(extra_metadata={PLAN_HASH_KEY: digest, **given}).encode()
+    return CommitMetadata(extra_metadata={PLAN_HASH_KEY: digest, **given}).payload()
 
 
 def _note_of(table: HudiTable, time: str) -> Mapping[str, str | None]:
     for one in table.timeline.find(time):
         try:
-            return CommitMetadata.decode(table.timeline.read(one), str(one)).extra_metadata
+            return CommitMetadata.of(table.timeline.stored(one).record, str(one)).extra_metadata
         except (CorruptTableError, InstantGoneError):
             return {}
     return {}

@@ -94,7 +94,7 @@ def carry_out_clean(
         files=planned,
         took_ms=math.ceil((settings.clock.monotonic() - started) * 1000),
     )
-    completed = result.encode(clean.timestamp, requested.policy)
+    completed = result.payload(clean.timestamp, requested.policy)
     settings.update_metadata_table(settings.load_timeline(), inflight, completed)
     complete(table.timeline, inflight, completed, table.clock)
     return run

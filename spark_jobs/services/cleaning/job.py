@@ -144,8 +144,8 @@ class Cleaning(ServiceAtOnce[CleanPlan | PendingClean]):
         left = _too_large(plan.sizes.values(), self.budget)
         if left is not None:
             return Nothing(left).result(ACTION, table)
-        data = plan.requested(self._note).encode(table.base_path)
-        requested = schedule(locked, Action.CLEAN, table.timeline, data)
+        payload = plan.requested(self._note).payload(table.base_path)
+        requested = schedule(locked, Action.CLEAN, table.timeline, payload)
         table = table.refreshed()
         run = carry_out_clean(
             locked, table, requested, progress, engine=self.engine, budget=self.budget, there=plan.sizes

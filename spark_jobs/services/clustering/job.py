@@ -18,6 +18,7 @@ from spark_jobs.core.format.order import latest
 from spark_jobs.core.index.consistent_hashing import refuse_consistent_hashing
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
@@ -103,8 +104,8 @@ class ClusteringService(RewriteService[ClusteringPlan]):
             return replace(plan, sources=source_files(table, plan.slices))
         return Nothing(why_no_group(slices, busy, kinds_of(table.timeline, busy.values()), limits, partitions))
 
-    def encode(self, table: HudiTable, plan: ClusteringPlan, note: Mapping[str, str]) -> bytes:
-        return plan.requested(note).encode(table.base_path)
+    def payload(self, table: HudiTable, plan: ClusteringPlan, note: Mapping[str, str]) -> Payload:
+        return plan.requested(note).payload(table.base_path)
 
     def note(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:
         return RequestedClustering.read(table.timeline, plan, table.clock).note

@@ -13,6 +13,7 @@ from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.written_files import Parts
@@ -71,8 +72,8 @@ class CompactionService(ServiceOfLogs):
             + (f", {blocked}" if blocked else "")
         )
 
-    def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
-        return plan.requested(self._limits(table), note).encode()
+    def payload(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> Payload:
+        return plan.requested(self._limits(table), note).payload()
 
     def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
         return with_sources(table, read_plan(table, instant))

@@ -13,6 +13,7 @@ from spark_jobs.core.files.log_format import log_format
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.written_files import Parts
@@ -61,8 +62,8 @@ class LogCompactionService(ServiceOfLogs):
             f"compaction due ({compact_keys.LOG_COMPACT_BLOCKS.name})"
         )
 
-    def encode(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> bytes:
-        return plan.requested(self._limits(), note, of_logs=True).encode()
+    def payload(self, table: HudiTable, plan: CompactionPlan, note: Mapping[str, str]) -> Payload:
+        return plan.requested(self._limits(), note, of_logs=True).payload()
 
     def read(self, table: HudiTable, instant: Instant) -> CompactionPlan:
         return read_plan(table, instant)

@@ -50,7 +50,7 @@ def claim_plan(settings: TransactionSettings, plan: Instant, under: TransactionS
     if found[0].state is State.INFLIGHT:
         unlist(under, partitions, finished=False)
         timeline.storage.delete(timeline.path(found[0]))
-    transition(timeline, found[0].at(State.REQUESTED), State.INFLIGHT, b"")
+    transition(timeline, found[0].at(State.REQUESTED), State.INFLIGHT)
     config = read_table_config(under.storage, under.base_path, under.clock)
     paths = map(config.format.metadata.path, partitions)
     building = {*table_keys.METADATA_PARTITIONS_INFLIGHT.of(config.properties), *paths}
@@ -87,8 +87,8 @@ def carry_out_plan(
         finished = frozenset(map(table.path_of, plan.partitions))
         list_partitions(locked.storage, locked.base_path, locked.clock, finished)
         up_to = latest(one.timestamp for one in build.seen.instants if one.is_completed)
-        data = plan.requested(now.timeline.format.metadata, up_to).encode_completed()
-        complete(now.data_timeline, instant.at(State.INFLIGHT), data, locked.clock)
+        done = plan.requested(now.timeline.format.metadata, up_to).completed_payload()
+        complete(now.data_timeline, instant.at(State.INFLIGHT), done, locked.clock)
     heartbeat.stop()
     return Indexed(records=records, caught_up=followed, up_to=up_to)
 

@@ -99,7 +99,7 @@ class _Scheduling(ServiceAtOnce[IndexPlan]):
         self, locked: TransactionSettings, table: HudiTable, plan: IndexPlan, progress: Progress
     ) -> JobResult:
         instant = schedule(
-            locked, Action.INDEXING, table.timeline, plan.requested(table.config.format.metadata).encode()
+            locked, Action.INDEXING, table.timeline, plan.requested(table.config.format.metadata).payload()
         )
         return _result(table, JobState.SCHEDULED, instant.timestamp, plan)
 

@@ -125,7 +125,7 @@ def remove_surplus(
             extra_metadata=schema_of_rewrite(table, transaction.time),
         )
         touched = frozenset((one.file_slice.partition, one.file_slice.file_id) for one in surplus)
-        return transaction.publish(metadata.encode(), touched, written=written_paths(stats)).timestamp
+        return transaction.publish(metadata.payload(), touched, written=written_paths(stats)).timestamp
     except BaseException:
         transaction.abandon()
         undo(settings, transaction.time, progress.note)

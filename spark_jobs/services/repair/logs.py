@@ -109,8 +109,8 @@ def compact_what_is_left(
         plans = [one for one in service.pending(table) if one.timestamp in instants]
         if free:
             refuse_changed(table.view().latest_slices(), free)
-            data = service.encode(table, CompactionPlan(free), {})
-            plans.append(schedule(locked, service.timeline_action, table.timeline, data))
+            requested = service.payload(table, CompactionPlan(free), {})
+            plans.append(schedule(locked, service.timeline_action, table.timeline, requested))
     for plan in plans:
         execution = Execution(
             service=service,

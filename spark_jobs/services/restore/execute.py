@@ -9,7 +9,7 @@ from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.format.instant import WRITES, Action, Instant, State
 from spark_jobs.core.timeline.active import complete
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore
-from spark_jobs.core.timeline.results import RollbackRecord, encode_restore
+from spark_jobs.core.timeline.results import RollbackRecord, restore_payload
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
@@ -39,11 +39,11 @@ def execute_restore(
             done[one.target.timestamp] = _undo(settings, restore, one, engine)
             phase.advance()
     took = int((settings.clock.monotonic() - started) * 1000)
-    data = encode_restore(restore.timestamp, planned, done, took)
+    payload = restore_payload(restore.timestamp, planned, done, took)
     with progress.phase("publish"):
         timeline = settings.load_timeline()
-        settings.update_metadata_table(timeline, restore, data)
-        completed = complete(timeline, restore, data, settings.clock)
+        settings.update_metadata_table(timeline, restore, payload)
+        completed = complete(timeline, restore, payload, settings.clock)
         delete_markers(settings.storage, settings.base_path, restore.timestamp)
         _remove_rollbacks(settings, plan.goal)
     return completed

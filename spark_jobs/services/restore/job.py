@@ -18,7 +18,6 @@ from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
-from spark_jobs.core.timeline.avro_codec import note_of
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
@@ -169,8 +168,7 @@ def _begun_by(table: HudiTable, asked: str) -> Instant | None:
     """The restore that was begun by this hash, pending or completed; the header of its plan's file has the hash."""
     timeline, digest = table.timeline, digest_of(asked)
     for one in timeline.filter(lambda one: one.action is Action.RESTORE):
-        requested = one.at(State.REQUESTED)
-        if timeline.has_content(requested) and note_of(timeline.read(requested)).get(PLAN_HASH_KEY) == digest:
+        if timeline.note(one.at(State.REQUESTED)).get(PLAN_HASH_KEY) == digest:
             return one
     return None
 
@@ -195,8 +193,8 @@ def _restore(
 ) -> Instant:
     timeline = table.timeline
     time = settings.next_instant(timeline)
-    requested = request(timeline, time, Action.RESTORE, plan.requested().encode(note))
-    inflight = transition(timeline, requested, State.INFLIGHT, b"")
+    requested = request(timeline, time, Action.RESTORE, plan.requested().payload(note))
+    inflight = transition(timeline, requested, State.INFLIGHT)
     return execute_restore(settings, inflight, plan, [one.target for one in plan.rollbacks], progress, engine)
 
 
@@ -214,7 +212,7 @@ def _finish(settings: TransactionSettings, table: HudiTable, progress: Progress,
         planned, left = still_there(settings, on_timeline)
         plan = plan_restore(table, goal, left, _files(table), cache(partial(block_instants_of, settings)))
         if pending.state is State.REQUESTED:
-            pending = transition(table.timeline, pending, State.INFLIGHT, b"")
+            pending = transition(table.timeline, pending, State.INFLIGHT)
         engine.settle(0, plan.facts.files)
         execute_restore(settings, pending, plan, planned, progress, engine)
         scans = Scans(engine=engine, progress=progress, on_spark=False)

@@ -107,9 +107,9 @@ class Execution(Generic[P]):
 
         with self.progress.phase("publish"):
             commit = self.service.commit(table, transaction.time, plan, stats)
-            data = replace(commit, extra_metadata={**commit.extra_metadata, **self.note}).encode()
+            payload = replace(commit, extra_metadata={**commit.extra_metadata, **self.note}).payload()
             contended = self.service.contended(plan)
-            return transaction.publish(data, contended, written=written_paths(stats), check=check)
+            return transaction.publish(payload, contended, written=written_paths(stats), check=check)
 
     def _unfinished(
         self, table: HudiTable, time: str, plan: P, finished: Finished, resumed: int, engine: str

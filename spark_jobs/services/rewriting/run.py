@@ -135,8 +135,8 @@ class _Job(Generic[P]):
                 return replace(self._shown_or_scheduled(table, plan, chosen.timestamp, first), reason=reason)
             if self.options.dry_run:
                 return self._shown_or_scheduled(table, plan, None, first)
-            data = service.encode(table, plan, self._note())
-            instant = schedule(locked, service.timeline_action, table.timeline, data)
+            requested = service.payload(table, plan, self._note())
+            instant = schedule(locked, service.timeline_action, table.timeline, requested)
             return self._shown_or_scheduled(table, plan, instant.timestamp)
 
     def execute(self, table: HudiTable, scheduled: str | None) -> JobResult:

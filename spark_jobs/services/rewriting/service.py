@@ -10,6 +10,7 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.file_slice import FileSlice
@@ -98,8 +99,8 @@ class RewriteService(Service[HudiTable, P]):
         return PlanFacts(service=self.action, content=hashed.content(), files=plan.files_in, bytes=plan.bytes_in)
 
     @abstractmethod
-    def encode(self, table: HudiTable, plan: P, note: Mapping[str, str]) -> bytes:
-        """The content of the requested file; ``note`` is extra metadata of the plan."""
+    def payload(self, table: HudiTable, plan: P, note: Mapping[str, str]) -> Payload:
+        """What the requested file says; ``note`` is extra metadata of the plan."""
 
     @abstractmethod
     def note(self, table: HudiTable, plan: Instant) -> Mapping[str, str]:

@@ -58,8 +58,8 @@ def roll_back(
     requests = requests_for_pending(settings, target) if requests is None else requests
     plan = RequestedRollback(target=NamedInstant.naming(target), requests=requests)
     time = settings.next_instant(timeline)
-    requested = request(timeline, time, Action.ROLLBACK, plan.encode(settings.base_path, note))
-    inflight = transition(timeline, requested, State.INFLIGHT, b"")
+    requested = request(timeline, time, Action.ROLLBACK, plan.payload(settings.base_path, note))
+    inflight = transition(timeline, requested, State.INFLIGHT)
     keep_plan = keep_plan and not target.is_completed
     target = reopen(timeline, target) if target.is_completed else target
     return _execute(settings, timeline, inflight, target, requests, keep_plan=keep_plan, engine=engine, note=note)
@@ -109,7 +109,7 @@ def resume_rollback(
     found = [one for one in timeline.find(named.time) if not one.is_completed]
     target = found[0] if found else named.at(State.INFLIGHT)
     if pending.state is State.REQUESTED:
-        pending = transition(timeline, pending, State.INFLIGHT, b"")
+        pending = transition(timeline, pending, State.INFLIGHT)
     was_pending = target.action.value == named.action  # a completed compaction is named as the commit that it was
     keep_plan = was_pending and is_plan(target)
     return _execute(settings, timeline, pending, target, plan.requests, keep_plan=keep_plan, engine=engine, note=note)
@@ -227,11 +227,11 @@ def _execute(
         drop_bootstrap_index(settings.storage, settings.base_path)
     _add_earlier_commands(settings, rollback, outcomes)
     took = int((settings.clock.monotonic() - started) * 1000)
-    data = RollbackRecord(by=rollback.timestamp, target=target, outcomes=outcomes, took_ms=took).encode(note)
-    settings.update_metadata_table(settings.load_timeline(), rollback, data)
+    record = RollbackRecord(by=rollback.timestamp, target=target, outcomes=outcomes, took_ms=took).payload(note)
+    settings.update_metadata_table(settings.load_timeline(), rollback, record)
     remove_pending_files(timeline, target, keep_plan=keep_plan)
     _delete_late(settings, target, requests, outcomes)
-    done = complete(timeline, rollback, data, settings.clock)
+    done = complete(timeline, rollback, record, settings.clock)
     for instant in (target.timestamp, rollback.timestamp):
         delete_markers(settings.storage, settings.base_path, instant)
     settings.storage.delete(heartbeat_path(settings.base_path, target.timestamp))

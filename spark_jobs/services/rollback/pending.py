@@ -12,7 +12,6 @@ from spark_jobs.core.format.instant import COMMITS, Action, State
 from spark_jobs.core.storage import join, resolve
 from spark_jobs.core.storage.many import find_files
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import note_of
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.frame.plan_hash import PLAN_HASH_KEY, digest_of
@@ -91,7 +90,7 @@ def begun_by(table: HudiTable, asked: str) -> Begun | None:
         # the completed file too: it may be by this hash that a rollback was finished which was begun without one
         for state in (State.REQUESTED, State.COMPLETED) if rollback.is_completed else (State.REQUESTED,):
             one = rollback.at(state)
-            note = note_of(timeline.read(one)) if timeline.has_content(one) else {}
+            note = timeline.note(one)
             if note.get(PLAN_HASH_KEY) != digest:
                 continue
             instants.update(note.get(_INSTANTS_KEY, "").split(","))

@@ -122,7 +122,7 @@ class _Creation(ServiceAtOnce[_Saved]):
         inflight = Instant(made.instant, Action.SAVEPOINT, State.INFLIGHT)
         if inflight not in table.timeline.instants:  # else whoever began it died
             open_savepoint(table.timeline, made.instant)
-        complete(table.timeline, inflight, made.keeps.encode(), table.clock)
+        complete(table.timeline, inflight, made.keeps.payload(), table.clock)
         return plan.result(table, self.options)
 
     def shown(self, table: HudiTable, plan: _Saved, progress: Progress) -> JobResult:

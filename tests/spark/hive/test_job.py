@@ -66,7 +66,7 @@ def commit(
     for path in partitions:
         ensure_partition_metafile(table.storage, table.base_path, path, timestamp)
     inflight = transition(table.timeline, request(table.timeline, timestamp, action), State.INFLIGHT, b"")
-    transition(table.timeline, inflight, State.COMPLETED, metadata.encode())
+    transition(table.timeline, inflight, State.COMPLETED, metadata.payload())
     return table.refreshed()
 
 

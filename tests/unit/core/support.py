@@ -159,7 +159,7 @@ def complete(
         extra_metadata={SCHEMA_KEY: schema_text(AVRO)},
         replaced_file_ids=replaced,
     )
-    return transition(table.refreshed().timeline, inflight, State.COMPLETED, metadata.encode())
+    return transition(table.refreshed().timeline, inflight, State.COMPLETED, metadata.payload())
 
 
 def contents(table: HudiTable, **query: Any) -> list[tuple[str, int, str]]:

@@ -21,8 +21,8 @@ from spark_jobs.core.locks.owner import parse_owner
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.internal import InternalSchema
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from tests.support.folder import Folder
+from tests.support.payloads import commit_in
 
 pytestmark = pytest.mark.unit
 
@@ -63,7 +63,7 @@ def test_a_schema_of_infinite_numbers(name: str) -> None:
 )
 def test_commits_of_other_types(raw: object) -> None:
     with pytest.raises(CorruptTableError, match="is not commit metadata"):
-        CommitMetadata.decode(json.dumps(raw).encode(), "1.commit")
+        commit_in(json.dumps(raw).encode(), "1.commit")
 
 
 def test_a_lock_of_an_infinite_process() -> None:

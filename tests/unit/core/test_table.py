@@ -7,8 +7,8 @@ import pytest
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.schemas import COMPACTION_PLAN
 
 pytestmark = pytest.mark.unit
 FIRST, SECOND = "20240506070809123", "20240506070809124"

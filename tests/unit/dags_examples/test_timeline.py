@@ -13,8 +13,8 @@ import pytest
 
 from dags_examples.demo.instants import Bar, read_bars
 from dags_examples.demo.timeline_svg import draw
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.schemas import ROLLBACK_METADATA
 
 pytestmark = pytest.mark.unit
 

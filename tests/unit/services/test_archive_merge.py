@@ -13,7 +13,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive.v6.files import MERGE_PLAN_NAME
 from spark_jobs.core.timeline.archive.v6.schemas import MERGE_PLAN
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.options import ArchiveOptions, JobResult, JobState
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.metadata import maintain_metadata_table

@@ -110,7 +110,7 @@ def test_a_clean_that_was_left_pending_is_the_plan(path: Folder) -> None:
     table = path.table(lists_storage=True)
     plan = plan_clean(table, ONE)
     time = next_instant_time(table.clock.now(), table.config.timezone, table.timeline.last_time)
-    request(table.timeline, time, Action.CLEAN, plan.requested().encode(table.base_path))
+    request(table.timeline, time, Action.CLEAN, plan.requested().payload(table.base_path))
     local.write(path, BOTH, "since")
     look = clean(path, dry_run=True)
     assert (look.instant, look.files_in, look.bytes_in) == (time, plan.files, plan.bytes)

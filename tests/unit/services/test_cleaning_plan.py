@@ -9,7 +9,7 @@ import pytest
 
 from spark_jobs.core.config.keys.clean import CleaningPolicy
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.view.file_slice import FileGroup
 from spark_jobs.services.cleaning.plan import (

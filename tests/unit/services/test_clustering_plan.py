@@ -6,7 +6,7 @@ import pytest
 
 from spark_jobs.core.config.keys.clustering import LayoutStrategy
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
 from spark_jobs.services.clustering.plan import SORT_COLUMNS, ClusteringLimits, ClusteringPlan, plan_clustering
 from tests.unit.core.support import file_slice

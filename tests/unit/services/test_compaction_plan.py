@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan, plan_compaction
+from tests.support.payloads import stored
 from tests.unit.core.support import file_slice
 
 pytestmark = pytest.mark.unit
@@ -55,7 +56,7 @@ def test_nothing_from_nothing() -> None:
 
 def test_the_plan_survives_the_timeline() -> None:
     plan = plan_compaction(SLICES, frozenset(), limits())
-    raw = decode_payload(plan.requested(limits()).encode(), "x")
+    raw = decode_payload(stored(plan.requested(limits()).payload()), "x")
     sizes = {path: size for one in SLICES for path, size in one.sizes}
     assert CompactionPlan.of(RequestedCompaction.of(raw), sizes, VERSION_6) == plan
     metrics = raw["operations"][0]["metrics"]
@@ -71,7 +72,7 @@ def test_the_plan_survives_the_timeline() -> None:
 
 def test_a_plan_without_partitions_or_with_whole_paths() -> None:
     one: FileSlice = file_slice("a", "1", 5, 3, partition="")
-    raw = decode_payload(CompactionPlan((one,)).requested(limits()).encode(), "x")
+    raw = decode_payload(stored(CompactionPlan((one,)).requested(limits()).payload()), "x")
     raw["operations"][0]["deltaFilePaths"] = ["/t/.a_1.log.1_0-1-1"]
     sizes = dict(one.sizes)
     assert CompactionPlan.of(RequestedCompaction.of(raw), sizes, VERSION_6) == CompactionPlan((one,))

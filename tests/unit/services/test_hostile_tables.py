@@ -15,8 +15,8 @@ from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.metadata_table import scan
 from spark_jobs.core.metadata_table.records import FileEntry
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN, ROLLBACK_PLAN
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.schemas import CLEANER_PLAN, ROLLBACK_PLAN
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.validation.run import validate

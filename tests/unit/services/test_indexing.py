@@ -289,7 +289,7 @@ def test_one_that_died_is_made_again(
 
 def test_one_that_died_after_it_was_listed_is_completed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(RequestedIndexing, "encode_completed", lambda *_: os._exit(0))
+        patched.setattr(RequestedIndexing, "completed_payload", lambda *_: os._exit(0))
         in_a_process_that_dies(lambda: run(path))
     assert (indexing_instants(path), listed(path)) == ([State.INFLIGHT], ("files", "record_index"))
     upsert(path, 10, 3)

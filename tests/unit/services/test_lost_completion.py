@@ -146,7 +146,7 @@ def test_a_pending_rollback_hides_no_other_write(path: Folder, is_readable: bool
     dead.to_inflight()
     dead.abandon()
     plan = RequestedRollback(target=NamedInstant.naming(dead.instant), requests=())
-    content = plan.encode(settings.base_path) if is_readable else b""
+    content = plan.payload(settings.base_path) if is_readable else b""
     timeline = settings.load_timeline()
     request(timeline, settings.next_instant(timeline), Action.ROLLBACK, content)
     assert local.rows_of(path) == local.expected_rows(*ROWS)

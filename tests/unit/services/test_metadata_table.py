@@ -262,7 +262,7 @@ def test_writers_may_end_in_another_order_than_they_began(path: Path) -> None:
     early.to_inflight()
     late = upsert(path, 2)
     assert early.time < late
-    early.publish(CommitMetadata(operation_type=OperationType.UPSERT).encode(), written=frozenset())
+    early.publish(CommitMetadata(operation_type=OperationType.UPSERT).payload(), written=frozenset())
     timeline = metadata_table_of(path).timeline
     assert [one.timestamp for one in timeline.instants][-2:] == [early.time, late]
     assert maintain(path, after=2) == []

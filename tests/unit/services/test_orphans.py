@@ -16,14 +16,11 @@ import pytest
 from spark_jobs.core.errors import UnknownInstantError, WriteConflictError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import delete_markers
-from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import ROLLBACK_METADATA
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.payload_shapes import decode_shaped
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.late_files import instants_of_blocks
@@ -55,7 +52,7 @@ def stalled(failed: FailedWrite) -> Transaction:
 
 def refused(transaction: Transaction, *stats: WriteStat) -> None:
     with pytest.raises(WriteConflictError):
-        transaction.publish(CommitMetadata(write_stats=stats).encode(), written=written_paths(stats))
+        transaction.publish(CommitMetadata(write_stats=stats).payload(), written=written_paths(stats))
     transaction.abandon()
 
 
@@ -395,11 +392,11 @@ class RemembersUndone:
         self.writer = writer
 
     def before_publish(self, publication: Publication) -> None:
-        data = publication.data
+        payload = publication.payload
         if publication.instant.action is Action.ROLLBACK:
-            raw = decode_shaped(data, publication.instant.at(State.COMPLETED))
-            data = encode_payload(ROLLBACK_METADATA, {**raw, "commitsRollback": [], "partitionMetadata": {}})
-        self.writer.before_publish(replace(publication, data=data))
+            record = {**payload.record, "commitsRollback": [], "partitionMetadata": {}}
+            payload = replace(payload, record=record)
+        self.writer.before_publish(replace(publication, payload=payload))
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])

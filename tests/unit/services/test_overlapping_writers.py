@@ -24,6 +24,7 @@ from spark_jobs.services.validation.run import validate
 from spark_jobs.write.once import settle
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
+from tests.support.payloads import stored
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -53,7 +54,7 @@ def published_late(path: Path) -> Instant:
     metadata = CommitMetadata(
         write_stats=(stat,), operation_type=OperationType.UPSERT, extra_metadata={IDEMPOTENCY_KEY: "two"}
     )
-    table.storage.create(table.timeline.path(done), metadata.encode())
+    table.storage.create(table.timeline.path(done), stored(metadata.payload()))
     return done
 
 
@@ -112,7 +113,7 @@ def test_of_two_that_rewrote_one_file_group_beside_each_other_the_later_is_named
     (last,) = table.timeline.find(third)
     metadata = table.timeline.commit_metadata(last, table.clock)
     stats = tuple(replace(one, prev_commit=first) for one in metadata.write_stats)
-    table.storage.replace(table.timeline.path(last), replace(metadata, write_stats=stats).encode())
+    table.storage.replace(table.timeline.path(last), stored(replace(metadata, write_stats=stats).payload()))
     found = overlaps(path)
     assert len(found) == 2
     assert all(f"{third} made it from the file of {first}, beside {second}" in one for one in found)
@@ -132,7 +133,7 @@ def test_what_was_written_to_a_replaced_file_group_is_named(tmp_path: Path) -> N
     replaced = {partition: (file_id,) for partition, file_id in groups}
     metadata = CommitMetadata(operation_type=OperationType.CLUSTER, replaced_file_ids=replaced)
     line = table.timeline
-    for state, data in ((State.REQUESTED, b""), (State.INFLIGHT, b""), (State.COMPLETED, metadata.encode())):
+    for state, data in ((State.REQUESTED, b""), (State.INFLIGHT, b""), (State.COMPLETED, stored(metadata.payload()))):
         table.storage.create(line.path(Instant(time, Action.REPLACE_COMMIT, state)), data)
     found = overlaps(path)
     assert len(found) == 2

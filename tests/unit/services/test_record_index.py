@@ -166,11 +166,11 @@ def test_replaced_file_groups_take_their_records(path: Path) -> None:
         metadata = CommitMetadata(
             write_stats=stats, operation_type=OperationType.INSERT_OVERWRITE, replaced_file_ids=replaced
         )
-        changes = source.changes(instant, metadata.encode())
+        changes = source.changes(instant, metadata.payload())
         assert sorted(changes.deleted.cast(pa.string()).to_pylist()) == deleted
         assert len(changes.keys) == 5 * len(stats)
     compaction = CommitMetadata(operation_type=OperationType.COMPACT, replaced_file_ids=replaced)
-    assert source.changes(instant, compaction.encode()).is_empty
+    assert source.changes(instant, compaction.payload()).is_empty
 
 
 def test_updates_leave_the_instant_of_the_insert(path: Path) -> None:

@@ -18,6 +18,7 @@ from spark_jobs.options.result import JobState
 from spark_jobs.services.clustering.job import ClusteringService
 from spark_jobs.services.clustering.plan import ClusteringPlan
 from spark_jobs.services.clustering.sortable import sort_columns_in
+from tests.support.payloads import stored
 from tests.unit.core.support import new_table
 from tests.unit.services.test_planned_runs import actions, cluster
 from tests.unit.services.test_runs import everything, insert
@@ -129,7 +130,7 @@ def test_a_plan_of_another_that_would_do_harm(
     (pending,) = service.pending(table.refreshed())
     plan = service.read(table.refreshed(), pending)
     path = Path(line.path(pending.at(State.REQUESTED)))
-    path.write_bytes(service.encode(table, change(plan), {}))
+    path.write_bytes(stored(service.payload(table, change(plan), {})))
     was = actions(table)
     for _ in range(2):
         with pytest.raises(error, match=f"{said}.*--mode cancel --instant-time {planned.instant}"):

@@ -22,7 +22,8 @@ from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -221,7 +222,7 @@ def planned_by_another(failed: FailedWrite, time: str) -> tuple[Path, bytes]:
     """The plan file of a rollback of the failed write, and what it would hold."""
     inflight = Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT)
     requests = plan_by_markers(VERSION_6, read_markers(failed.table.storage, failed.table.base_path, T2) or [])
-    data = RequestedRollback(target=NamedInstant.naming(inflight), requests=requests).encode(failed.table.base_path)
+    data = RequestedRollback(target=NamedInstant.naming(inflight), requests=requests).payload(failed.table.base_path)
     return Path(failed.table.timeline.folder, f"{time}.rollback.requested"), data
 
 
@@ -245,7 +246,7 @@ def compaction_that_died(path: Path) -> tuple[FailedWrite, Instant]:
     time = "20990101000000000"
     limits = CompactionLimits(target_io=100, log_size=0, max_file_size=1000)
     plan = plan_compaction(table.refreshed().file_slices(), frozenset(), limits)
-    inflight = start(table, time, Action.COMPACTION, plan.requested(limits).encode())
+    inflight = start(table, time, Action.COMPACTION, plan.requested(limits).payload())
     write(table, time, "g", *BEFORE)
     return failed, inflight
 
@@ -280,7 +281,7 @@ def test_a_rollback_of_a_compaction_that_dies_is_finished_before_the_plan_is_tak
         assert transaction is not None
         transaction.to_inflight()
         assert roll_back_failed_writes(failed.settings()) == []  # nothing is left that would undo the new worker
-        transaction.publish(b"{}", written=frozenset())
+        transaction.publish(CommitMetadata().payload(), written=frozenset())
         assert contents(failed.table)
         deaths += 1
         assert deaths < 40

@@ -10,8 +10,8 @@ import pytest
 from spark_jobs.core.errors import StorageError, WriteConflictError
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload, note_of
-from spark_jobs.core.timeline.avro_schemas import ROLLBACK_PLAN
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload, encode_payload, note_of
+from spark_jobs.core.timeline.payloads.schemas import ROLLBACK_PLAN
 from spark_jobs.options import JobResult, JobState, RollbackOptions
 from spark_jobs.services import deletions
 from spark_jobs.services.rollback.job import run_rollback

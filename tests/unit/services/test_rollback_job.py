@@ -246,7 +246,7 @@ def test_a_clean_that_is_pending_may_take_what_is_needed_again(tmp_path: Path) -
     plan = plan_clean(table, versions)
     assert plan.files
     time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
-    request(table.timeline, time, Action.CLEAN, plan.requested().encode(table.base_path))
+    request(table.timeline, time, Action.CLEAN, plan.requested().payload(table.base_path))
     for undo in (
         lambda: roll_back(path, times[1]),
         lambda: run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), job_context()),

@@ -138,7 +138,7 @@ def test_a_clean_that_is_pending_is_looked_at(root: Folder) -> None:
     plan = plan_clean(table, {"hoodie.cleaner.commits.retained": "1"})
     assert plan.files
     time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
-    request(table.timeline, time, Action.CLEAN, plan.requested().encode(table.base_path))
+    request(table.timeline, time, Action.CLEAN, plan.requested().payload(table.base_path))
     with pytest.raises(WriteConflictError, match=f"clean {time}, which is pending, deletes"):
         savepoint(path, instant=commits(path)[0])
     assert savepoint(path).state is JobState.COMPLETED

@@ -48,7 +48,7 @@ def test_a_writer_whose_rollback_began_does_not_publish_whatever_its_heartbeat_s
     beat = Path(heartbeat_path(failed.table.base_path, transaction.time))
     if beat.exists():
         os.utime(beat)  # a beat that was on its way when the machine slept
-    data = CommitMetadata(write_stats=(stat,), operation_type=OperationType.UPSERT).encode()
+    data = CommitMetadata(write_stats=(stat,), operation_type=OperationType.UPSERT).payload()
     published = True
     try:
         transaction.publish(data, written=written_paths([stat]))

@@ -72,7 +72,7 @@ def publish(
         extra_metadata={SCHEMA_KEY: schema_text(AVRO)},
         replaced_file_ids=replaced,
     )
-    transaction.publish(metadata.encode(), written=written_paths(stats))
+    transaction.publish(metadata.payload(), written=written_paths(stats))
 
 
 def routed(bucket: int, value: str, keys: range = range(4)) -> Iterator[pa.RecordBatch]:

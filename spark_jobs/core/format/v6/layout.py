@@ -30,6 +30,7 @@ class Version6:
     timeline_layout: str = "1"
     keeps_completion: bool = False
     archive_form: str = "log files"
+    payload_form: str = "JSON and Avro"
 
     @property
     def metadata(self) -> MetadataLayout:

@@ -10,9 +10,8 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import CLEANER_PLAN
-from spark_jobs.core.timeline.payload_paths import files_of_clean
+from spark_jobs.core.timeline.payloads.paths import files_of_clean
+from spark_jobs.core.timeline.payloads.payload import Kind, Payload
 from spark_jobs.core.timeline.results import CleanResult
 
 _VERSION = 2
@@ -47,7 +46,7 @@ class RequestedClean:
             note=self.note,
         )
 
-    def encode(self, base_path: str) -> bytes:
+    def payload(self, base_path: str) -> Payload:
         """The content of the requested file."""
         retained = {"timestamp": self.retained_from, "action": self.retained_action, "state": "COMPLETED"}
         record = {
@@ -66,7 +65,7 @@ class RequestedClean:
             "partitionsToBeDeleted": list(self.emptied),
             "extraMetadata": dict(self.note),
         }
-        return encode_payload(CLEANER_PLAN, record)
+        return Payload(Kind.CLEAN_PLAN, record)
 
     @staticmethod
     def of(raw: Mapping[str, Any]) -> RequestedClean:

@@ -9,8 +9,7 @@ from typing import Any
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import INDEX_COMMIT_METADATA, INDEX_PLAN
+from spark_jobs.core.timeline.payloads.payload import Kind, Payload
 
 _VERSION = 1
 
@@ -22,13 +21,13 @@ class RequestedIndexing:
     partitions: tuple[str, ...]
     up_to: str
 
-    def encode(self) -> bytes:
+    def payload(self) -> Payload:
         """The content of the requested file."""
-        return encode_payload(INDEX_PLAN, self._record())
+        return Payload(Kind.INDEX_PLAN, self._record())
 
-    def encode_completed(self) -> bytes:
+    def completed_payload(self) -> Payload:
         """The content of the completed file."""
-        return encode_payload(INDEX_COMMIT_METADATA, self._record())
+        return Payload(Kind.INDEX, self._record())
 
     def _record(self) -> dict[str, Any]:
         infos = [

@@ -12,13 +12,12 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN, REQUESTED_REPLACE_METADATA
+from spark_jobs.core.timeline.payloads.payload import Kind, Payload
 
 _RESIZING = "ConsistentBucket"
 """In the names of Hudi's strategies that resize buckets (SparkConsistentBucketClusteringExecutionStrategy)."""
 _COMPACTION_VERSION, _VERSION = 2, 1
-_REPLACE_FIELDS = [field["name"] for field in REQUESTED_REPLACE_METADATA["fields"]]
+_REPLACE_FIELDS = ("operationType", "clusteringPlan", "extraMetadata", "version")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +94,7 @@ class RequestedCompaction:
     note: Mapping[str, str] = field(default_factory=dict)
     compactor: str = ""
 
-    def encode(self) -> bytes:
+    def payload(self) -> Payload:
         """The content of the requested file."""
         strategy = {"compactorClassName": self.compactor, "strategyParams": {}, "version": _VERSION}
         record = {
@@ -105,7 +104,7 @@ class RequestedCompaction:
             "strategy": strategy if self.compactor else None,
             "preserveHoodieMetadata": bool(self.compactor),
         }
-        return encode_payload(COMPACTION_PLAN, record)
+        return Payload(Kind.COMPACTION_PLAN, record)
 
     @staticmethod
     def of(raw: Mapping[str, Any]) -> RequestedCompaction:
@@ -165,7 +164,7 @@ class RequestedClustering:
         """Whether it splits or merges buckets of a consistent-hashing index."""
         return _RESIZING in self.strategy
 
-    def encode(self, base_path: str) -> bytes:
+    def payload(self, base_path: str) -> Payload:
         """The content of the requested file."""
         plan = {
             "inputGroups": [group.to_avro(base_path) for group in self.groups],
@@ -184,7 +183,7 @@ class RequestedClustering:
             "extraMetadata": dict(self.note),
             "version": _VERSION,
         }
-        return encode_payload(REQUESTED_REPLACE_METADATA, record)
+        return Payload(Kind.REPLACEMENT_PLAN, record)
 
     @staticmethod
     def of(raw: Mapping[str, Any]) -> RequestedClustering:
@@ -215,9 +214,9 @@ def slices_of_plan(timeline: ActiveTimeline, plan: Instant, clock: Clock) -> tup
     return RequestedCompaction.read(timeline, plan, clock).slices
 
 
-def requested_overwrite() -> bytes:
+def requested_overwrite() -> Payload:
     """The requested file of an overwrite: with every field null it is no plan of a clustering."""
-    return encode_payload(REQUESTED_REPLACE_METADATA, dict.fromkeys(_REPLACE_FIELDS))
+    return Payload(Kind.REPLACEMENT_PLAN, dict.fromkeys(_REPLACE_FIELDS))
 
 
 def _name(path: str) -> str:

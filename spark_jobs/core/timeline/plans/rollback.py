@@ -11,8 +11,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import RESTORE_PLAN, ROLLBACK_PLAN
+from spark_jobs.core.timeline.payloads.payload import Kind, Payload
 from spark_jobs.core.timeline.results import NamedInstant
 
 NO_NOTE: Mapping[str, str] = MappingProxyType({})
@@ -68,7 +67,7 @@ class RequestedRollback:
         """Relative paths."""
         return frozenset(join(one.partition, name) for one in self.requests for name in one.delete)
 
-    def encode(self, base_path: str, note: Mapping[str, str] = NO_NOTE, *, whole_logs: bool = False) -> bytes:
+    def payload(self, base_path: str, note: Mapping[str, str] = NO_NOTE, *, whole_logs: bool = False) -> Payload:
         """The content of the requested file.
 
         :param note: for its header.
@@ -79,7 +78,7 @@ class RequestedRollback:
             "RollbackRequests": [one.to_avro(base_path, whole_logs=whole_logs) for one in self.requests],
             "version": _ROLLBACK_VERSION,
         }
-        return encode_payload(ROLLBACK_PLAN, record, note)
+        return Payload(Kind.ROLLBACK_PLAN, record, note)
 
     @staticmethod
     def of(raw: Mapping[str, Any]) -> RequestedRollback:
@@ -102,7 +101,7 @@ class RequestedRestore:
     goal: str
     rolled_back: tuple[NamedInstant, ...]
 
-    def encode(self, note: Mapping[str, str] = NO_NOTE) -> bytes:
+    def payload(self, note: Mapping[str, str] = NO_NOTE) -> Payload:
         """The content of the requested file.
 
         :param note: for its header.
@@ -112,7 +111,7 @@ class RequestedRestore:
             "version": _RESTORE_VERSION,
             "savepointToRestoreTimestamp": self.goal,
         }
-        return encode_payload(RESTORE_PLAN, record, note)
+        return Payload(Kind.RESTORE_PLAN, record, note)
 
     @staticmethod
     def of(raw: Mapping[str, Any]) -> RequestedRestore:

@@ -24,7 +24,7 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.metadata_table.records import FILES
 from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from tests.unit.core.damage import bounded_memory
 
 pytestmark = pytest.mark.unit

@@ -61,13 +61,13 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive.known import archive_of
 from spark_jobs.core.timeline.archive.v6.files import read_merge_plan
 from spark_jobs.core.timeline.archived import ArchivedTimeline
-from spark_jobs.core.timeline.avro_codec import decode_payload
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.core.transaction.heartbeat import HeartbeatSettings, read_pulse
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
 from spark_jobs.core.view.file_slice import BaseFile
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.ddl.statement import parse_create_table
+from tests.support.payloads import commit_in
 from tests.unit.core.damage import bounded_memory, damaged
 from tests.unit.core.support import HandClock
 
@@ -241,9 +241,7 @@ PARSERS: dict[str, Parser] = {
         parse=at(".hoodie/hoodie.properties", lambda folder: read_table_config(STORAGE, str(folder), SYSTEM_CLOCK)),
         seeds=lambda: [properties_with(data) for data in members("tables/mor_logs", "hoodie.properties")[:1]],
     ),
-    "commit": Parser(
-        parse=lambda data: CommitMetadata.decode(data, "x"), seeds=some("tables/archived", ".deltacommit", 2)
-    ),
+    "commit": Parser(parse=lambda data: commit_in(data), seeds=some("tables/archived", ".deltacommit", 2)),
     **{
         name: Parser(parse=lambda data: decode_payload(data, "x"), seeds=some("tables/archived", f".{name}", 1))
         for name in PAYLOADS
@@ -431,7 +429,7 @@ def test_an_avro_schema_that_is_nested_deeply(depth: int, part: str) -> None:
 
 def test_what_is_told_of_json_without_end() -> None:
     with pytest.raises(CorruptTableError, match=r"x is not commit metadata \(maximum recursion depth"):
-        CommitMetadata.decode(b"[" * DEEP, "x")
+        commit_in(b"[" * DEEP)
     with pytest.raises(CorruptTableError, match="the schema to index the columns of is none"):
         top_columns("[" * DEEP)
     assert parse_owner(b"[" * DEEP) is None

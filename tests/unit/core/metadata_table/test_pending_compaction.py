@@ -9,6 +9,7 @@ from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.timeline.plans.rewriting import PlannedSlice, RequestedCompaction
 from spark_jobs.services.validation.run import validate
 from tests.support.folder import Folder
+from tests.support.payloads import stored
 from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
 from tests.unit.core.metadata_table.conftest import unpacked
 
@@ -38,7 +39,7 @@ def planned(root: Folder) -> Folder:
     assert last is not None
     plan = Instant(f"{last.timestamp}001", Action.COMPACTION, State.REQUESTED)
     file = path / ".hoodie/metadata/.hoodie" / table.timeline.format.file_name(plan)
-    file.write_bytes(RequestedCompaction(slices=slices).encode())
+    file.write_bytes(stored(RequestedCompaction(slices=slices).payload()))
     return path
 
 

@@ -33,7 +33,7 @@ def table_of(path: Path, stored: pa.DataType, now: pa.DataType) -> HudiTable:
     transaction.to_inflight(b"")
     avro = avro_schema_of(pa.schema([("id", pa.string()), ("ts", pa.int64()), ("x", now)]), "t")
     metadata = CommitMetadata(operation_type=OperationType.UPSERT, extra_metadata=schema_metadata(avro, None))
-    transaction.publish(metadata.encode(), written=frozenset())
+    transaction.publish(metadata.payload(), written=frozenset())
     table = table.refreshed()
     assert "column_stats" in table.config.metadata_partitions
     return table

@@ -254,5 +254,5 @@ def write_once(path: str, rows: pa.Table, avro: dict[str, Any], partitions: list
         operation_type=OperationType.INSERT,
         extra_metadata={SCHEMA_KEY: schema_text(without_meta_fields(avro))},
     )
-    transaction.publish(metadata.encode(), frozenset(), written=written_paths(stats))
+    transaction.publish(metadata.payload(), frozenset(), written=written_paths(stats))
     return sorted(str(one.path) for one in stats)

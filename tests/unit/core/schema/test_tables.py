@@ -122,7 +122,7 @@ def write(table: HudiTable, rows: pa.Table, rules: SchemaRules | None = None) ->
         operation_type=OperationType.UPSERT,
         extra_metadata=schema_metadata(schema.avro, internal),
     )
-    transition(table.timeline, work, State.COMPLETED, metadata.encode())
+    transition(table.timeline, work, State.COMPLETED, metadata.payload())
     return time
 
 

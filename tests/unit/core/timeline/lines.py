@@ -11,14 +11,15 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.instant_names import file_name_of
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage, Storage
-from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive.form import ArchivePlace
 from spark_jobs.core.timeline.archive.known import archive_of
 from spark_jobs.core.timeline.archive_merge import MergeRule, choose_merge
-from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.payloads import schemas
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.write_stat import WriteStat
+from tests.support.payloads import stored
 
 MOMENT = 1_714_979_289
 """When all files of a line were last written: 2024-05-06, seconds since the epoch."""
@@ -106,7 +107,7 @@ class Line:
 
     def commit(self, number: int, key: str | None = None, action: Action = Action.COMMIT) -> Instant:
         profile = CommitMetadata(write_stats=(WriteStat(file_id="", path=None, partition_path="p", num_inserts=3),))
-        return self.put(number, action, b"", profile.encode(), commit(number, key).encode())
+        return self.put(number, action, b"", stored(profile.payload()), stored(commit(number, key).payload()))
 
     def clean(self, number: int) -> Instant:
         plan = encode_payload(schemas.CLEANER_PLAN, CLEAN_PLAN)
@@ -119,12 +120,12 @@ class Line:
     def compaction(self, number: int) -> Instant:
         plan = encode_payload(schemas.COMPACTION_PLAN, COMPACTION)
         done = commit(number, operation_type=OperationType.COMPACT, compacted=True)
-        return self.put(number, Action.COMPACTION, plan, b"", done.encode())
+        return self.put(number, Action.COMPACTION, plan, b"", stored(done.payload()))
 
     def replace(self, number: int) -> Instant:
         plan = encode_payload(schemas.REQUESTED_REPLACE_METADATA, {"operationType": "CLUSTER", "version": 1})
         done = commit(number, operation_type=OperationType.CLUSTER, replaced_file_ids={"p": ("old-0",)})
-        return self.put(number, Action.REPLACE_COMMIT, plan, b"", done.encode())
+        return self.put(number, Action.REPLACE_COMMIT, plan, b"", stored(done.payload()))
 
     def savepoint(self, number: int) -> Instant:
         done = encode_payload(schemas.SAVEPOINT_METADATA, SAVED)

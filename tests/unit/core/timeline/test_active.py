@@ -12,6 +12,7 @@ from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from tests.support.payloads import stored
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -101,7 +102,7 @@ def test_a_savepoint_starts_inflight_and_needs_a_completed_write(tmp_path: Path)
 
 def test_a_commit_file_that_is_still_being_written_is_waited_for(tmp_path: Path) -> None:
     line = load(tmp_path, "1.commit")
-    whole = CommitMetadata(operation_type=OperationType.INSERT).encode()
+    whole = stored(CommitMetadata(operation_type=OperationType.INSERT).payload())
     steps = iter([whole[:10], whole])
     clock = HandClock()
 

@@ -19,8 +19,8 @@ from spark_jobs.core.timeline.archive.v6.files import MERGE_PLAN_NAME, encode_en
 from spark_jobs.core.timeline.archive.v6.schemas import MERGE_PLAN
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline, commits_that_say
-from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from tests.unit.core.support import Died, MortalStorage
 from tests.unit.core.timeline.lines import MOMENT, Line, archive_in, commit, merge_small, time
 

@@ -26,7 +26,7 @@ from spark_jobs.core.timeline.archive.v6.files import (
     read_entry,
 )
 from spark_jobs.core.timeline.archive.v6.listing import listed_entries
-from spark_jobs.core.timeline.avro_codec import encode_record, parsed_schema
+from spark_jobs.core.timeline.payloads.avro_codec import encode_record, parsed_schema
 from tests.unit.core.timeline.lines import archive_in
 
 pytestmark = pytest.mark.unit

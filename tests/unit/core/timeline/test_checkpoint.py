@@ -38,7 +38,7 @@ def load(base: Path) -> ActiveTimeline:
 def commit(base: Path, time: str, extra: dict[str, str | None], action: Action = Action.COMMIT) -> None:
     line = load(base)
     inflight = transition(line, request(line, time, action), State.INFLIGHT, b"")
-    transition(line, inflight, State.COMPLETED, CommitMetadata(extra_metadata=extra).encode())
+    transition(line, inflight, State.COMPLETED, CommitMetadata(extra_metadata=extra).payload())
 
 
 def stored(value: str = "", reset: str = "", ignored: str = "") -> StoredCheckpoint:

@@ -14,6 +14,7 @@ from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.storage import join
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
+from tests.support.payloads import commit_in, stored
 
 pytestmark = pytest.mark.unit
 
@@ -58,12 +59,12 @@ def test_round_trip(stats: list[WriteStat], operation: OperationType, compacted:
         extra_metadata={"schema": "{}", "nothing": None, "é": "你"},
         replaced_file_ids={"p": ("a", "b"), "": ()} if compacted else None,
     )
-    assert CommitMetadata.decode(metadata.encode(), "x") == metadata
+    assert commit_in(stored(metadata.payload())) == metadata
 
 
 def test_the_json_of_a_new_base_file() -> None:
     stat = WriteStat(file_id="f-0", path="p/f", partition_path="p", num_writes=3, num_inserts=3)
-    raw = json.loads(CommitMetadata(write_stats=(stat,), operation_type=OperationType.INSERT).encode())
+    raw = json.loads(stored(CommitMetadata(write_stats=(stat,), operation_type=OperationType.INSERT).payload()))
     assert list(raw) == ["partitionToWriteStats", "compacted", "extraMetadata", "operationType"]
     written = raw["partitionToWriteStats"]["p"][0]
     assert written["prevCommit"] == "null"
@@ -94,7 +95,7 @@ def test_what_hudi_writes_of_an_append() -> None:
         "operationType": "UPSERT",
         "totalLogRecordsCompacted": 0,
     }
-    found = CommitMetadata.decode(json.dumps(raw).encode(), "x")
+    found = commit_in(json.dumps(raw).encode())
     (stat,) = found.write_stats
     assert stat.is_log_append
     assert (stat.file_name, stat.log_files) == (".f-0_1.log.1_0-1-1", (".f-0_1.log.1_0-1-1",))
@@ -114,7 +115,7 @@ def test_touched_groups_are_those_written_and_those_replaced() -> None:
 
 
 def test_an_empty_file_is_an_empty_commit() -> None:
-    assert CommitMetadata.decode(b" \n", "x") == CommitMetadata()
+    assert commit_in(b" \n") == CommitMetadata()
 
 
 @pytest.mark.parametrize(
@@ -131,4 +132,4 @@ def test_an_empty_file_is_an_empty_commit() -> None:
 )
 def test_what_is_no_commit_metadata(data: bytes) -> None:
     with pytest.raises(CorruptTableError, match=r"1\.commit is not commit metadata"):
-        CommitMetadata.decode(data, "1.commit")
+        commit_in(data, "1.commit")

@@ -11,8 +11,8 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import COMPACTION_PLAN
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.schemas import COMPACTION_PLAN
 from spark_jobs.core.view.pending import read_pending_services
 from tests.unit.core.support import HandClock
 

@@ -12,10 +12,11 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline import avro_schemas
-from spark_jobs.core.timeline.active import ActiveTimeline, request
-from spark_jobs.core.timeline.avro_codec import note_of
-from spark_jobs.core.timeline.payload_shapes import shaped
+from spark_jobs.core.timeline.active import ActiveTimeline, Content, request
+from spark_jobs.core.timeline.payloads import schemas
+from spark_jobs.core.timeline.payloads.avro_codec import note_of
+from spark_jobs.core.timeline.payloads.payload import Payload
+from spark_jobs.core.timeline.payloads.shapes import shaped
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
 from spark_jobs.core.timeline.plans.rewriting import (
@@ -28,6 +29,7 @@ from spark_jobs.core.timeline.plans.rewriting import (
 )
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore, RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant
+from tests.support.payloads import stored
 
 pytestmark = pytest.mark.unit
 
@@ -63,30 +65,30 @@ CLUSTERING = RequestedClustering(
     note={"c": "d"},
 )
 INDEXING = RequestedIndexing(partitions=("column_stats", "record_index"), up_to=T)
-CASES: list[tuple[Action, Any, bytes]] = [
-    (Action.CLEAN, CLEAN, CLEAN.encode("/lake/t")),
-    (Action.ROLLBACK, ROLLBACK, ROLLBACK.encode("/lake/t")),
-    (Action.ROLLBACK, ROLLBACK, ROLLBACK.encode("/lake/t", whole_logs=True)),
-    (Action.RESTORE, RESTORE, RESTORE.encode()),
-    (Action.COMPACTION, COMPACTION, COMPACTION.encode()),
-    (Action.LOG_COMPACTION, LOG_COMPACTION, LOG_COMPACTION.encode()),
-    (Action.REPLACE_COMMIT, CLUSTERING, CLUSTERING.encode("/lake/t")),
+CASES: list[tuple[Action, Any, Payload]] = [
+    (Action.CLEAN, CLEAN, CLEAN.payload("/lake/t")),
+    (Action.ROLLBACK, ROLLBACK, ROLLBACK.payload("/lake/t")),
+    (Action.ROLLBACK, ROLLBACK, ROLLBACK.payload("/lake/t", whole_logs=True)),
+    (Action.RESTORE, RESTORE, RESTORE.payload()),
+    (Action.COMPACTION, COMPACTION, COMPACTION.payload()),
+    (Action.LOG_COMPACTION, LOG_COMPACTION, LOG_COMPACTION.payload()),
+    (Action.REPLACE_COMMIT, CLUSTERING, CLUSTERING.payload("/lake/t")),
     (Action.REPLACE_COMMIT, RequestedClustering(), requested_overwrite()),
-    (Action.INDEXING, INDEXING, INDEXING.encode()),
+    (Action.INDEXING, INDEXING, INDEXING.payload()),
 ]
 
 
-def timeline_with(folder: Path, action: Action, data: bytes) -> tuple[ActiveTimeline, Instant]:
+def timeline_with(folder: Path, action: Action, content: Content) -> tuple[ActiveTimeline, Instant]:
     storage = LocalStorage()
     timeline = ActiveTimeline.load(storage, str(folder), str(folder / "archived"), format=VERSION_6)
-    request(timeline, T, action, data)
+    request(timeline, T, action, content)
     (found,) = ActiveTimeline.load(storage, str(folder), str(folder / "archived"), format=VERSION_6).instants
     return ActiveTimeline.load(storage, str(folder), str(folder / "archived"), format=VERSION_6), found
 
 
-@pytest.mark.parametrize(("action", "plan", "data"), CASES)
-def test_a_plan_survives_the_timeline(tmp_path: Path, action: Action, plan: Any, data: bytes) -> None:
-    timeline, instant = timeline_with(tmp_path, action, data)
+@pytest.mark.parametrize(("action", "plan", "payload"), CASES)
+def test_a_plan_survives_the_timeline(tmp_path: Path, action: Action, plan: Any, payload: Payload) -> None:
+    timeline, instant = timeline_with(tmp_path, action, payload)
     assert type(plan).read(timeline, instant, SYSTEM_CLOCK) == plan
     if action in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT):
         assert slices_of_plan(timeline, instant, SYSTEM_CLOCK) == plan.slices
@@ -98,8 +100,8 @@ def test_an_overwrite_whose_plan_is_empty_rewrites_nothing(tmp_path: Path) -> No
 
 
 def test_a_note_stands_in_the_header() -> None:
-    assert note_of(ROLLBACK.encode("/lake/t", {"a": "b"})) == {"a": "b"}
-    assert note_of(RESTORE.encode({"a": "b"})) == {"a": "b"}
+    assert note_of(stored(ROLLBACK.payload("/lake/t", {"a": "b"}))) == {"a": "b"}
+    assert note_of(stored(RESTORE.payload({"a": "b"}))) == {"a": "b"}
 
 
 def test_what_older_releases_do_not_say() -> None:
@@ -129,7 +131,7 @@ def fields_of(schema: Any) -> set[str]:
 
 def test_the_fields_of_these_records_are_known_to_the_timeline_alone() -> None:
     """Each name of two words: those of one (policy, version, state) are words of other things too."""
-    records = [one for one in vars(avro_schemas).values() if isinstance(one, dict) and one.get("type") == "record"]
+    records = [one for one in vars(schemas).values() if isinstance(one, dict) and one.get("type") == "record"]
     names = {name for one in records for name in fields_of(one) if re.search(r"[a-z][A-Z]", name)}
     names -= {"extraMetadata", "partitionPath", "fileId", "commitTime"}  # commits and partition metafiles have them too
     assert {"deltaFilePaths", "instantToRollback", "savepointDataFile", "indexUptoInstant"} <= names

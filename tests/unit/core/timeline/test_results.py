@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.timeline.payload_shapes import shaped
+from spark_jobs.core.timeline.payloads.shapes import shaped
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.timeline.results import CleanResult, RestoreResult, RollbackResult, SavepointResult
 

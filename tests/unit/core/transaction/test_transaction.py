@@ -51,7 +51,7 @@ def started(settings: TransactionSettings, **options: object) -> Transaction:
 
 def commit(file_id: str = "g-0", operation: OperationType = OperationType.UPSERT) -> bytes:
     stat = WriteStat(file_id=file_id, path=f"a/{file_id}", partition_path="a")
-    return CommitMetadata(write_stats=(stat,), operation_type=operation).encode()
+    return CommitMetadata(write_stats=(stat,), operation_type=operation).payload()
 
 
 def test_a_write_from_begin_to_publish(settings: TransactionSettings) -> None:
@@ -211,7 +211,7 @@ def test_only_a_requested_instant_becomes_inflight(settings: TransactionSettings
 
 def planned_compaction(settings: TransactionSettings) -> bytes:
     plan = CompactionPlan((file_slice("g-0", "1", 10, 5),))
-    return plan.requested(CompactionLimits(target_io=1, log_size=0, max_file_size=1)).encode()
+    return plan.requested(CompactionLimits(target_io=1, log_size=0, max_file_size=1)).payload()
 
 
 def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_not(
@@ -236,7 +236,7 @@ def test_a_compaction_planned_meanwhile_conflicts_and_one_planned_before_does_no
 
 def planned_clustering(settings: TransactionSettings) -> Instant:
     plan = ClusteringPlan((ClusteringGroup((file_slice("g-0", "1", 10),), 1),), ())
-    data = plan.requested().encode(settings.base_path)
+    data = plan.requested().payload(settings.base_path)
     return schedule(settings, Action.REPLACE_COMMIT, settings.load_timeline(), data)
 
 

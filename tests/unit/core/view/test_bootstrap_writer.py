@@ -17,7 +17,7 @@ from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.avro_codec import decode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex, without_scheme
 from spark_jobs.core.view.bootstrap_writer import IndexedFile, encode_bootstrap_index, write_bootstrap_index
 

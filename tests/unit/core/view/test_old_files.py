@@ -13,14 +13,15 @@ from spark_jobs.core.errors import UnknownInstantError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import FileStatus, LocalStorage
-from spark_jobs.core.timeline import avro_schemas as schemas
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.avro_codec import encode_payload
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.payloads import schemas
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
 from spark_jobs.core.view.history import built_upon
 from spark_jobs.core.view.visibility import Visibility
+from tests.support.payloads import stored
 from tests.unit.core.support import HandClock
 from tests.unit.core.timeline.lines import ROLLED_BACK, Line, time
 
@@ -147,7 +148,7 @@ def test_later_commits_prove_what_they_merged_or_logged_upon(line: Line) -> None
         base_file=f"b-0_0-1-1_{time(6)}.parquet",
     )
     new = WriteStat(file_id="c-0", path="p/c", partition_path="p")
-    done = CommitMetadata(write_stats=(merged, logged, new)).encode()
+    done = stored(CommitMetadata(write_stats=(merged, logged, new)).payload())
     line.put(13, Action.DELTA_COMMIT, b"", b"", done)
     assert built_upon(line.load(), HandClock()) == {time(5), time(6)}
 

@@ -13,8 +13,8 @@ import pytest
 from spark_jobs.core.format.instant import Action, Instant
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.avro_schemas import RESTORE_METADATA
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.schemas import RESTORE_METADATA
 from spark_jobs.services.validation.run import validate
 from tests.unit.services.validation.damage import HASTY, data_files, findings, instant_file
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,9 @@ from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.timeline.archive.v6.schemas import STAT_FIELDS
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType, replaced_ids
-from spark_jobs.core.timeline.payload_shapes import decode_shaped, shaped
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
+from spark_jobs.core.timeline.payloads.shapes import shaped
+from spark_jobs.core.timeline.payloads.v6 import commit_record
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 _ROLLING_STAT = "ROLLING_STAT"
@@ -71,8 +72,9 @@ def _content(instant: Instant, field: str, data: bytes) -> dict[str, Any] | None
     if not data and (instant.is_completed or field != _COMMIT_FIELD):
         return None  # a file without content, which a crash or a service without a profile leaves
     if instant.action in COMMITS and not (instant.action is Action.REPLACE_COMMIT and instant.state is State.REQUESTED):
-        return _commit_to_avro(CommitMetadata.decode(data, str(instant)), json.loads(data) if data.strip() else {})
-    return decode_shaped(data, instant)
+        raw = commit_record(data, str(instant))
+        return _commit_to_avro(CommitMetadata.of(raw, str(instant)), raw)
+    return shaped(decode_payload(data, str(instant)), instant)
 
 
 def instant_of(entry: Mapping[str, Any]) -> Instant | None:

@@ -21,7 +21,7 @@ from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive.v6.schemas import ARCHIVED_ENTRY
-from spark_jobs.core.timeline.avro_codec import decode_payload, decode_record, encode_record, parsed_schema
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload, decode_record, encode_record, parsed_schema
 
 PREFIX = ".commits_.archive."
 MERGE_PLAN_NAME = "mergeArchivePlan"

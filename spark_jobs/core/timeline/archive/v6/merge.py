@@ -12,7 +12,7 @@ from spark_jobs.core.files.log_block import parse_blocks
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.archive.v6.files import MERGE_PLAN_NAME, read_merge_plan
 from spark_jobs.core.timeline.archive.v6.schemas import MERGE_PLAN
-from spark_jobs.core.timeline.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 
 
 def merge_files(storage: Storage, folder: str, inputs: Sequence[str], path: str) -> None:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spark_jobs.core.timeline import avro_schemas as schemas
-from spark_jobs.core.timeline.avro_schemas import NULLABLE_STRING, STRING, Schema, array, optional, record, string_map
+from spark_jobs.core.timeline.payloads import schemas
+from spark_jobs.core.timeline.payloads.schemas import (
+    NULLABLE_STRING,
+    STRING,
+    Schema,
+    array,
+    optional,
+    record,
+    string_map,
+)
 
 _OPTIONAL_LONG = optional("long")
 

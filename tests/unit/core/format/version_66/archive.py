@@ -14,7 +14,9 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.archive.form import ArchivedState, LeavingState
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.payload_shapes import decode_shaped
+from spark_jobs.core.timeline.payloads.payload import Kind, kind_of
+from spark_jobs.core.timeline.payloads.shapes import shaped
+from tests.unit.core.format.version_66.payloads import CompressedPayloads
 
 _ENDING = ".lines"
 
@@ -38,20 +40,23 @@ class LineArchive:
 
     def entries(self, storage: Storage, file: FileStatus, needle: bytes = b"") -> Iterator[ArchivedState]:
         for number, entry in enumerate(_lines(storage, file.path)):
-            if "instead_of" not in entry and needle in _data(entry):
+            if "instead_of" not in entry and needle in CompressedPayloads.text_of(_data(entry)):
                 yield ArchivedState(_instant(entry), entry["until"], Place66(file.path, number))
 
     def commit_metadata(
         self, storage: Storage, state: ArchivedState, about: Collection[bytes] = ()
     ) -> CommitMetadata | None:
         data = self._read(storage, state)
-        if about and not any(text in data for text in about):
+        if about and not any(text in CompressedPayloads.text_of(data) for text in about):
             return None
-        return CommitMetadata.decode(data, str(state.instant))
+        name = str(state.instant)
+        return CommitMetadata.of(CompressedPayloads().decode(data, Kind.COMMIT, name), name)
 
     def payload(self, storage: Storage, state: ArchivedState) -> dict[str, Any] | None:
         data = self._read(storage, state)
-        return decode_shaped(data, state.instant) if data else None
+        if not data:
+            return None
+        return shaped(CompressedPayloads().decode(data, kind_of(state.instant), "it"), state.instant)
 
     def encode(self, states: Sequence[LeavingState], batch_size: int) -> bytes:
         return b"".join(

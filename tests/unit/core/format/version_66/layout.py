@@ -64,6 +64,7 @@ class Version66:
     timeline_layout: str = "66"
     keeps_completion: bool = True
     archive_form: str = "lines"
+    payload_form: str = "compressed"
 
     @property
     def metadata(self) -> MetadataLayout:

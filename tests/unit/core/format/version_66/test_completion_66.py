@@ -13,6 +13,7 @@ from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import complete, request, transition
+from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.transaction.transaction import begin
 from tests.faults import local_table
 from tests.unit.core.format.version_66.tables import create, fail, write
@@ -93,6 +94,6 @@ def test_a_completion_counts_whose_answer_was_lost(tmp_path: Path) -> None:
     one = begin(settings, Action.COMMIT)
     assert one is not None
     one.to_inflight()
-    done = one.publish(b"{}", frozenset(), written=frozenset())
+    done = one.publish(CommitMetadata().payload(), frozenset(), written=frozenset())
     assert done.completed_at is not None
     assert HudiTable.open(str(path)).timeline.completed_commits() == (done,)

@@ -9,12 +9,14 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pytest
 
-from spark_jobs.core.errors import UnsupportedTableError
+from spark_jobs.core.errors import CorruptTableError, UnsupportedTableError
 from spark_jobs.core.format.known import FORMATS
 from spark_jobs.core.format.v6.file_names import parse_base_file_name, parse_log_file_name
 from spark_jobs.core.format.v6.instant_names import parse_instant
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.table import HudiTable
+from spark_jobs.core.timeline.payloads.payload import Kind
+from spark_jobs.core.timeline.payloads.v6 import PayloadsOf6
 from spark_jobs.core.view.file_system_view import PendingServices, group_files, merged_slice
 from spark_jobs.core.view.visibility import Visibility
 from spark_jobs.options.indexing import IndexingOptions
@@ -76,7 +78,12 @@ def test_writes_services_and_queries_of_a_table_of_another_version(tmp_path: Pat
     for parse in (parse_instant, parse_base_file_name, parse_log_file_name):
         assert [one for one in names if parse(one.rpartition("/")[2]) is not None] == []
     for folder in (".hoodie/history", ".hoodie/metadata/.hoodie/history"):
-        assert any(one.startswith(f"{folder}/") for one in names)
+        there = [one for one in (path / folder).iterdir() if one.is_file() and one.stat().st_size]
+        assert there
+        for one in there:
+            for kind in Kind:
+                with pytest.raises(CorruptTableError):
+                    PayloadsOf6().decode(one.read_bytes(), kind, one.name)
 
 
 def test_a_version_that_nobody_added_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ from functools import cache
 from typing import Any
 
 from spark_jobs.core.errors import RESTORE_FILE, CorruptTableError
-from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.timeline import avro_schemas as schemas
-from spark_jobs.core.timeline.avro_codec import decode_payload
-from spark_jobs.core.timeline.payload_paths import refuse_paths_outside
+from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.timeline.payloads import schemas
+from spark_jobs.core.timeline.payloads.paths import refuse_paths_outside
+from spark_jobs.core.timeline.payloads.payload import Kind, kind_of
 
 Shape = Callable[[Any], Any]
 """Gives the value with what it lacks.
@@ -22,21 +22,6 @@ Shape = Callable[[Any], Any]
 :raises _UnfitError: it is of another type.
 """
 
-_SCHEMAS: dict[tuple[Action, State], schemas.Schema] = {
-    (Action.CLEAN, State.REQUESTED): schemas.CLEANER_PLAN,
-    (Action.CLEAN, State.INFLIGHT): schemas.CLEANER_PLAN,
-    (Action.CLEAN, State.COMPLETED): schemas.CLEAN_METADATA,
-    (Action.ROLLBACK, State.REQUESTED): schemas.ROLLBACK_PLAN,
-    (Action.ROLLBACK, State.COMPLETED): schemas.ROLLBACK_METADATA,
-    (Action.COMPACTION, State.REQUESTED): schemas.COMPACTION_PLAN,
-    (Action.LOG_COMPACTION, State.REQUESTED): schemas.COMPACTION_PLAN,
-    (Action.REPLACE_COMMIT, State.REQUESTED): schemas.REQUESTED_REPLACE_METADATA,
-    (Action.SAVEPOINT, State.COMPLETED): schemas.SAVEPOINT_METADATA,
-    (Action.RESTORE, State.REQUESTED): schemas.RESTORE_PLAN,
-    (Action.RESTORE, State.COMPLETED): schemas.RESTORE_METADATA,
-    (Action.INDEXING, State.REQUESTED): schemas.INDEX_PLAN,
-    (Action.INDEXING, State.COMPLETED): schemas.INDEX_COMMIT_METADATA,
-}
 _PLAIN: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
@@ -51,28 +36,18 @@ class _UnfitError(Exception):
     """Where in a record something else stands, and what belongs there."""
 
 
-def decode_shaped(data: bytes, instant: Instant, name: str = "") -> dict[str, Any]:
-    """The plan or result in the file of an instant.
-
-    :param name: of the file, as an error names it; the instant itself without it.
-
-    :raises CorruptTableError: it is none, or one of another kind.
-    :raises OutsideTableError: it names a path that leads out of the table.
-    """
-    return shaped(decode_payload(data, name or str(instant)), instant, name)
-
-
-def shaped(raw: dict[str, Any], instant: Instant, name: str = "") -> dict[str, Any]:
+def shaped(raw: Mapping[str, Any], instant: Instant, name: str = "") -> dict[str, Any]:
     """A decoded plan or result with all fields that this release knows, and those that it does not.
 
     :raises CorruptTableError: it is of another kind.
     :raises OutsideTableError: it names a path that leads out of the table.
     """
-    schema = _SCHEMAS.get((instant.action, instant.state))
-    if schema is None:
-        return raw
+    kind = kind_of(instant)
+    schema = None if kind is None else schemas.SCHEMAS.get(kind)
+    if kind is None or schema is None:
+        return dict(raw)
     try:
-        found: dict[str, Any] = _shape_for(instant.action, instant.state)(raw)
+        found: dict[str, Any] = _shape_for(kind)(raw)
     except _UnfitError as error:
         raise CorruptTableError(
             f"{name or instant} is no {schema['name']} ({str(error).lstrip('.: ')})",
@@ -84,8 +59,8 @@ def shaped(raw: dict[str, Any], instant: Instant, name: str = "") -> dict[str, A
 
 
 @cache
-def _shape_for(action: Action, state: State) -> Shape:
-    return _shape_of(_SCHEMAS[action, state], {})
+def _shape_for(kind: Kind) -> Shape:
+    return _shape_of(schemas.SCHEMAS[kind], {})
 
 
 def _shape_of(schema: schemas.Schema, named: dict[str, Shape]) -> Shape:

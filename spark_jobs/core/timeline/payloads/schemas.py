@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from spark_jobs.core.timeline.payloads.payload import Kind
+
 STRING: dict[str, str] = {"type": "string", "avro.java.string": "String"}
 NAMESPACE = "org.apache.hudi.avro.model"
 Schema = Any
@@ -237,3 +239,18 @@ INDEX_COMMIT_METADATA = record(
     operationType=NULLABLE_STRING,
     indexPartitionInfos=_INDEX_PARTITIONS,
 )
+
+SCHEMAS: dict[Kind, Schema] = {
+    Kind.CLEAN_PLAN: CLEANER_PLAN,
+    Kind.CLEAN: CLEAN_METADATA,
+    Kind.ROLLBACK_PLAN: ROLLBACK_PLAN,
+    Kind.ROLLBACK: ROLLBACK_METADATA,
+    Kind.RESTORE_PLAN: RESTORE_PLAN,
+    Kind.RESTORE: RESTORE_METADATA,
+    Kind.COMPACTION_PLAN: COMPACTION_PLAN,
+    Kind.REPLACEMENT_PLAN: REQUESTED_REPLACE_METADATA,
+    Kind.SAVEPOINT: SAVEPOINT_METADATA,
+    Kind.INDEX_PLAN: INDEX_PLAN,
+    Kind.INDEX: INDEX_COMMIT_METADATA,
+}
+"""Of all records but those of commits."""

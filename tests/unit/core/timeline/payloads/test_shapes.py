@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.payload_shapes import _SCHEMAS, _shape_for, decode_shaped, shaped
-from tests.unit.core.timeline.test_avro_payloads import values_of
+from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from spark_jobs.core.timeline.payloads.payload import Kind
+from spark_jobs.core.timeline.payloads.schemas import SCHEMAS
+from spark_jobs.core.timeline.payloads.shapes import _shape_for, shaped
+from tests.support.payloads import shaped_in
+from tests.unit.core.timeline.payloads.test_avro_codec import values_of
 
 pytestmark = pytest.mark.unit
 
@@ -22,12 +25,12 @@ CLEAN = Instant(T, Action.CLEAN, State.REQUESTED)
 RESTORE = Instant(T, Action.RESTORE, State.REQUESTED)
 
 
-@pytest.mark.parametrize("kind", _SCHEMAS, ids=lambda kind: f"{kind[0].value} {kind[1].value}")
+@pytest.mark.parametrize("kind", SCHEMAS, ids=lambda kind: kind.name)
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
-def test_what_fits_stays_as_it_is(kind: tuple[Action, State], data: st.DataObject) -> None:
-    value = data.draw(values_of(_SCHEMAS[kind], {}))
-    assert _shape_for(*kind)(value) == value
+def test_what_fits_stays_as_it_is(kind: Kind, data: st.DataObject) -> None:
+    value = data.draw(values_of(SCHEMAS[kind], {}))
+    assert _shape_for(kind)(value) == value
 
 
 def test_what_an_older_release_did_not_write_gets_its_default() -> None:
@@ -75,5 +78,5 @@ def test_what_is_of_another_kind_is_named(raw: dict[str, Any], what: str) -> Non
 def test_a_file_of_another_record() -> None:
     other = encode_payload({"type": "record", "name": "r", "fields": [{"name": "a", "type": "int"}]}, {"a": 1})
     with pytest.raises(CorruptTableError, match=r"is no HoodieCleanerPlan \(policy: nothing where something belongs\)"):
-        decode_shaped(other, CLEAN)
-    assert decode_shaped(other, COMPACTION)["operations"] is None
+        shaped_in(other, CLEAN)
+    assert shaped_in(other, COMPACTION)["operations"] is None

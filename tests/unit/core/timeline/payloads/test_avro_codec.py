@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.timeline import avro_schemas
-from spark_jobs.core.timeline.avro_codec import decode_payload, encode_payload
+from spark_jobs.core.timeline.payloads import schemas
+from spark_jobs.core.timeline.payloads.avro_codec import decode_payload, encode_payload
 
 pytestmark = pytest.mark.unit
 
-SCHEMAS = {name: value for name, value in vars(avro_schemas).items() if isinstance(value, dict) and "fields" in value}
+SCHEMAS = {name: value for name, value in vars(schemas).items() if isinstance(value, dict) and "fields" in value}
 
 
 def values_of(schema: Any, known: dict[str, Any]) -> st.SearchStrategy[Any]:
@@ -75,7 +75,7 @@ def test_a_cut_or_spoilt_file_is_corrupt_or_still_a_record(position: int, noise:
         "RollbackRequests": [],
         "version": 1,
     }
-    whole = encode_payload(avro_schemas.ROLLBACK_PLAN, value)
+    whole = encode_payload(schemas.ROLLBACK_PLAN, value)
     spoilt = whole[: position % len(whole)] + noise
     with suppress(CorruptTableError):
         assert isinstance(decode_payload(spoilt, "1.rollback.requested"), dict)
@@ -90,6 +90,6 @@ def test_what_is_no_record() -> None:
 def test_a_compressed_file_is_refused_before_it_is_unpacked() -> None:
     sink = io.BytesIO()
     value = {"version": 1, "indexPartitionInfos": None}
-    fastavro.writer(sink, avro_schemas.INDEX_PLAN, [value], codec="deflate")
+    fastavro.writer(sink, schemas.INDEX_PLAN, [value], codec="deflate")
     with pytest.raises(CorruptTableError, match="its codec is b'deflate'"):
         decode_payload(sink.getvalue(), "x")

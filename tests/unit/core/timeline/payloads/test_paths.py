@@ -12,10 +12,9 @@ import pytest
 from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline.archive.v6.entries import commit_metadata_of, entry_of
-from spark_jobs.core.timeline.avro_codec import encode_payload
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata
-from spark_jobs.core.timeline.payload_paths import files_of_clean
-from spark_jobs.core.timeline.payload_shapes import _SCHEMAS, decode_shaped
+from spark_jobs.core.timeline.payloads.paths import files_of_clean
+from spark_jobs.core.timeline.payloads.payload import Payload, kind_of
+from tests.support.payloads import commit_in, shaped_in, stored
 
 pytestmark = pytest.mark.unit
 
@@ -106,7 +105,10 @@ KINDS = list(SOUND)
 
 
 def decoded(kind: tuple[Action, State], payload: dict[str, Any]) -> dict[str, Any]:
-    return decode_shaped(encode_payload(_SCHEMAS[kind], payload), Instant(T, *kind))
+    instant = Instant(T, *kind)
+    known = kind_of(instant)
+    assert known is not None
+    return shaped_in(stored(Payload(known, payload)), instant)
 
 
 def name_of(kind: tuple[Action, State]) -> str:
@@ -213,7 +215,7 @@ def spoilt_commits() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("raw", spoilt_commits(), ids=lambda raw: json.dumps(raw)[24:90])
 def test_commits(raw: dict[str, Any]) -> None:
     with pytest.raises(OutsideTableError, match=rf"^{T}\.commit names ") as caught:
-        CommitMetadata.decode(json.dumps(raw).encode(), f"{T}.commit")
+        commit_in(json.dumps(raw).encode(), f"{T}.commit")
     assert caught.value.exit_code == 5
 
 
@@ -232,4 +234,4 @@ def test_archived_commits() -> None:
 def test_a_slash_that_comes_first_is_no_part_of_a_path() -> None:
     """As some releases of Hudi have it on tables without partitions."""
     raw = {"partitionToWriteStats": {"": [{"fileId": "f-0", "path": f"/{BASE}", "partitionPath": ""}]}}
-    assert CommitMetadata.decode(json.dumps(raw).encode(), "x").write_stats[0].path == BASE
+    assert commit_in(json.dumps(raw).encode(), "x").write_stats[0].path == BASE
