@@ -10,7 +10,7 @@ from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import WRITES, Action, Instant
 from spark_jobs.core.format.order import follows, precedes
 from spark_jobs.core.read.retained import refuse_cleaned
-from spark_jobs.core.storage import FileStatus, join
+from spark_jobs.core.storage import FileStatus
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore
@@ -21,8 +21,8 @@ from spark_jobs.services.rollback.completed import (
     FilesOfTable,
     completed_write,
     refuse_pending_clean,
-    requests_to_undo,
     touched_by,
+    work_to_undo,
 )
 from spark_jobs.services.rollback.work import RollbackWork
 
@@ -71,21 +71,8 @@ def plan_restore(
     """
     return RestorePlan(
         goal=goal,
-        rollbacks=tuple(_rollback_work(table, goal, one, files, block_instants) for one in targets),
+        rollbacks=tuple(work_to_undo(one, touched_by(table, one), files, goal, block_instants) for one in targets),
     )
-
-
-def _rollback_work(
-    table: HudiTable,
-    goal: str,
-    target: Instant,
-    files: FilesOfTable,
-    block_instants: Callable[[FileStatus], Collection[str]],
-) -> RollbackWork:
-    requests = requests_to_undo(target.timestamp, touched_by(table, target), files, goal, block_instants)
-    made = files.by_instant.get(target.timestamp, ())
-    sizes: dict[str, int] = {join(place, status.name): status.size for place, _, status in made}
-    return RollbackWork(target=target, keep_plan=False, requests=requests, sizes=sizes)
 
 
 def instants_after(timeline: ActiveTimeline, goal: str, clusterings: Collection[str]) -> list[Instant]:

@@ -13,7 +13,7 @@ from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import is_up_to, latest, precedes
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.read.retained import refuse_cleaned
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage import FileStatus, join
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.rollback import RollbackRequest
@@ -21,6 +21,7 @@ from spark_jobs.core.timeline.rolled_back import archived_after
 from spark_jobs.core.transaction.conflict import FileGroupKey
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.core.view.pending import compaction_groups
+from spark_jobs.services.rollback.work import RollbackWork
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +96,31 @@ def requests_to_undo(
     )
 
 
-def requests_for_completed(
+def work_to_undo(
+    target: Instant,
+    touched: Collection[FileGroupKey] | None,
+    files: FilesOfTable,
+    goal: str,
+    block_instants: Callable[[FileStatus], Collection[str]],
+) -> RollbackWork:
+    """One write that vanishes; the arguments are those of :func:`requests_to_undo`."""
+    made = files.by_instant.get(target.timestamp, ())
+    return RollbackWork(
+        target=target,
+        keep_plan=False,
+        requests=requests_to_undo(target.timestamp, touched, files, goal, block_instants),
+        sizes={join(partition, status.name): status.size for partition, _, status in made},
+    )
+
+
+def work_for_completed(
     table: HudiTable, target: Instant, block_instants: Callable[[FileStatus], Collection[str]]
-) -> tuple[RollbackRequest, ...]:
-    """For one completed write, the last of its table: only the partitions that it wrote to are listed."""
-    touched = touched_by(table, target)
-    metadata = table.timeline.commit_metadata(target, table.clock)
-    partitions = sorted({stat.partition_path for stat in metadata.write_stats})
-    files = FilesOfTable.of(table.config.format, StorageListing(table.storage, table.base_path).files(partitions))
-    return requests_to_undo(target.timestamp, touched, files, target.timestamp, block_instants)
+) -> RollbackWork:
+    """One completed write, the last of its table: only the partitions that it wrote to are listed."""
+    touched = touched_by(table, target) or frozenset()
+    listing = StorageListing(table.storage, table.base_path)
+    files = FilesOfTable.of(table.config.format, listing.files(sorted({partition for partition, _ in touched})))
+    return work_to_undo(target, touched, files, target.timestamp, block_instants)
 
 
 def refuse_rollback(table: HudiTable, target: Instant) -> None:

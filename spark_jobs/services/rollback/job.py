@@ -30,7 +30,7 @@ from spark_jobs.frame.plan_hash import PlanFacts, refuse_other_plan
 from spark_jobs.frame.results import done_by_hash, plan_result
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.rollback import RollbackOptions
-from spark_jobs.services.rollback.completed import completed_write, refuse_rollback, requests_for_completed
+from spark_jobs.services.rollback.completed import completed_write, refuse_rollback, work_for_completed
 from spark_jobs.services.rollback.execute import requests_for_pending, roll_back
 from spark_jobs.services.rollback.failed_writes import (
     abandoned_writes,
@@ -217,12 +217,11 @@ def rollback_work_of(
 ) -> RollbackWork:
     """What undoing a write takes; nothing is done."""
     if target.is_completed:
-        requests = requests_for_completed(table, target, cache(partial(block_instants_of, settings)))
-    else:
-        requests = requests_for_pending(settings, target, by_markers=by_markers)
+        return work_for_completed(table, target, cache(partial(block_instants_of, settings)))
+    requests = requests_for_pending(settings, target, by_markers=by_markers)
     return RollbackWork(
         target=target,
-        keep_plan=not target.is_completed and is_plan(settings, table.timeline, target),
+        keep_plan=is_plan(settings, table.timeline, target),
         requests=requests,
         sizes=sizes_of(settings, requests),
     )

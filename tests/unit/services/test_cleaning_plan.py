@@ -20,6 +20,7 @@ from spark_jobs.services.cleaning.plan import (
     plan_cleaning,
 )
 from spark_jobs.services.cleaning.reasons import held_back_by
+from tests.support.payloads import stored
 from tests.unit.core.support import file_slice
 
 pytestmark = pytest.mark.unit
@@ -162,7 +163,7 @@ def test_a_partition_that_keeps_nothing_goes_unless_it_is_the_table() -> None:
 
 def test_the_plan_survives_the_timeline() -> None:
     plan = clean(group("g", "12345"), retained=2)
-    raw = decode_payload(plan.requested().encode("/lake/t"), "x")
+    raw = decode_payload(stored(plan.requested().payload("/lake/t")), "x")
     assert raw["earliestInstantToRetain"] == {"timestamp": "4", "action": "commit", "state": "COMPLETED"}
     assert [one["filePath"] for one in raw["filePathsToBeDeletedPerPartition"]["a"]] == [
         "/lake/t/a/g_0-1-1_1.parquet",

@@ -9,6 +9,7 @@ from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.core.timeline.plans.rewriting import RequestedClustering
 from spark_jobs.services.clustering.plan import SORT_COLUMNS, ClusteringLimits, ClusteringPlan, plan_clustering
+from tests.support.payloads import stored
 from tests.unit.core.support import file_slice
 
 pytestmark = pytest.mark.unit
@@ -66,7 +67,7 @@ def test_a_slice_without_base_file_counts_as_a_full_one() -> None:
 
 def test_the_plan_survives_the_timeline() -> None:
     plan = plan_clustering(SLICES, frozenset(), limits(), ("x", "y"), layout=LayoutStrategy.HILBERT)
-    raw = decode_payload(plan.requested().encode("/lake/t"), "x")
+    raw = decode_payload(stored(plan.requested().payload("/lake/t")), "x")
     sizes = {path: size for one in SLICES for path, size in one.sizes}
     assert ClusteringPlan.of(RequestedClustering.of(raw), sizes, VERSION_6) == plan
     first = raw["clusteringPlan"]["inputGroups"][0]["slices"][0]
@@ -83,7 +84,9 @@ def test_the_plan_survives_the_timeline() -> None:
 
 
 def test_what_a_plan_does_not_say_is_up_to_who_executes_it() -> None:
-    raw = decode_payload(plan_clustering(SLICES, frozenset(), limits(), ("x", "y")).requested().encode("/t"), "x")
+    raw = decode_payload(
+        stored(plan_clustering(SLICES, frozenset(), limits(), ("x", "y")).requested().payload("/t")), "x"
+    )
     for name in (TARGET, LAYOUT):  # as in Hudi's plans
         del raw["clusteringPlan"]["strategy"]["strategyParams"][name]
     read = ClusteringPlan.of(RequestedClustering.of(raw), {}, VERSION_6, {TARGET: "7", LAYOUT: "ZORDER"})
@@ -91,6 +94,6 @@ def test_what_a_plan_does_not_say_is_up_to_who_executes_it() -> None:
 
 
 def test_an_unsorted_plan_has_no_sort_columns() -> None:
-    raw = decode_payload(plan_clustering(SLICES, frozenset(), limits(), ()).requested().encode("/t"), "x")
+    raw = decode_payload(stored(plan_clustering(SLICES, frozenset(), limits(), ()).requested().payload("/t")), "x")
     assert SORT_COLUMNS not in raw["clusteringPlan"]["strategy"]["strategyParams"]
     assert ClusteringPlan.of(RequestedClustering.of(raw), {}, VERSION_6).sort_columns == ()

@@ -28,7 +28,7 @@ from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.options import RestoreOptions
 from spark_jobs.options.choices import Repair
 from spark_jobs.services.restore.job import run_restore
-from spark_jobs.services.rollback.completed import requests_for_completed
+from spark_jobs.services.rollback.completed import work_for_completed
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.validation.run import validate
@@ -415,7 +415,9 @@ def test_archival_takes_off_a_metadata_table_that_lists_files_of_what_it_passes(
     timeline = settings.load_timeline()
     (target,) = timeline.find(rolled_back)
     blocks = partial(instants_of_blocks, settings.storage)
-    roll_back(settings, timeline, target, requests=requests_for_completed(HudiTable.open(str(path)), target, blocks))
+    roll_back(
+        settings, timeline, target, requests=work_for_completed(HudiTable.open(str(path)), target, blocks).requests
+    )
     for number in range(5):
         local.write(path, local.batch(0, 20, f"m{number}", 5), f"m{number}")
         compact_metadata(path)

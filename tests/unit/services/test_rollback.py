@@ -34,6 +34,7 @@ from spark_jobs.services.rewriting.context import claim
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes, undo
 from spark_jobs.services.rollback.plan import plan_by_listing, plan_by_markers
+from tests.support.payloads import stored
 from tests.unit.core.support import (
     Died,
     HandClock,
@@ -222,8 +223,10 @@ def planned_by_another(failed: FailedWrite, time: str) -> tuple[Path, bytes]:
     """The plan file of a rollback of the failed write, and what it would hold."""
     inflight = Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT)
     requests = plan_by_markers(VERSION_6, read_markers(failed.table.storage, failed.table.base_path, T2) or [])
-    data = RequestedRollback(target=NamedInstant.naming(inflight), requests=requests).payload(failed.table.base_path)
-    return Path(failed.table.timeline.folder, f"{time}.rollback.requested"), data
+    plan = RequestedRollback(target=NamedInstant.naming(inflight), requests=requests)
+    return Path(failed.table.timeline.folder, f"{time}.rollback.requested"), stored(
+        plan.payload(failed.table.base_path)
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.9])
@@ -378,6 +381,6 @@ def test_the_plan_survives_the_timeline() -> None:
         RollbackRequest(partition="p/q", file_id="i-0", base_instant="3", cancel={".i-0_3.log.2_0-1-1": 1}),
     )
     plan = RequestedRollback(target=NamedInstant(time="5", action="deltacommit"), requests=requests)
-    raw = decode_payload(plan.encode("/lake/t"), "x")
+    raw = decode_payload(stored(plan.payload("/lake/t")), "x")
     assert RequestedRollback.of(raw) == plan
     assert raw["RollbackRequests"][0]["filesToBeDeleted"] == ["/lake/t/g-0_0-1-1_5.parquet"]
