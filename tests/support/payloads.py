@@ -23,6 +23,13 @@ def commit_in(data: bytes, name: str = "x") -> CommitMetadata:
     return CommitMetadata.of(commit_record(data, name), name)
 
 
+def payload_in(data: bytes, instant: Instant, name: str = "x") -> Payload:
+    """What the file of an instant says, as it stands there."""
+    kind = kind_of(instant)
+    assert kind is not None, instant
+    return Payload(kind, FORM.decode(data, kind, name))
+
+
 def shaped_in(data: bytes, instant: Instant, name: str = "") -> dict[str, Any]:
     """The plan or result in the file of an instant."""
     return shaped(FORM.decode(data, kind_of(instant), name or str(instant)), instant, name)

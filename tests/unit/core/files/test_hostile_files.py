@@ -67,7 +67,7 @@ from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIn
 from spark_jobs.core.view.file_slice import BaseFile
 from spark_jobs.core.view.pending import read_pending_services
 from spark_jobs.ddl.statement import parse_create_table
-from tests.support.payloads import commit_in
+from tests.support.payloads import commit_in, payload_in
 from tests.unit.core.damage import bounded_memory, damaged
 from tests.unit.core.support import HandClock
 
@@ -158,7 +158,8 @@ def services(folder: Path) -> None:
 
 def changes(action: Action) -> Parse:
     """What a metadata table takes of a result."""
-    return lambda data: changes_of(Instant(T, action, State.COMPLETED), data)
+    done = Instant(T, action, State.COMPLETED)
+    return lambda data: changes_of(done, payload_in(data, done))
 
 
 def bootstrap(folder: Path) -> None:

@@ -30,6 +30,7 @@ from spark_jobs.services.validation.run import validate
 from tests import hudi_tables
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
+from tests.support.payloads import stored
 
 pytestmark = pytest.mark.unit
 
@@ -96,7 +97,7 @@ def pending(base: Path, name: str, content: bytes = b"") -> Path:
 )
 def test_who_ends_what_is_pending(unpack: Unpack, name: str, service: str, job: str) -> None:
     base = unpack("tables/cow_upserts")
-    content = requested_overwrite() if name.startswith("replace") else b""
+    content = stored(requested_overwrite()) if name.startswith("replace") else b""
     path = pending(base, f"{OLD}.{name}", content)
     line = HudiTable.open(str(base)).timeline
     instant = parse_instant(path.name)
@@ -109,7 +110,7 @@ def test_who_ends_what_is_pending(unpack: Unpack, name: str, service: str, job: 
 
 def test_an_overwrite_that_died_is_no_clustering(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
-    pending(base, f"{OLD}.replacecommit.requested", requested_overwrite())
+    pending(base, f"{OLD}.replacecommit.requested", stored(requested_overwrite()))
     _, (first, *_) = look(base)
     assert (first.service, first.job, first.urgent) == ("rollback", "rollback.py", True)
 
