@@ -309,7 +309,7 @@ class HudiTable(TableWrites):
             base_path=self.base_path,
             config=self.config,
             avro_schema=avro_schema,
-            view=now.view(self._partitions_with(filter, avro_schema, evolution), until),
+            view=now.view(self._partitions_with(filter, avro_schema, evolution, until), until),
             query=kind,
             columns=None if columns is None else tuple(columns),
             condition=filter,
@@ -321,13 +321,18 @@ class HudiTable(TableWrites):
         )
 
     def _partitions_with(
-        self, condition: Any, avro_schema: Mapping[str, Any], evolution: SchemaEvolution | None
+        self, condition: Any, avro_schema: Mapping[str, Any], evolution: SchemaEvolution | None, until: str | None
     ) -> list[str] | None:
-        """The partitions that may have rows of a condition; None for all, and where a column may be another by name."""
+        """The partitions that may have rows of a condition; None for all, and where a column may be another by name.
+        Those too that completed writes name and the storage has no longer, so that what they lost is found missing.
+        """
         if evolution is not None:
             return None
         pruning = PartitionPruning.of(self.config, full_schema_of(self.config, avro_schema), condition)
-        return None if pruning is None else pruning.partitions(self.listing)
+        if pruning is None:
+            return None
+        there, now = pruning.partitions(self.listing), self._now
+        return sorted({*there, *pruning.keep(sorted(now.written_partitions(until) - set(there)))})
 
     def _skipping(self) -> DataSkipping | None:
         """The column statistics of the metadata table, where it has them."""

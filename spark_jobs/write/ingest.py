@@ -232,7 +232,7 @@ def _run(
             return Written(stats=stats, notes={} if direct is None else {SOURCE_READER: by})
         engine = SparkEngine(spark)
         wait = partial(let_tasks_end, spark.sparkContext)
-        with held_files(context, table.timeline, let_tasks_end=wait) as held:
+        with held_files(context, let_tasks_end=wait) as held:
             write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress, held=held)
             with progress.phase("tag"):
                 source = direct or held_rows(rows.keyed, held, engine.slots)

@@ -149,7 +149,7 @@ def _write(
         if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
             transaction.to_inflight()
             return rows.stored, _bulk_insert(rows, table, context, engine, progress)
-        with held_files(context, table.timeline) as held:
+        with held_files(context) as held:
             write = OpenWrite(engine=engine, config=config, table=table, context=context, progress=progress, held=held)
             with rows.placed(write) as placed:
                 return rows.stored, write_workload(write, placed, transaction.to_inflight)

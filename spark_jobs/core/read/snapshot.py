@@ -178,6 +178,15 @@ class Snapshot:
     def _written_by(self, instant: str) -> frozenset[str] | None:
         return written_by(self.timeline, self.clock, instant)
 
+    def written_partitions(self, until: str | None) -> frozenset[str]:
+        """Where completed writes of the timeline left files, as of an instant (inclusive; None: now). None where the
+        metadata table lists files: it has the partitions, too.
+        """
+        if not isinstance(self.listing, StorageListing):
+            return frozenset()
+        written = self._committed_files.since("", until).values()
+        return frozenset(file.partition for files in written for file in files)
+
     def checked_of(self, view: FileSystemView, slices: Sequence[FileSlice], parts: Parts) -> list[FileSlice]:
         """:meth:`checked` of what a query reads of a view, beside which no file group is gone as a whole: of a metadata
         table it is found missing when it is opened, a listing of the storage says nothing of it.

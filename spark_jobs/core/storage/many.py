@@ -11,11 +11,12 @@ from spark_jobs.core.storage import FileStatus, Storage
 
 CALLS_AT_ONCE = 16
 _SECONDS_ALONE = 0.002
-"""One file after the other for that long, which tells how long a call takes."""
-_SECONDS_OF_A_THREAD = 0.001
-"""At least so much work for each thread: to start one takes a quarter of a millisecond."""
-_FILES_OF_A_CALL = 4
-"""A call under the table lock looks at that once, and nobody may take the lock over meanwhile."""
+"""One call after the other for that long, which tells how long a file takes."""
+_SECONDS_OF_A_THREAD = 0.01
+"""At least so much work for each thread: where calls are quick, more of them wait for each other."""
+_SECONDS_OF_A_CALL = 0.005
+_FILES_OF_A_CALL = (4, 16)
+"""At least and at most. A call under the table lock looks at that once, and nobody may take it over meanwhile."""
 _CHUNK = 4096
 _FILES_TO_LIST_FOR = 4
 
@@ -49,15 +50,18 @@ def delete_files(
     """
     found: list[bool] = []
     begun, passed = clock.monotonic(), 0.0
+    least, most = _FILES_OF_A_CALL
     while len(found) < len(paths) and passed < _SECONDS_ALONE:
-        found.append(storage.delete(paths[len(found)]))
-        advance(1)
+        for was_there in storage.delete_files(paths[len(found) : len(found) + (least if found else 1)]):
+            found.append(was_there)
+            advance(1)
         passed = clock.monotonic() - begun
     left = len(paths) - len(found)
     if not left:
         return found
-    threads = min(CALLS_AT_ONCE, left, 1 + int(left * passed / len(found) / _SECONDS_OF_A_THREAD))
-    size = min(_FILES_OF_A_CALL, left // threads)
+    each = passed / len(found)
+    threads = min(CALLS_AT_ONCE, left, 1 + int(left * each / _SECONDS_OF_A_THREAD))
+    size = min(max(least, int(_SECONDS_OF_A_CALL / each)), most, max(left // threads, 1))
     with ThreadPoolExecutor(threads) as pool:
         for begin in range(len(found), len(paths), _CHUNK):
             chunk = paths[begin : begin + _CHUNK]

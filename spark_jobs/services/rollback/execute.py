@@ -14,7 +14,7 @@ from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import create_marker, delete_markers, has_markers, read_markers
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.file_names import UNKNOWN_WRITE_TOKEN
-from spark_jobs.core.format.folders import MARKER_FOLDER
+from spark_jobs.core.format.folders import MARKER_FOLDER, SOURCE_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.storage.many import find_files
@@ -234,6 +234,7 @@ def _execute(
     done = complete(timeline, rollback, record, settings.clock)
     for instant in (target.timestamp, rollback.timestamp):
         delete_markers(settings.storage, settings.base_path, instant)
+    settings.storage.delete_tree(f"{settings.base_path}/{SOURCE_FOLDER}/{target.timestamp}")
     settings.storage.delete(heartbeat_path(settings.base_path, target.timestamp))
     return done
 

@@ -66,7 +66,6 @@ def roll_back_failed_writes(settings: TransactionSettings) -> list[tuple[str, st
             refuse_lost_commits(CommittedFiles(timeline, locked.clock).built_upon_pending())
         for target in abandoned:
             finished = roll_back(locked, locked.load_timeline(), target)
-            locked.storage.delete_tree(f"{locked.base_path}/{SOURCE_FOLDER}/{target.timestamp}")
             done.append((target.timestamp, finished.timestamp))
         timeline = locked.load_timeline()
         for left in _debris(locked, timeline):
@@ -107,12 +106,13 @@ def finish_rollbacks(
 
 
 def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[FileStatus]:
-    """Heartbeat files and marker folders of instants that are no longer pending: their writers died, or could not
-    remove them, between the last step and the end."""
+    """Heartbeat files, marker folders and rows of sources of instants that are no longer pending: their writers died,
+    or could not remove them, between the last step and the end."""
     pending = {one.timestamp for one in timeline.instants if not one.is_completed}
-    beats = settings.storage.list(f"{settings.base_path}/{HEARTBEAT_FOLDER}")
-    markers = settings.storage.list(f"{settings.base_path}/{MARKER_FOLDER}")
-    found = [(instant_of_debris(status.name, settings.storage), status) for status in (*beats, *markers)]
+    base_path = settings.base_path
+    folders = (f"{base_path}/{HEARTBEAT_FOLDER}", f"{base_path}/{MARKER_FOLDER}", f"{base_path}/{SOURCE_FOLDER}")
+    listed = [status for folder in folders for status in settings.storage.list(folder)]
+    found = [(instant_of_debris(status.name, settings.storage), status) for status in listed]
     gone = {time for time in {time for time, _ in found} - pending if time and not _pulse(settings, time).alive}
     return [status for time, status in found if time in gone]
 

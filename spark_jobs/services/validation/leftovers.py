@@ -14,7 +14,7 @@ from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.format.file_names import LogFileName
-from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER, METADATA_FOLDER
+from spark_jobs.core.format.folders import HEARTBEAT_FOLDER, MARKER_FOLDER, METADATA_FOLDER, SOURCE_FOLDER
 from spark_jobs.core.format.order import earliest, follows, is_between, oldest_first
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.timeline.rolled_back import restored_times
@@ -237,10 +237,14 @@ def _strangers(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _debris(evidence: Evidence) -> Iterator[Finding]:
-    """Markers and heartbeats of instants that are over."""
+    """Markers, heartbeats and rows of sources of instants that are over."""
     table = evidence.table
     settings = table.heartbeats
-    folders = ((RelativePath(MARKER_FOLDER), "markers"), (RelativePath(HEARTBEAT_FOLDER), "a heartbeat"))
+    folders = (
+        (RelativePath(MARKER_FOLDER), "markers"),
+        (RelativePath(HEARTBEAT_FOLDER), "a heartbeat"),
+        (RelativePath(SOURCE_FOLDER), "rows of the source"),
+    )
     listed = [(folder, what, table.storage.list(resolve(table.base_path, folder))) for folder, what in folders]
     now = evidence.timeline.reload()  # after them: an instant is on the timeline before it leaves anything
     begun = evidence.pending | {one.timestamp for one in now.instants if not one.is_completed}

@@ -29,11 +29,16 @@ from spark_jobs.core.timeline.results import NamedInstant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings, begin
+from spark_jobs.options.rollback import RollbackOptions
 from spark_jobs.services.compaction.plan import CompactionLimits, plan_compaction
 from spark_jobs.services.rewriting.context import claim
+from spark_jobs.services.rollback import execute
 from spark_jobs.services.rollback.execute import roll_back
 from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_back_failed_writes, undo
+from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.rollback.plan import plan_by_listing, plan_by_markers
+from spark_jobs.services.validation.run import validate
+from tests.support.jobs import job_context
 from tests.support.payloads import stored
 from tests.unit.core.support import (
     Died,
@@ -149,15 +154,68 @@ def test_the_command_block_takes_the_blocks_back_whatever_the_timeline_says(tmp_
     assert (survey.valid, survey.rollback_blocks) == ((), 1)
 
 
-def test_rows_that_a_dead_write_held_go_with_it(tmp_path: Path) -> None:
-    """Those of others stay: their writers may live."""
-    failed = failed_write(tmp_path / "t")
-    storage, base_path = failed.table.storage, failed.table.base_path
-    others = str(int(T2) + 1)
-    for time in (T2, others):
-        storage.create(f"{base_path}/{SOURCE_FOLDER}/{time}/0-0-0.parquet", b"rows")
+def hold_rows(failed: FailedWrite, time: str) -> None:
+    failed.table.storage.create(f"{failed.table.base_path}/{SOURCE_FOLDER}/{time}/0-0-0.parquet", b"rows")
+
+
+def held(failed: FailedWrite) -> list[str]:
+    """Times of the writes whose rows are there."""
+    return [one.name for one in failed.table.storage.list(f"{failed.table.base_path}/{SOURCE_FOLDER}")]
+
+
+def by_the_next_write(failed: FailedWrite) -> None:
     roll_back_failed_writes(failed.settings())
-    assert [one.name for one in storage.list(f"{base_path}/{SOURCE_FOLDER}")] == [others]
+
+
+def by_name(failed: FailedWrite) -> None:
+    run_rollback(RollbackOptions(base_path=failed.table.base_path, instant_time=T2), job_context())
+
+
+def in_two_runs(failed: FailedWrite) -> None:
+    """The first dies before its rollback is completed."""
+    with pytest.MonkeyPatch.context() as dying:
+        dying.setattr(execute, "complete", die)
+        with pytest.raises(Died):
+            by_the_next_write(failed)
+    by_the_next_write(failed)
+
+
+def and_swept(failed: FailedWrite) -> None:
+    """The first dies when its rollback is completed."""
+    with pytest.MonkeyPatch.context() as dying:
+        dying.setattr(execute, "delete_markers", die)
+        with pytest.raises(Died):
+            by_the_next_write(failed)
+    assert T2 in held(failed)
+    found = validate(failed.table.base_path)
+    assert f"{SOURCE_FOLDER}/{T2}" in [one.path for one in found]
+    by_the_next_write(failed)
+
+
+def die(*_: object) -> None:
+    raise Died
+
+
+@pytest.mark.parametrize("undone", [by_the_next_write, by_name, in_two_runs, and_swept])
+def test_rows_that_a_dead_write_held_go_with_it(tmp_path: Path, undone: Callable[[FailedWrite], None]) -> None:
+    """Those of writers that live stay."""
+    failed = failed_write(tmp_path / "t")
+    living = str(int(T2) + 1)
+    start(failed.table, living)
+    heartbeat = heartbeat_path(failed.table.base_path, living)
+    failed.table.storage.create(heartbeat, b"")
+    for time in (T2, living):
+        hold_rows(failed, time)
+    undone(failed)
+    assert held(failed) == [living]
+
+
+def test_whatever_has_the_name_of_rows_that_a_dead_write_held_goes(tmp_path: Path) -> None:
+    failed = failed_write(tmp_path / "t")
+    hold_rows(failed, T1)  # completed: a task outlived its write
+    failed.table.storage.create(f"{failed.table.base_path}/{SOURCE_FOLDER}/20230101000000000", b"a file")
+    by_the_next_write(failed)
+    assert held(failed) == []
 
 
 def test_a_write_that_never_got_inflight_leaves_no_files(tmp_path: Path) -> None:

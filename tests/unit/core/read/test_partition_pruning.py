@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spark_jobs.core.config.table_config import TableConfig
-from spark_jobs.core.errors import BadRecordError
+from spark_jobs.core.errors import BadRecordError, CorruptTableError, StorageError
 from spark_jobs.core.keygen.keys import partition_paths
 from spark_jobs.core.keygen.spec import COMPLEX, PACKAGE, SIMPLE, Generator, KeySpec
 from spark_jobs.core.read.partition_pruning import PartitionPruning
@@ -187,3 +187,30 @@ def test_the_rows_are_those_of_a_whole_scan(table: HudiTable, wanted: set[str]) 
     condition = pc.field("p").isin(pa.array(sorted(wanted), pa.string()))
     everything = table.scan().to_arrow()
     assert table.scan(filter=condition).to_arrow().equals(everything.filter(condition))
+
+
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("listed", ["false", "true"], ids=["by the storage", "by the metadata table"])
+def test_a_partition_that_is_gone_as_a_whole_is_missed(root: Folder, table_type: str, listed: str) -> None:
+    """Its folder is not among those that the storage lists; what completed writes say of it is."""
+    path, conf = root / "t", {"hoodie.metadata.enable": listed}
+    local.create(path, table_type)
+    path.table().upsert(local.batch(0, 8, "one", 1), hoodie_conf=conf)
+    (path / "a").remove()
+    of_a, of_b = (pc.field("p") == one for one in ("a", "b"))
+    with pytest.raises((CorruptTableError, StorageError), match="it is gone|can't be read"):
+        path.table().scan(filter=of_a).to_arrow()
+    assert path.table().scan(filter=of_b).to_arrow().num_rows == 4
+
+
+def test_a_partition_that_was_deleted_and_cleaned_is_not_missed(root: Folder) -> None:
+    path, conf = root / "t", {"hoodie.metadata.enable": "false"}
+    local.create(path, "COPY_ON_WRITE")
+    path.table().upsert(local.batch(0, 8, "one", 1), hoodie_conf=conf)
+    path.table().delete_partitions(["a"], hoodie_conf=conf)
+    for version in (2, 3):
+        path.table().upsert(local.batch(0, 8, f"{version}", version).filter(pc.field("p") == "b"), hoodie_conf=conf)
+    local.clean(path)
+    if (path / "a").exists():
+        (path / "a").remove()
+    assert path.table().scan(filter=pc.field("p") == "a").to_arrow().num_rows == 0
