@@ -179,8 +179,8 @@ class Snapshot:
         return written_by(self.timeline, self.clock, instant)
 
     def written_partitions(self, until: str | None) -> frozenset[str]:
-        """Where completed writes of the timeline left files, as of an instant (inclusive; None: now). None where the
-        metadata table lists files: it has the partitions, too.
+        """Where completed writes of the timeline left files, as of an instant (inclusive; None: now). None are named
+        where the metadata table lists files: it has the partitions, too.
         """
         if not isinstance(self.listing, StorageListing):
             return frozenset()

@@ -260,8 +260,11 @@ class ActiveTimeline:
         return Payload(kind, self.payloads.decode(self.read(instant), kind, self.name_of(instant)))
 
     def note(self, instant: Instant) -> dict[str, str]:
-        """What this project keeps beside the record in the file of an instant; nothing of a damaged or archived one."""
-        return self.payloads.note_of(self.read(instant)) if self.has_content(instant) else {}
+        """What this project keeps beside the record in the file of an instant, if that is there and whole."""
+        try:
+            return self.payloads.note_of(self.read(instant))
+        except InstantGoneError:
+            return {}
 
     def has_content(self, instant: Instant) -> bool:
         """Whether a state of an instant has anything in its file; not where there is no such file."""
