@@ -88,9 +88,11 @@ def _plan(table: HudiTable, validation: Validation, repairs: AbstractSet[Repair]
     leftovers: dict[str, int] = {}
     if Repair.LEFTOVERS in repairs:
         for path in paths_of(findings, Repair.LEFTOVERS):
-            status = table.storage.stat(resolve(table.base_path, RelativePath(path)))
-            if status is not None:
-                leftovers[path] = 0 if status.is_directory else status.size
+            whole = resolve(table.base_path, RelativePath(path))
+            if table.storage.has_folder(whole):
+                leftovers[path] = 0
+            elif (status := table.storage.stat(whole)) is not None:
+                leftovers[path] = status.size
     logs: tuple[FileSlice, ...] = ()
     if Repair.LOGS in repairs and (damaged := paths_of(findings, Repair.LOGS)):
         logs = damaged_slices(table.config.format, table.view().latest_slices(), damaged)
@@ -184,14 +186,12 @@ class _Repair(ServiceInSteps[HudiTable, RepairPlan]):
         with self.settings.new_lock() as locked:
             storage = locked.storage
             found = _validation(table.refreshed(), False, Progress.silent(ACTION)).findings
-            for path in paths_of(found, Repair.LEFTOVERS):
-                status = storage.stat(resolve(table.base_path, RelativePath(path))) if path in leftovers else None
-                if status is None:
-                    continue
-                if status.is_directory:
-                    storage.delete_tree(status.path)
-                else:
-                    storage.delete_if(status.path, status.etag)
+            for path in sorted(leftovers.keys() & paths_of(found, Repair.LEFTOVERS)):
+                whole = resolve(table.base_path, RelativePath(path))
+                if storage.has_folder(whole):
+                    storage.delete_tree(whole)
+                elif (status := storage.stat(whole)) is not None:
+                    storage.delete_if(whole, status.etag)
         progress.note(f"deleted {len(leftovers)} file(s) or folder(s) that were left over")
 
     def _remake_metadata_table(self, table: HudiTable, progress: Progress) -> None:

@@ -201,6 +201,8 @@ def _still_there(evidence: Evidence, found: list[Finding]) -> Iterator[Finding]:
     """Without leftovers that somebody removed while this ran."""
     storage, base = evidence.table.storage, evidence.table.base_path
     for one in found:
-        is_gone = one.invariant == _LEFTOVERS and storage.stat(resolve(base, RelativePath(one.path))) is None
-        if not is_gone or one.what.startswith("it is missing"):
-            yield one
+        if one.invariant == _LEFTOVERS and not one.what.startswith("it is missing"):
+            path = resolve(base, RelativePath(one.path))
+            if storage.stat(path) is None and not storage.has_folder(path):
+                continue
+        yield one
