@@ -38,6 +38,7 @@ from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_ba
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.rollback.plan import plan_by_listing, plan_by_markers
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Where, file_at
 from tests.support.jobs import job_context
 from tests.support.payloads import stored
 from tests.unit.core.support import (
@@ -74,12 +75,9 @@ class FailedWrite:
         return found if storage is None else replace(found, storage=storage)  # type: ignore[arg-type]
 
     def data_files(self) -> set[str]:
-        base = Path(self.table.base_path)
-        return {
-            str(path.relative_to(base))
-            for path in base.rglob("*")
-            if path.is_file() and ".hoodie/" not in f"{path.relative_to(base)}" and "metadata" not in path.name
-        }
+        base = file_at(self.table.storage, self.table.base_path)
+        files = (one.relative_to(base) for one in base.walk())
+        return {str(one) for one in files if ".hoodie/" not in str(one) and "metadata" not in one.name}
 
 
 def write(table: HudiTable, time: str, group: str, *records: tuple[str, int, str]) -> WriteStat:
@@ -89,8 +87,8 @@ def write(table: HudiTable, time: str, group: str, *records: tuple[str, int, str
     return stat
 
 
-def failed_write(path: Path) -> FailedWrite:
-    table = new_table(str(path), clock=HandClock(moment=datetime.now(UTC)))
+def failed_write(path: Where) -> FailedWrite:
+    table = new_table(path, clock=HandClock(moment=datetime.now(UTC)))
     first = start(table, T1)
     base = write(table, T1, "g", *BEFORE)
     complete(table, first, [base])
@@ -116,7 +114,7 @@ def assert_undone(failed: FailedWrite, rollbacks: int = 1) -> None:
     assert contents(failed.table) == BEFORE
     assert failed.new.path not in failed.data_files()
     assert read_markers(failed.table.storage, failed.table.base_path, T2) is None
-    assert not Path(heartbeat_path(failed.table.base_path, T2)).exists()
+    assert not file_at(failed.table.storage, heartbeat_path(failed.table.base_path, T2)).exists()
     # the blocks of the failed write are taken back for good, though an instant of the same time were to complete
     view = failed.table.refreshed().view()
     assert all(log.name.file_id == "g-0" for one in view.latest_slices() for log in one.log_files)
