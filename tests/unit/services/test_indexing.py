@@ -28,7 +28,7 @@ from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
-from tests.support.folder import Folder
+from tests.support.folder import Folder, Where, lake_of
 from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
 from tests.unit.services.test_record_index import (
@@ -64,7 +64,7 @@ def path(request: pytest.FixtureRequest, root: Folder, monkeypatch: pytest.Monke
 
 
 def run(
-    path: Folder,
+    path: Where,
     mode: IndexingMode = IndexingMode.SCHEDULE_AND_EXECUTE,
     types: tuple[str, ...] = ("RECORD_INDEX",),
     **more: object,
@@ -72,7 +72,7 @@ def run(
     given = IndexingOptions(
         base_path=str(path), mode=mode, index_types=types, hoodie_conf=tuple(local.AT_ONCE.items()), **more
     )
-    return run_indexing(given, job_context(lake=path.lake))
+    return run_indexing(given, job_context(lake=lake_of(path)))
 
 
 def listed(path: Folder) -> tuple[str, ...]:

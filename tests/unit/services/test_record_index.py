@@ -23,7 +23,7 @@ from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.write import tasks
 from tests.faults import local_table as local
-from tests.support.folder import Folder
+from tests.support.folder import Folder, Where, as_folder
 from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
 
 pytestmark = pytest.mark.unit
@@ -47,17 +47,17 @@ def path(request: pytest.FixtureRequest, root: Folder, monkeypatch: pytest.Monke
     return root / "t"
 
 
-def index_of(path: Folder) -> RecordIndex:
+def index_of(path: Where) -> RecordIndex:
     return RecordIndex.of(metadata_table_of(path))
 
 
-def places_by_index(path: Folder) -> list[tuple[str, str, str]]:
+def places_by_index(path: Where) -> list[tuple[str, str, str]]:
     found = index_of(path).read_all()
     return sorted(zip(*(found.column(name).to_pylist() for name in ("key", "partition", "file_id")), strict=True))
 
 
-def places_of_rows(path: Folder) -> list[tuple[str, str, str]]:
-    rows = path.table().scan(columns=PLACES).to_arrow().to_pylist()
+def places_of_rows(path: Where) -> list[tuple[str, str, str]]:
+    rows = as_folder(path).table().scan(columns=PLACES).to_arrow().to_pylist()
     return sorted((row[PLACES[0]], row[PLACES[1]], row[PLACES[2]].split("_")[0]) for row in rows)
 
 
@@ -71,14 +71,14 @@ def upsert(path: Folder, first: int, number: int) -> str:
     return local.write(path, local.batch(first, 10, f"v{number}", number), f"k{number}")
 
 
-def delete(path: Folder, first: int, count: int, key: str, ts: int = 9) -> str:
+def delete(path: Where, first: int, count: int, key: str, ts: int = 9) -> str:
     """Delete the records ``first`` to ``first + count``."""
     return local.delete(path, local.batch(first, count, "", ts), key)
 
 
-def maintain(path: Folder, after: int) -> None:
+def maintain(path: Where, after: int) -> None:
     told: list[str] = []
-    settings = path.table().transaction_settings(local.AT_ONCE)
+    settings = as_folder(path).table().transaction_settings(local.AT_ONCE)
     properties = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": str(after)}
     maintain_metadata_table(settings, properties, told.append)
     assert told == []
