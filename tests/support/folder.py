@@ -5,6 +5,7 @@ The fixture ``root`` gives each test one on a local disk, and one on a store of 
 
 from __future__ import annotations
 
+import os
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -129,10 +130,23 @@ class Folder:
     def write_text(self, text: str) -> int:
         return self.write_bytes(text.encode())
 
+    def append_text(self, text: str) -> None:
+        self.write_bytes(self.read_bytes() + text.encode())
+
     def touch(self) -> None:
         """Make an empty file where there is none."""
         if not self.is_file():
             self.write_bytes(b"")
+
+    def date(self, modified_ms: int) -> None:
+        """As if the file had been put there at that time."""
+        if self.is_local:
+            os.utime(self.local, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
+            return
+        storage = self.storage
+        while not isinstance(storage, ObjectStore):  # a table's is confined to its folder
+            storage = storage.inner  # type: ignore[attr-defined]
+        storage.date(self.url, modified_ms)
 
     def unlink(self, missing_ok: bool = False) -> None:
         if not self.storage.delete(self.url) and not missing_ok:

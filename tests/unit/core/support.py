@@ -18,13 +18,14 @@ from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import OVERWRITE, Payload
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
-from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from tests.support.folder import Where, lake_of
+from tests.support.through import Through
 
 ROWS = pa.schema([("id", pa.string()), ("ts", pa.int64()), ("value", pa.string())])
 AVRO = avro_schema_of(ROWS, "t")
@@ -61,10 +62,13 @@ class Died(BaseException):
     """Stands for the death of the process at a storage call; nothing of the code under test catches it."""
 
 
-class MortalStorage(LocalStorage):
-    """Local disks until the process "dies" at one changing call, before it takes effect; afterwards all calls fail."""
+class MortalStorage(Through):
+    """Another storage (local disks) until the process "dies" at one changing call, before it takes effect; afterwards
+    all such calls fail.
+    """
 
-    def __init__(self, dies_at: int) -> None:
+    def __init__(self, dies_at: int, inner: Storage | None = None) -> None:
+        super().__init__(inner or LocalStorage())
         self.left = dies_at
 
     def _change(self) -> None:
@@ -74,23 +78,27 @@ class MortalStorage(LocalStorage):
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._change()
-        super().create(path, data, durable=durable)
+        self.inner.create(path, data, durable=durable)
 
     def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._change()
-        super().replace(path, data, durable=durable)
+        self.inner.replace(path, data, durable=durable)
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        self._change()
+        self.inner.replace_if(path, data, etag)
 
     def delete(self, path: str) -> bool:
         self._change()
-        return super().delete(path)
+        return self.inner.delete(path)
 
     def delete_if(self, path: str, etag: str) -> bool:
         self._change()
-        return LocalStorage().delete_if(path, etag)
+        return self.inner.delete_if(path, etag)
 
     def delete_tree(self, path: str) -> None:
         self._change()
-        super().delete_tree(path)
+        self.inner.delete_tree(path)
 
 
 def new_table(path: Where | str, *, merge_on_read: bool = True, clock: Any = None, **options: Any) -> HudiTable:

@@ -1,7 +1,5 @@
 """A table beside processes that take plans back while it is looked at."""
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.format.instant import Action
@@ -9,14 +7,17 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.payloads.schemas import COMPACTION_PLAN
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 FIRST, SECOND = "20240506070809123", "20240506070809124"
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    made = HudiTable.create(str(tmp_path / "t"), name="t", table_type="MERGE_ON_READ", record_key_fields=["id"])
+def table(root: Folder) -> HudiTable:
+    made = HudiTable.create(
+        str(root / "t"), name="t", table_type="MERGE_ON_READ", record_key_fields=["id"], lake=root.lake
+    )
     for time in (FIRST, SECOND):
         plan = encode_payload(COMPACTION_PLAN, {"operations": [], "extraMetadata": None, "version": 2})
         request(made.timeline, time, Action.COMPACTION, plan)

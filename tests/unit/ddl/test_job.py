@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
 from spark_jobs.ddl.job import run_create_table
 from spark_jobs.engine.job import run_job
 from spark_jobs.options.create_table import CreateTableOptions
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -26,18 +28,18 @@ NAMED = ["--base-path", "/t", "--table-name", "t", "--record-key-fields", "a", "
 GENERATOR = "hoodie.datasource.write.keygenerator."
 
 
-def run(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, object], str]:
+def run(capfd: pytest.CaptureFixture[str], *words: str, lake: Lake = LAKE) -> tuple[int, dict[str, object], str]:
     """Exit code, result and the last line of stderr."""
-    code = run_job(run_create_table, CreateTableOptions, words)
+    code = run_job(run_create_table, CreateTableOptions, words, lake=lake)
     out, err = capfd.readouterr()
     return code, json.loads(out.splitlines()[-1]) if out else {}, err.splitlines()[-1] if err else ""
 
 
 def test_a_dry_run_tells_properties_and_schema_and_makes_nothing(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    root: Folder, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    base = tmp_path / "trips"
-    code, result, _ = run(capfd, "--ddl", DDL, "--base-path", str(base), "--dry-run")
+    base = root / "trips"
+    code, result, _ = run(capfd, "--ddl", DDL, "--base-path", str(base), "--dry-run", lake=root.lake)
     assert (code, result["state"], result["table"], result["base_path"]) == (0, "DRY_RUN", "trips", str(base))
     plan = result["plan"]
     assert isinstance(plan, dict)
@@ -47,23 +49,23 @@ def test_a_dry_run_tells_properties_and_schema_and_makes_nothing(
     assert not base.exists()
 
 
-def test_a_statement_is_carried_out_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    base = tmp_path / "trips"
-    file = tmp_path / "trips.sql"
-    file.write_text(f"{DDL}\nlocation '{base}'", encoding="utf-8")
-    code, result, _ = run(capfd, "--ddl-file", str(file))
+def test_a_statement_is_carried_out_once(root: Folder, capfd: pytest.CaptureFixture[str]) -> None:
+    base = root / "trips"
+    file = root / "trips.sql"
+    file.write_text(f"{DDL}\nlocation '{base}'")
+    code, result, _ = run(capfd, "--ddl-file", str(file), lake=root.lake)
     assert (code, result["state"], result["table"]) == (0, "COMPLETED", "trips")
-    table = HudiTable.open(str(base))
+    table = base.table()
     assert table.schema.names == ["id", "name", "ts", "dt"]
     before = (base / ".hoodie" / "hoodie.properties").read_bytes()
 
-    code, result, error = run(capfd, "--ddl-file", str(file))
+    code, result, error = run(capfd, "--ddl-file", str(file), lake=root.lake)
     assert (code, result) == (5, {})
     assert error == (
         f"create_table: error: the table trips stands at {base} already: "
         "write IF NOT EXISTS (--if-not-exists), or choose another location"
     )
-    code, result, _ = run(capfd, "--ddl-file", str(file), "--if-not-exists")
+    code, result, _ = run(capfd, "--ddl-file", str(file), "--if-not-exists", lake=root.lake)
     assert (code, result["state"], result["reason"]) == (
         0,
         "NOTHING_TO_DO",
@@ -72,16 +74,16 @@ def test_a_statement_is_carried_out_once(tmp_path: Path, capfd: pytest.CaptureFi
     assert (base / ".hoodie" / "hoodie.properties").read_bytes() == before
 
 
-def test_a_table_from_options_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    avro = tmp_path / "rows.avsc"
+def test_a_table_from_options_alone(root: Folder, capfd: pytest.CaptureFixture[str]) -> None:
+    avro = root / "rows.avsc"
     fields = [{"name": "id", "type": "string"}, {"name": "v", "type": ["null", "double"], "default": None}]
-    avro.write_text(json.dumps({"type": "record", "name": "r", "fields": fields}), encoding="utf-8")
-    base = tmp_path / "t"
+    avro.write_text(json.dumps({"type": "record", "name": "r", "fields": fields}))
+    base = root / "t"
     words = ["--base-path", str(base), "--table-name", "t", "--record-key-fields", "id", "--schema-file", str(avro)]
     words += ["--hoodie-conf", "hoodie.datasource.write.hive_style_partitioning=true", "--table-type", "MERGE_ON_READ"]
-    code, _, error = run(capfd, *words)
+    code, _, error = run(capfd, *words, lake=root.lake)
     assert code == 0, error
-    table = HudiTable.open(str(base))
+    table = base.table()
     assert table.schema.names == ["id", "v"]
     assert table.config.hive_style
     assert table.config.is_merge_on_read
@@ -144,16 +146,17 @@ def test_halves_of_characters_are_named(tmp_path: Path, capfd: pytest.CaptureFix
     )
 
 
-def test_a_file_at_the_base_path_is_left_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").write_text("mine")
-    code, _, error = run(capfd, "--ddl", DDL, "--base-path", str(tmp_path / "file"))
+def test_a_file_at_the_base_path_is_left_alone(root: Folder, capfd: pytest.CaptureFixture[str]) -> None:
+    (root / "file").write_text("mine")
+    code, _, error = run(capfd, "--ddl", DDL, "--base-path", str(root / "file"), lake=root.lake)
     assert code == 2
     assert "is a file: give the folder of the new table" in error
 
 
-def test_options_without_effect_and_a_missing_key_are_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_options_without_effect_and_a_missing_key_are_told(root: Folder, capfd: pytest.CaptureFixture[str]) -> None:
     ddl = "create table t (id int) using hudi tblproperties (hoodie.insert.shuffle.parallelism = 2)"
-    code = run_job(run_create_table, CreateTableOptions, ["--ddl", ddl, "--base-path", str(tmp_path / "t")])
+    words = ["--ddl", ddl, "--base-path", str(root / "t")]
+    code = run_job(run_create_table, CreateTableOptions, words, lake=root.lake)
     err = capfd.readouterr().err
     assert code == 0
     assert "warning: the option hoodie.insert.shuffle.parallelism is not kept with the table" in err

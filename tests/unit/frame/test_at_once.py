@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -21,6 +20,7 @@ from spark_jobs.frame.opening import Opened, open_to_change
 from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.options import ArchiveOptions, JobResult, JobState
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -32,7 +32,7 @@ DEAD = Instant("20200101000000000", Action.COMMIT, State.REQUESTED)
 class Counting(ServiceAtOnce[int]):
     """Plans the number of pending writes that it sees; ``asked`` has what it was asked for."""
 
-    path: Path
+    path: Folder
     nothing: bool = False
     vanishes: bool = False
     asked: list[str] = field(default_factory=list)
@@ -80,16 +80,16 @@ class Counting(ServiceAtOnce[int]):
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(root: Folder) -> Folder:
     """A table with a write that died."""
-    made = tmp_path / "t"
+    made = root / "t"
     local.create(made, "COPY_ON_WRITE")
-    request(HudiTable.open(str(made)).timeline, DEAD.timestamp, DEAD.action)
+    request(made.table().timeline, DEAD.timestamp, DEAD.action)
     return made
 
 
-def opened(path: Path) -> Opened:
-    return open_to_change(ArchiveOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context())
+def opened(path: Folder) -> Opened:
+    return open_to_change(ArchiveOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context(lake=path.lake))
 
 
 def run(service: Counting, *, dry_run: bool = False, plan_hash: str | None = None) -> JobResult:
@@ -99,27 +99,27 @@ def run(service: Counting, *, dry_run: bool = False, plan_hash: str | None = Non
 UNDER_LOCK = ["settle under the lock", "plan under the lock"]
 
 
-def test_a_plan_is_made_and_carried_out_under_one_lock(path: Path) -> None:
+def test_a_plan_is_made_and_carried_out_under_one_lock(path: Folder) -> None:
     service = Counting(path=path)
     assert run(service).files_in == 0  # pending writes: the dead one was undone before
     assert service.asked == ["roll back", *UNDER_LOCK, "carry out under the lock"]
 
 
-def test_a_dry_run_plans_as_if_dead_writes_were_gone_and_changes_nothing(path: Path) -> None:
+def test_a_dry_run_plans_as_if_dead_writes_were_gone_and_changes_nothing(path: Folder) -> None:
     service = Counting(path=path)
     look = run(service, dry_run=True)
     assert (look.state, look.files_in, look.extra["rolls_back"]) == (JobState.DRY_RUN, 0, [DEAD.timestamp])
     assert service.asked == ["plan"]
-    assert len(HudiTable.open(str(path)).timeline.pending_writes()) == 1
+    assert len(path.table().timeline.pending_writes()) == 1
 
 
-def test_a_dry_run_plans_again_where_the_timeline_changed_under_it(path: Path) -> None:
+def test_a_dry_run_plans_again_where_the_timeline_changed_under_it(path: Folder) -> None:
     service = Counting(path=path, vanishes=True)
     assert run(service, dry_run=True).state is JobState.DRY_RUN
     assert service.asked == ["plan", "plan"]
 
 
-def test_another_plan_is_refused_before_a_failed_write_is_rolled_back(path: Path) -> None:
+def test_another_plan_is_refused_before_a_failed_write_is_rolled_back(path: Folder) -> None:
     service = Counting(path=path)
     with pytest.raises(WriteConflictError, match="the plan is not"):
         run(service, plan_hash=f"{'0' * 24}-1-1-1")
@@ -128,14 +128,14 @@ def test_another_plan_is_refused_before_a_failed_write_is_rolled_back(path: Path
     assert run(Counting(path=path), plan_hash=shown).state is JobState.COMPLETED
 
 
-def test_nothing_to_do_is_settled_under_the_lock_too(path: Path) -> None:
+def test_nothing_to_do_is_settled_under_the_lock_too(path: Folder) -> None:
     service = Counting(path=path, nothing=True)
     assert (run(service).state, run(service).reason) == (JobState.NOTHING_TO_DO, "asked for nothing")
     assert service.asked[:4] == ["roll back", *UNDER_LOCK, "without a plan under the lock"]
 
 
-def test_a_pending_restore_is_ended_first(path: Path) -> None:
-    request(HudiTable.open(str(path)).timeline, "20300101000000000", Action.RESTORE, b"")
+def test_a_pending_restore_is_ended_first(path: Folder) -> None:
+    request(path.table().timeline, "20300101000000000", Action.RESTORE, b"")
     service = Counting(path=path)
     with pytest.raises(WriteConflictError, match="restore"):
         run(service)

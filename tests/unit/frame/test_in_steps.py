@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -16,6 +15,7 @@ from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.options import JobResult, JobState
 from tests.faults import local_table as local
+from tests.support.folder import Folder, file_at
 
 pytestmark = pytest.mark.unit
 
@@ -36,13 +36,13 @@ class Numbered(ServiceInSteps[HudiTable, int]):
         return JobResult(action=self.action, state=JobState.DRY_RUN, extra={"plan_hash": hashed})
 
     def carry_out(self, table: HudiTable, plan: int, progress: Progress) -> JobResult:
-        assert not (Path(table.base_path) / ".hoodie" / "lock").exists()
+        assert not (file_at(table.storage, table.base_path) / ".hoodie" / "lock").exists()
         return JobResult(action=self.action, state=JobState.COMPLETED, files_in=plan)
 
 
-def test_a_plan_is_shown_or_carried_out_or_there_is_none(tmp_path: Path) -> None:
-    local.create(tmp_path / "t", "COPY_ON_WRITE")
-    table, progress = HudiTable.open(str(tmp_path / "t")), Progress.silent("number")
+def test_a_plan_is_shown_or_carried_out_or_there_is_none(root: Folder) -> None:
+    local.create(root / "t", "COPY_ON_WRITE")
+    table, progress = (root / "t").table(), Progress.silent("number")
     look = run_in_steps(Numbered(3), table, progress, dry_run=True)
     done = run_in_steps(Numbered(3), table, progress, dry_run=False, plan_hash=look.extra["plan_hash"])
     assert (look.state, done.state, done.files_in) == (JobState.DRY_RUN, JobState.COMPLETED, 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +32,7 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.job import run_validation
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -53,12 +53,12 @@ SERVICES: list[tuple[Any, Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("run", "kind", "more"), SERVICES, ids=[kind.job for _, kind, _ in SERVICES])
-def test_the_name_of_another_table_is_refused(run: Any, kind: Any, more: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_the_name_of_another_table_is_refused(run: Any, kind: Any, more: dict[str, Any], root: Folder) -> None:
+    path = root / "t"
     local.create(path, "MERGE_ON_READ")
     before = sorted(str(one) for one in path.rglob("*"))
     for given in ({"table_name": "other"}, {"hoodie_conf": {"hoodie.table.name": "other"}}):
         options = kind(base_path=str(path), **given, **more)
         with pytest.raises(ConfigError, match=f"--table-name other contradicts the table at {path}, which is t: leave"):
-            run(options, job_context())
+            run(options, job_context(lake=root.lake))
     assert sorted(str(one) for one in path.rglob("*")) == before

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.config.features import refuse_unwritable
 from spark_jobs.core.config.java_properties import format_properties, parse_properties
 from spark_jobs.core.errors import UnsupportedTableError
-from spark_jobs.core.table import HudiTable
+from tests.hudi_tables import unpack
+from tests.support.folder import Folder, read_parquet
 
 pytestmark = pytest.mark.unit
 
@@ -27,20 +26,19 @@ SINCE = {
 
 @pytest.mark.parametrize("name", ["cow_upserts", "mor_logs", "mor_pending_compaction"])
 @pytest.mark.parametrize("version", range(6))
-def test_a_table_reads_the_same_with_the_properties_of_its_time(name: str, version: int, tmp_path: Path) -> None:
-    with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
-        packed.extractall(tmp_path)
-    file = tmp_path / name / ".hoodie" / "hoodie.properties"
+def test_a_table_reads_the_same_with_the_properties_of_its_time(name: str, version: int, root: Folder) -> None:
+    path = unpack(f"tables/{name}", root)
+    file = path / ".hoodie" / "hoodie.properties"
     newer = {key for since, keys in SINCE.items() if since > version for key in keys}
     properties = {"hoodie.table.version": str(version), **parse_properties(file.read_bytes())}
     properties["hoodie.table.version"] = str(version)
     file.write_bytes(format_properties({key: text for key, text in properties.items() if key not in newer}))
 
-    table = HudiTable.open(str(tmp_path / name))
+    table = path.table()
     assert table.config.format.version == version
     for query in ("snapshot", "read_optimized"):
         found = table.scan(query=query).to_arrow().sort_by("_hoodie_record_key")
-        wanted = pq.read_table(TABLES / f"{name}.{query}.parquet").sort_by("_hoodie_record_key")
+        wanted = read_parquet(TABLES / f"{name}.{query}.parquet").sort_by("_hoodie_record_key")
         assert found.select(wanted.column_names).to_pylist() == wanted.to_pylist()
     with pytest.raises(UnsupportedTableError, match=f"has table version {version}"):
         refuse_unwritable(table.config)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.errors import UnsupportedTableError
@@ -16,8 +14,6 @@ from spark_jobs.core.files.delete_records import DeleteRecords, decode_delete_re
 from spark_jobs.core.files.log_block import BlockType
 from spark_jobs.core.files.log_contents import read_rows
 from spark_jobs.core.files.log_reader import read_blocks
-from spark_jobs.core.lake import Lake
-from spark_jobs.core.table import HudiTable
 from spark_jobs.options.archive import ArchiveOptions
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.clean import CleanOptions
@@ -32,6 +28,8 @@ from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.health.job import run_health
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.write.config import open_if_there, resolve
+from tests.hudi_tables import unpack
+from tests.support.folder import Folder, read_parquet
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -42,13 +40,8 @@ VERSIONS = {file.stem: int(file.stem[-1]) for file in TABLES.glob("*.zip")}
 
 
 @pytest.fixture
-def unpacked(tmp_path: Path) -> Callable[[str], Path]:
-    def unpack(name: str) -> Path:
-        with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
-            packed.extractall(tmp_path)
-        return tmp_path / name
-
-    return unpack
+def unpacked(root: Folder) -> Callable[[str], Folder]:
+    return lambda name: unpack(f"old_tables/{name}", root / name)
 
 
 def by_key(table: pa.Table) -> pa.Table:
@@ -60,10 +53,10 @@ def test_every_version_has_a_table() -> None:
 
 
 @pytest.mark.parametrize(("name", "query"), ANSWERS)
-def test_we_read_what_hudi_read(name: str, query: str, unpacked: Callable[[str], Path]) -> None:
-    table = HudiTable.open(str(unpacked(name)))
+def test_we_read_what_hudi_read(name: str, query: str, unpacked: Callable[[str], Folder]) -> None:
+    table = unpacked(name).table()
     assert table.config.format.version == VERSIONS[name]
-    found, wanted = table.scan(query=query).to_arrow(), pq.read_table(TABLES / f"{name}.{query}.parquet")
+    found, wanted = table.scan(query=query).to_arrow(), read_parquet(TABLES / f"{name}.{query}.parquet")
     assert set(found.column_names) == set(wanted.column_names)
     assert found.num_rows == wanted.num_rows > 0
     for column in wanted.column_names:
@@ -72,9 +65,9 @@ def test_we_read_what_hudi_read(name: str, query: str, unpacked: Callable[[str],
 
 
 @pytest.mark.parametrize("name", ["cow_v2", "mor_v2", "cow_v5", "mor_v5"])
-def test_the_rows_of_hudi_0_9_and_0_13(name: str, unpacked: Callable[[str], Path]) -> None:
+def test_the_rows_of_hudi_0_9_and_0_13(name: str, unpacked: Callable[[str], Folder]) -> None:
     """Inserts; an upsert (k02 with a smaller ordering value, and k21); deletes of k03 and k04; k03 again, k01 again."""
-    rows = HudiTable.open(str(unpacked(name))).scan(columns=["_hoodie_record_key", "name", "ts"]).to_arrow().to_pylist()
+    rows = unpacked(name).table().scan(columns=["_hoodie_record_key", "name", "ts"]).to_arrow().to_pylist()
     found = {row["_hoodie_record_key"]: (row["name"], row["ts"]) for row in rows}
     untouched = {f"k{number:02d}": ("first", 10) for number in range(5, 21)}
     changed = {"k01": ("last", 30), "k02": ("earlier", 5), "k03": ("back", 10), "k21": ("new", 1)}
@@ -83,19 +76,19 @@ def test_the_rows_of_hudi_0_9_and_0_13(name: str, unpacked: Callable[[str], Path
     assert found == {**untouched, **changed}
 
 
-def test_the_table_of_hudi_0_5(unpacked: Callable[[str], Path]) -> None:
+def test_the_table_of_hudi_0_5(unpacked: Callable[[str], Folder]) -> None:
     """Log files alone: three rows, then one changed and one deleted; a third delta commit is pending."""
-    rows = HudiTable.open(str(unpacked("mor_v0"))).scan(columns=["_hoodie_record_key", "id", "value"]).to_arrow()
+    rows = unpacked("mor_v0").table().scan(columns=["_hoodie_record_key", "id", "value"]).to_arrow()
     assert sorted(rows.to_pylist(), key=lambda row: str(row["id"])) == [
         {"_hoodie_record_key": key, "id": key, "value": value} for key, value in (("a", 10), ("c", 3))
     ]
 
 
-def test_deletes_of_hudi_0_13_keep_their_ordering_values(unpacked: Callable[[str], Path]) -> None:
+def test_deletes_of_hudi_0_13_keep_their_ordering_values(unpacked: Callable[[str], Folder]) -> None:
     """Blocks of version 2, in the data's logs and in those of the metadata table."""
     found: dict[str, list[DeleteRecords]] = {}
     for name in ("mor_v5", "flags_v5"):
-        logs = [path for path in sorted(unpacked(name).rglob("*.log.*")) if path.is_file()]
+        logs = sorted(unpacked(name).rglob("*.log.*"))
         blocks = [block for path in logs for block in read_blocks(path.read_bytes())]
         contents = [block.read_content() for block in blocks if block.type is BlockType.DELETE_BLOCK]
         assert {content[:4] for content in contents} == {b"\0\0\0\2"}
@@ -119,30 +112,26 @@ def test_a_log_of_hudi_0_5() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(VERSIONS))
-def test_nothing_writes_to_them(name: str, unpacked: Callable[[str], Path]) -> None:
+def test_nothing_writes_to_them(name: str, unpacked: Callable[[str], Folder]) -> None:
     path = unpacked(name)
     before = digest(path)
     base = str(path)
     ingest = IngestOptions(base_path=base, op=Operation.UPSERT)
     writes: list[Callable[[], object]] = [
-        lambda: resolve(ingest, open_if_there(base, Lake()), Lake()),
-        lambda: run_cleaning(CleanOptions(base_path=base), job_context()),
-        lambda: run_compaction(CompactionOptions(base_path=base), job_context()),
-        lambda: run_archival(ArchiveOptions(base_path=base), job_context()),
-        lambda: run_savepoint(SavepointOptions(base_path=base), job_context()),
-        lambda: HudiTable.open(base).transaction_settings({}).new_lock(),
+        lambda: resolve(ingest, open_if_there(base, path.lake), path.lake),
+        lambda: run_cleaning(CleanOptions(base_path=base), job_context(lake=path.lake)),
+        lambda: run_compaction(CompactionOptions(base_path=base), job_context(lake=path.lake)),
+        lambda: run_archival(ArchiveOptions(base_path=base), job_context(lake=path.lake)),
+        lambda: run_savepoint(SavepointOptions(base_path=base), job_context(lake=path.lake)),
+        lambda: path.table().transaction_settings({}).new_lock(),
     ]
     for write in writes:
         with pytest.raises(UnsupportedTableError, match=f"has table version {VERSIONS[name]} .*: upgrade it with Hudi"):
             write()
-    assert run_health(HealthOptions(base_path=base), job_context()).state is JobState.COMPLETED
+    assert run_health(HealthOptions(base_path=base), job_context(lake=path.lake)).state is JobState.COMPLETED
     assert digest(path) == before
 
 
-def digest(path: Path) -> dict[str, str]:
+def digest(path: Folder) -> dict[str, str]:
     """A hash of each file."""
-    return {
-        str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(path.rglob("*"))
-        if file.is_file()
-    }
+    return {str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(path.walk())}

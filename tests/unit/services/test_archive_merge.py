@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive.v6.files import MERGE_PLAN_NAME
 from spark_jobs.core.timeline.archive.v6.schemas import MERGE_PLAN
 from spark_jobs.core.timeline.archive_writer import archive
@@ -18,6 +16,7 @@ from spark_jobs.options import ArchiveOptions, JobResult, JobState
 from spark_jobs.services.archival.job import run_archival
 from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -31,29 +30,30 @@ KEEP = {
 }
 
 
-def run(path: Path, options: dict[str, str] | None = None, **more: Any) -> JobResult:
+def run(path: Folder, options: dict[str, str] | None = None, **more: Any) -> JobResult:
     return run_archival(
-        ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more), job_context()
+        ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more),
+        job_context(lake=path.lake),
     )
 
 
-def archived(path: Path) -> list[str]:
+def archived(path: Folder) -> list[str]:
     return sorted(file.name for file in (path / ".hoodie/archived").iterdir())
 
 
-def everything(path: Path) -> dict[str, bytes]:
+def everything(path: Folder) -> dict[str, bytes]:
     found = [file for file in (path / ".hoodie").rglob("*") if file.is_file() and "lock" not in file.name]
     return {str(file.relative_to(path / ".hoodie")): file.read_bytes() for file in found}
 
 
-def table_with(path: Path, files: int, commits: int) -> list[str]:
+def table_with(path: Folder, files: int, commits: int) -> list[str]:
     """``files`` archive files of a commit each, and so many commits on the active timeline; all their times."""
     local.create(path, "COPY_ON_WRITE")
     times = [local.write(path, local.batch(one, 8, "v", one), str(one)) for one in range(files + commits)]
     at_once = {"hoodie.metadata.compact.max.delta.commits": "1"}  # so that it holds no instant
-    maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(at_once), at_once, pytest.fail)
+    maintain_metadata_table(path.table().transaction_settings(at_once), at_once, pytest.fail)
     for one in range(files):
-        timeline = HudiTable.open(str(path)).timeline
+        timeline = path.table().timeline
         (oldest,) = [each for each in timeline.instants if each.timestamp == times[one]]
         archive(timeline, str(path), [oldest])
     return times
@@ -62,8 +62,8 @@ def table_with(path: Path, files: int, commits: int) -> list[str]:
 NAMES = [f".commits_.archive.{version}_1-0-1" for version in range(1, 6)]
 
 
-def test_a_merge_alone_is_planned_and_done_by_its_hash(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_merge_alone_is_planned_and_done_by_its_hash(root: Folder) -> None:
+    path = root / "t"
     times = table_with(path, files=3, commits=2)
     before = everything(path)
     look = run(path, dry_run=True)
@@ -79,13 +79,13 @@ def test_a_merge_alone_is_planned_and_done_by_its_hash(tmp_path: Path) -> None:
     assert (done.state, done.extra["merged_files"]) == (JobState.COMPLETED, 3)
     assert Path(done.extra["merged_into"]).name == NAMES[3]
     assert archived(path) == [NAMES[3]]
-    assert [one.timestamp for one in HudiTable.open(str(path)).archived_timeline().instants] == times[:3]
+    assert [one.timestamp for one in path.table().archived_timeline().instants] == times[:3]
 
 
-def test_the_file_of_the_same_archival_is_merged_too_as_the_dry_run_says(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_the_file_of_the_same_archival_is_merged_too_as_the_dry_run_says(root: Folder) -> None:
+    path = root / "t"
     table_with(path, files=2, commits=4)
-    marker = path / ".hoodie/.temp" / HudiTable.open(str(path)).timeline.instants[0].timestamp / "p/left.marker.CREATE"
+    marker = path / ".hoodie/.temp" / path.table().timeline.instants[0].timestamp / "p/left.marker.CREATE"
     marker.parent.mkdir(parents=True)
     marker.write_text("left")
     before = everything(path)
@@ -109,8 +109,8 @@ def test_the_file_of_the_same_archival_is_merged_too_as_the_dry_run_says(tmp_pat
 
 
 @pytest.mark.parametrize("change", ["another archive file", "a longer file", "no merge"])
-def test_other_files_are_refused_before_anything_is_changed(tmp_path: Path, change: str) -> None:
-    path = tmp_path / "t"
+def test_other_files_are_refused_before_anything_is_changed(root: Folder, change: str) -> None:
+    path = root / "t"
     table_with(path, files=3, commits=4)
     asked = run(path, dry_run=True).extra["plan_hash"]
     newest = path / ".hoodie/archived" / NAMES[2]
@@ -127,8 +127,8 @@ def test_other_files_are_refused_before_anything_is_changed(tmp_path: Path, chan
     assert everything(path) == before
 
 
-def test_a_merge_that_is_not_due_has_a_reason(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_merge_that_is_not_due_has_a_reason(root: Folder) -> None:
+    path = root / "t"
     table_with(path, files=2, commits=2)
     reason = "2 small archive file(s) in a row; 3 or more become one"
     look = run(path, dry_run=True)
@@ -144,9 +144,9 @@ def test_a_merge_that_is_not_due_has_a_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_what_a_broken_merge_left_is_in_the_plan(tmp_path: Path, is_whole: bool) -> None:
+def test_what_a_broken_merge_left_is_in_the_plan(root: Folder, is_whole: bool) -> None:
     """Hudi's or ours: undone with all its files there, else ended."""
-    path = tmp_path / "t"
+    path = root / "t"
     times = table_with(path, files=3, commits=4)
     folder = path / ".hoodie/archived"
     raw = {"candidate": [f"file:{folder}/{name}" for name in NAMES[:3]], "mergedArchiveFileName": NAMES[3]}
@@ -167,11 +167,11 @@ def test_what_a_broken_merge_left_is_in_the_plan(tmp_path: Path, is_whole: bool)
     assert before.keys() - after.keys() == (look.plan or {})["deletions"].keys()
     # the number of a file that goes is not given anew: the list of what goes would not tell the two apart
     assert after.keys() - before.keys() == {f"archived/{NAMES[4]}"} == (look.plan or {})["writes"].keys()
-    assert [one.timestamp for one in HudiTable.open(str(path)).archived_timeline().instants] == times[:5]
+    assert [one.timestamp for one in path.table().archived_timeline().instants] == times[:5]
 
 
-def test_a_broken_merge_alone_is_settled_where_merges_are_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_broken_merge_alone_is_settled_where_merges_are_asked_for(root: Folder) -> None:
+    path = root / "t"
     table_with(path, files=2, commits=2)
     (path / ".hoodie/archived" / MERGE_PLAN_NAME).write_bytes(b"Obj\x01")
     look = run(path, dry_run=True)
@@ -182,21 +182,21 @@ def test_a_broken_merge_alone_is_settled_where_merges_are_asked_for(tmp_path: Pa
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_hash_that_was_carried_out_or_broke_off_is_refused_and_a_run_without_one_goes_on(
-    tmp_path: Path, broken: bool
+    root: Folder, broken: bool
 ) -> None:
-    path = tmp_path / "t"
+    path = root / "t"
     times = table_with(path, files=2, commits=4)
     asked = run(path, dry_run=True).extra["plan_hash"]
-    copy = tmp_path / "copy"
-    shutil.copytree(path, copy)
+    copy = root / "copy"
+    path.copy_to(copy)
     run(path, plan_hash=asked)
     if broken:  # the entries are written, the instants and small files are there still
         kept = [one.name for one in (copy / ".hoodie").iterdir() if one.is_file()]
         for name in kept:
-            shutil.copy2(copy / ".hoodie" / name, path / ".hoodie" / name)
+            (copy / ".hoodie" / name).copy_to(path / ".hoodie" / name)
     with pytest.raises(WriteConflictError, match="the plan is not"):
         run(path, plan_hash=asked)
     assert (run(path).state is JobState.COMPLETED) is broken
-    table = HudiTable.open(str(path))
+    table = path.table()
     assert [one.timestamp for one in table.archived_timeline().instants] == times[:4]
     assert [one.timestamp for one in table.timeline.completed_commits()] == times[4:]

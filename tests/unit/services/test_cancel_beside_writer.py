@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,6 @@ from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.files.log_writer import command_block
 from spark_jobs.core.files.markers import delete_markers, marker_folder
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.transaction import transaction
 from spark_jobs.core.transaction.transaction import Transaction, begin
@@ -27,42 +24,44 @@ from spark_jobs.services.validation.run import validate
 from spark_jobs.write import perform
 from tests.faults import local_table as local
 from tests.faults.local_table import batch, expected_rows, rows_of
+from tests.support.folder import Folder, Where, as_folder, lake_of
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "t"
+def path(root: Folder) -> Folder:
+    path = root / "t"
     local.create(path, "MERGE_ON_READ")
     local.write(path, batch(0, 4, "one", 1), "k1")
     local.write(path, batch(0, 4, "two", 2), "k2")
     return path
 
 
-def logs_of(path: Path) -> list[str]:
-    return sorted(str(one.relative_to(path)) for one in path.glob("?/.*.log.*") if not one.name.endswith(".crc"))
+def logs_of(path: Where) -> list[str]:
+    folder = as_folder(path)
+    return sorted(str(one.relative_to(folder)) for one in folder.glob("?/.*.log.*") if not one.name.endswith(".crc"))
 
 
 BEFORE = expected_rows(batch(0, 4, "two", 2))
 
 
-def compact(path: Path, mode: str, **more: str) -> str:
+def compact(path: Where, mode: str, **more: str) -> str:
     options = CompactionOptions(base_path=str(path), hoodie_conf=tuple(local.AT_ONCE.items()), mode=mode, **more)  # type: ignore[arg-type]
-    done = run_compaction(options, job_context())
+    done = run_compaction(options, job_context(lake=lake_of(path)))
     assert done.state in (JobState.SCHEDULED, JobState.COMPLETED)
     return str(done.instant)
 
 
-def take_back(path: Path, plan: str) -> None:
+def take_back(path: Where, plan: str) -> None:
     """As Hudi, or anybody who doesn't ask for living writers, rolls a plan back."""
-    settings = HudiTable.open(str(path)).transaction_settings(local.AT_ONCE)
+    settings = as_folder(path).table().transaction_settings(local.AT_ONCE)
     with settings.new_lock():
         roll_back(settings, settings.load_timeline(), Instant(plan, Action.COMPACTION, State.REQUESTED))
 
 
-def beside(path: Path, act: Callable[[], None], key: str = "k3") -> str:
+def beside(path: Where, act: Callable[[], None], key: str = "k3") -> str:
     """Upsert, and do ``act`` when the logs are written and not published; the instant."""
     publish = Transaction.publish
 
@@ -77,25 +76,25 @@ def beside(path: Path, act: Callable[[], None], key: str = "k3") -> str:
     return local.write(path, batch(0, 2, "three", 3), key)
 
 
-def test_a_write_whose_logs_lost_their_slice_is_refused_and_rolled_back(path: Path) -> None:
+def test_a_write_whose_logs_lost_their_slice_is_refused_and_rolled_back(path: Folder) -> None:
     plan = compact(path, "schedule")
     with pytest.raises(WriteConflictError, match=f"lies on the slice of {plan}, which is no completed write") as raised:
         beside(path, lambda: take_back(path, plan))
     assert raised.value.exit_code == 3
     assert "\n" not in str(raised.value)
     assert rows_of(path) == BEFORE
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
     assert [log for log in logs_of(path) if plan in log] == []  # which nobody would remove, ever
     local.write(path, batch(0, 2, "three", 3), "k3")  # run again, it goes to the slices that there are
     assert rows_of(path) == expected_rows(batch(0, 4, "two", 2), batch(0, 2, "three", 3))
     compact(path, "scheduleAndExecute")
     assert rows_of(path) == expected_rows(batch(0, 4, "two", 2), batch(0, 2, "three", 3))
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
 
 
-def test_a_plan_is_not_taken_back_while_a_later_write_is_alive(path: Path) -> None:
+def test_a_plan_is_not_taken_back_while_a_later_write_is_alive(path: Folder) -> None:
     plan = compact(path, "schedule")
-    table = HudiTable.open(str(path))
+    table = path.table()
     settings = table.transaction_settings(local.AT_ONCE)
     writer = begin(settings, Action.DELTA_COMMIT)
     assert writer is not None
@@ -107,7 +106,7 @@ def test_a_plan_is_not_taken_back_while_a_later_write_is_alive(path: Path) -> No
     assert rows_of(path) == BEFORE
 
 
-def test_logs_on_a_planned_slice_are_published_whoever_completes_the_plan_meanwhile(path: Path) -> None:
+def test_logs_on_a_planned_slice_are_published_whoever_completes_the_plan_meanwhile(path: Folder) -> None:
     compact(path, "schedule")
     beside(path, lambda: None)
     compact(path, "execute")
@@ -117,16 +116,16 @@ def test_logs_on_a_planned_slice_are_published_whoever_completes_the_plan_meanwh
     compact(path, "schedule")
     beside(path, lambda: executed.append(compact(path, "execute")), "k4")
     assert rows_of(path) == after
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
 
 
 def test_validation_finds_a_log_of_a_completed_write_that_no_reader_opens(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = compact(path, "schedule")
     monkeypatch.setattr(transaction, "refuse_logs_of_no_slice", lambda *given: None)  # as a writer that doesn't ask
     instant = beside(path, lambda: take_back(path, plan))
-    found, other = [one for one in validate(str(path)) if one.is_error]
+    found, other = [one for one in validate(str(path), lake=path.lake) if one.is_error]
     assert other.path.startswith("b/.")
     assert (found.invariant, found.path.startswith("a/.")) == (5, True)
     assert found.what == (
@@ -136,14 +135,14 @@ def test_validation_finds_a_log_of_a_completed_write_that_no_reader_opens(
 
 
 @pytest.mark.parametrize("by_markers", [True, False])
-def test_a_dead_write_leaves_no_logs_on_slices_that_lost_their_plan(path: Path, by_markers: bool) -> None:
+def test_a_dead_write_leaves_no_logs_on_slices_that_lost_their_plan(path: Folder, by_markers: bool) -> None:
     plan = compact(path, "schedule")
     logs = logs_of(path)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(perform, "undo", lambda *given: None)  # a process that dies undoes nothing
         with pytest.raises(WriteConflictError):
             beside(path, lambda: take_back(path, plan))
-    table = HudiTable.open(str(path))
+    table = path.table()
     settings = table.transaction_settings(local.AT_ONCE)
     (dead,) = abandoned_writes(settings, table.timeline)
     left = [log for log in logs_of(path) if plan in log]
@@ -153,8 +152,8 @@ def test_a_dead_write_leaves_no_logs_on_slices_that_lost_their_plan(path: Path, 
         table.storage.create(f"{marker_folder(table.base_path, dead.timestamp)}/never-completed", b"")
     # a log in which another write has a block too, as where Hudi appends to a file that is there, is not this one's
     shared = left[0]
-    with (path / shared).open("ab") as file:
-        file.write(command_block(table.timeline.last_time + "1", "20200101000000000"))
+    block = command_block(table.timeline.last_time + "1", "20200101000000000")
+    (path / shared).write_bytes((path / shared).read_bytes() + block)
     with settings.new_lock():
         rollback = roll_back(settings, settings.load_timeline(), dead)
     found = table.refreshed().timeline.payload(rollback, table.clock)["partitionMetadata"]
@@ -163,10 +162,10 @@ def test_a_dead_write_leaves_no_logs_on_slices_that_lost_their_plan(path: Path, 
     assert rows_of(path) == BEFORE
     assert set(logs_of(path)) >= {*logs, shared}
     assert len(logs_of(path)) == len(logs) + 2  # with the block that takes its blocks back
-    assert len(HudiTable.open(str(path)).timeline.completed(Action.ROLLBACK)) == 2
+    assert len(path.table().timeline.completed(Action.ROLLBACK)) == 2
 
 
-def test_logs_that_a_rollback_by_hudi_leaves_on_a_slice_that_was_taken_back(path: Path) -> None:
+def test_logs_that_a_rollback_by_hudi_leaves_on_a_slice_that_was_taken_back(path: Folder) -> None:
     """They hide the rows of their file groups as soon as the timeline begins after the plan, and are told before."""
     plan = compact(path, "schedule")
     with pytest.MonkeyPatch.context() as patched:
@@ -175,27 +174,28 @@ def test_logs_that_a_rollback_by_hudi_leaves_on_a_slice_that_was_taken_back(path
             beside(path, lambda: take_back(path, plan))
     left = {log for log in logs_of(path) if plan in log}
     assert len(left) == 4  # two of them with the block that takes back what is in the others
-    found = validate(str(path), deep=True)
+    found = validate(str(path), deep=True, lake=path.lake)
     assert {(one.invariant, one.is_error) for one in found} == {(7, False)}
     assert {one.path for one in found} == left
     assert "once the timeline begins after" in found[0].what
-    table = HudiTable.open(str(path), lists_storage=True)
+    table = path.table(lists_storage=True)
     assert leftovers_of(table, table.view(), []).files == 4
     assert rows_of(path) == BEFORE
-    compacted = shutil.copytree(path, path.with_name("compacted"))
+    compacted = path.with_name("compacted")
+    path.copy_to(compacted)
     compact(compacted, "scheduleAndExecute")
-    assert validate(str(compacted), deep=True) == []
+    assert validate(str(compacted), deep=True, lake=compacted.lake) == []
 
     local.write(path, batch(2, 2, "four", 4), "k4")
     after = expected_rows(batch(0, 4, "two", 2), batch(2, 2, "four", 4))
     assert rows_of(path) == after
-    table = HudiTable.open(str(path))
+    table = path.table()
     archive(table.timeline, table.base_path, table.timeline.completed_commits()[:-1])
     assert rows_of(path) != after
-    found = [one for one in validate(str(path)) if one.is_error]
+    found = [one for one in validate(str(path), lake=path.lake) if one.is_error]
     assert {one.path for one in found if "hides the slice of" in one.what} == left
     for one in left:
         (path / one).unlink()
-    table = HudiTable.open(str(path), lists_storage=True)
+    table = path.table(lists_storage=True)
     assert local.rows_in(table) == after
-    assert [one for one in validate(str(path)) if one.is_error and one.invariant != 9] == []
+    assert [one for one in validate(str(path), lake=path.lake) if one.is_error and one.invariant != 9] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.indexing.job import run_indexing
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.unit.core.support import new_table
 from tests.unit.services.test_cleaning_job import overwrite
@@ -33,11 +33,11 @@ VERSIONS = 5
 
 def clean(table: HudiTable, engine: LocalEngine | None = None, **options: Any) -> JobResult:
     given = CleanOptions(base_path=table.base_path, hoodie_conf=CONF, **options)
-    return run_cleaning(given, job_context(engine=engine))
+    return run_cleaning(given, job_context(engine=engine, lake=table.lake))
 
 
-def base_files(table: HudiTable) -> list[Path]:
-    return sorted(Path(table.base_path).glob("p/*.parquet"))
+def base_files(table: HudiTable) -> list[Folder]:
+    return sorted(file_at(table.storage, table.base_path).glob("p/*.parquet"))
 
 
 def metadata_of_clean(table: HudiTable) -> dict[str, Any]:
@@ -46,9 +46,9 @@ def metadata_of_clean(table: HudiTable) -> dict[str, Any]:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """One partition with a file group for each of six commits, each of which replaced the one before: four can go."""
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     for _ in range(VERSIONS + 1):
         overwrite(made)
     return made
@@ -69,7 +69,7 @@ def test_bytes_bound_a_run_and_the_next_goes_on(table: HudiTable) -> None:
     )
     (pending,) = table.refreshed().timeline.pending({Action.CLEAN})
     assert (pending.timestamp, pending.state) == (first.instant, State.INFLIGHT)
-    assert validate(table, deep=True) == []
+    assert validate(table, deep=True, lake=table.lake) == []
     overwrite(table)  # writers go on meanwhile
     last = clean(table, max_bytes=planned.bytes_in)
     assert (last.state, last.instant, last.extra["gone_before"]) == (JobState.COMPLETED, first.instant, 2)
@@ -77,7 +77,7 @@ def test_bytes_bound_a_run_and_the_next_goes_on(table: HudiTable) -> None:
     metadata = metadata_of_clean(table)
     assert metadata["totalFilesDeleted"] == doomed  # of the whole plan
     assert metadata["earliestCommitToRetain"] == planned.extra["retain_from"]
-    assert validate(table, deep=True) == []
+    assert validate(table, deep=True, lake=table.lake) == []
 
 
 def test_moments_that_a_begun_clean_takes_are_refused(table: HudiTable) -> None:
@@ -92,20 +92,20 @@ def test_moments_that_a_begun_clean_takes_are_refused(table: HudiTable) -> None:
     assert table.refreshed().scan(as_of=commits[-1]).to_arrow().num_rows == 1
 
 
-def test_indexes_are_built_beside_a_clean_in_parts(tmp_path: Path) -> None:
+def test_indexes_are_built_beside_a_clean_in_parts(root: Folder) -> None:
     """Their files are those that the metadata table lists: some of them are gone by now."""
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     for ts in range(1, 5):
         local.write(path, local.batch(0, 8, f"v{ts}", ts), str(ts))
-    table = HudiTable.open(str(path))
+    table = path.table()
     assert clean(table, max_bytes=clean(table, dry_run=True).bytes_in * 5 // 8).state is JobState.SCHEDULED
     for kind in ("COLUMN_STATS", "BLOOM_FILTERS"):
         given = IndexingOptions(base_path=str(path), index_types=(kind,), hoodie_conf=local.AT_ONCE)
-        assert run_indexing(given, job_context()).state is JobState.COMPLETED
-    assert validate(str(path), deep=True) == []
+        assert run_indexing(given, job_context(lake=root.lake)).state is JobState.COMPLETED
+    assert validate(str(path), deep=True, lake=path.lake) == []
     assert clean(table).state is JobState.COMPLETED
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
 
 
 def test_seconds_bound_a_run_but_not_its_first_piece(table: HudiTable, monkeypatch: pytest.MonkeyPatch) -> None:

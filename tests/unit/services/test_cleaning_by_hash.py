@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.errors import StorageError, WriteConflictError
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options import JobResult, JobState
 from spark_jobs.options.clean import CleanOptions
@@ -19,31 +17,34 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write import perform
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.services.test_planned_runs import StopsAfter
 
 pytestmark = pytest.mark.unit
 
 
-def clean(path: Path, engine: LocalEngine | None = None, **options: Any) -> JobResult:
+def clean(path: Folder, engine: LocalEngine | None = None, **options: Any) -> JobResult:
     conf = {**local.AT_ONCE, "hoodie.cleaner.commits.retained": "1"}
-    return run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=conf, **options), job_context(engine=engine))
+    return run_cleaning(
+        CleanOptions(base_path=str(path), hoodie_conf=conf, **options), job_context(engine=engine, lake=path.lake)
+    )
 
 
-def write(path: Path, version: int) -> None:
+def write(path: Folder, version: int) -> None:
     local.write(path, local.batch(0, 4, f"v{version}", version), str(version))
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    made = tmp_path / "t"
+def path(root: Folder) -> Folder:
+    made = root / "t"
     local.create(made, "COPY_ON_WRITE")
     for version in range(4):
         write(made, version)
     return made
 
 
-def die_writing(path: Path) -> None:
+def die_writing(path: Folder) -> None:
     child = os.fork()
     if child == 0:
         local.begin_and_leave(path, local.batch(0, 4, "dead", 9))
@@ -51,12 +52,12 @@ def die_writing(path: Path) -> None:
     os.waitpid(child, 0)
 
 
-def files(path: Path) -> set[str]:
+def files(path: Folder) -> set[str]:
     return {str(one.relative_to(path)) for one in path.glob("[!.]*/*.parquet")}
 
 
-def actions(path: Path) -> list[Action]:
-    return [one.action for one in HudiTable.open(str(path)).timeline.instants]
+def actions(path: Folder) -> list[Action]:
+    return [one.action for one in path.table().timeline.instants]
 
 
 def doomed(look: JobResult) -> set[str]:
@@ -66,7 +67,7 @@ def doomed(look: JobResult) -> set[str]:
 
 
 @pytest.mark.parametrize("hashed", [False, True])
-def test_dead_writes_are_thought_gone(path: Path, hashed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dead_writes_are_thought_gone(path: Folder, hashed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     die_writing(path)
     with monkeypatch.context() as lazy:
         lazy.setattr(perform, "undo_failed_writes", lambda *given: None)
@@ -83,10 +84,10 @@ def test_dead_writes_are_thought_gone(path: Path, hashed: bool, monkeypatch: pyt
         look.extra["deleted_files"],
         look.extra["retain_from"],
     )
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []
 
 
-def test_a_hash_that_is_refused_rolls_nothing_back(path: Path) -> None:
+def test_a_hash_that_is_refused_rolls_nothing_back(path: Folder) -> None:
     die_writing(path)
     before, timeline = files(path), actions(path)
     with pytest.raises(WriteConflictError, match="the plan is not 0"):
@@ -94,7 +95,7 @@ def test_a_hash_that_is_refused_rolls_nothing_back(path: Path) -> None:
     assert (files(path), actions(path)) == (before, timeline)
 
 
-def test_a_retry_by_the_hash_finds_the_clean_done(path: Path) -> None:
+def test_a_retry_by_the_hash_finds_the_clean_done(path: Folder) -> None:
     shown = clean(path, dry_run=True).extra["plan_hash"]
     done = clean(path, plan_hash=shown)
     write(path, 5)
@@ -107,7 +108,7 @@ def test_a_retry_by_the_hash_finds_the_clean_done(path: Path) -> None:
 
 
 @pytest.mark.parametrize("hashed", [False, True])
-def test_a_pending_clean_is_all_that_a_run_does(path: Path, hashed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pending_clean_is_all_that_a_run_does(path: Folder, hashed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deletions, "PIECE", 1)
     with pytest.raises(StorageError, match="the disk is full"):
         clean(path, StopsAfter(1))
@@ -128,4 +129,4 @@ def test_a_pending_clean_is_all_that_a_run_does(path: Path, hashed: bool, monkey
     following = clean(path)
     assert following.state is JobState.COMPLETED
     assert following.instant != done.instant
-    assert validate(str(path), deep=True) == []
+    assert validate(str(path), deep=True, lake=path.lake) == []

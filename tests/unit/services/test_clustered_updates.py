@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.transaction.conflict import Baseline, candidates
@@ -20,6 +17,7 @@ from spark_jobs.engine.progress import Progress
 from spark_jobs.services.clustering.updates import settle_updates
 from spark_jobs.services.inline import run_inline_services
 from tests.faults import local_table as local
+from tests.support.folder import Folder, file_at
 from tests.unit.core.support import new_table
 from tests.unit.services.test_planned_runs import cluster, compact, update
 from tests.unit.services.test_runs import AT_ONCE, everything, insert
@@ -33,8 +31,8 @@ TAKE_BACK = {**ALLOW, "hoodie.clustering.rollback.pending.replacecommit.on.confl
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+def table(root: Folder) -> HudiTable:
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     insert(made, "a", "b")
     insert(made, "c")
     return made
@@ -64,7 +62,7 @@ def test_a_clustering_that_was_overtaken_is_refused_before_it_works(table: HudiT
             cluster(table, mode="execute")
     assert table.refreshed().timeline.instants == stood  # requested still, and no rollback for each try
     assert everything(table) == before
-    assert not [one for one in Path(table.base_path, "p").iterdir() if planned in one.name]
+    assert not [one for one in file_at(table.storage, table.base_path, "p").iterdir() if planned in one.name]
     cluster(table, mode="cancel", instant_time=planned)
     assert cluster(table).extra["groups"] == 2
     assert everything(table) == before
@@ -72,10 +70,10 @@ def test_a_clustering_that_was_overtaken_is_refused_before_it_works(table: HudiT
 
 @pytest.mark.parametrize("kind", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_a_clustering_that_was_planned_beside_an_older_write_is_refused(
-    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+    root: Folder, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The write is placed before the plan is made, and completed after it."""
-    path = tmp_path / "t"
+    path = root / "t"
     made = local.create(path, kind)
     local.write(path, local.batch(0, 8, "old", 1), "first")
     planned = list[str]()
@@ -101,17 +99,15 @@ def test_a_clustering_that_was_planned_beside_an_older_write_is_refused(
     assert local.rows_of(path) == expected
 
 
-def test_who_yields(tmp_path: Path) -> None:
+def test_who_yields(root: Folder) -> None:
     for name in ("1.deltacommit", "2.replacecommit.requested", "4.compaction.requested"):
-        (tmp_path / name).touch()
-    timeline = ActiveTimeline.load(LocalStorage(), str(tmp_path), str(tmp_path / "archived"), format=VERSION_6)
+        (root / name).touch()
+    timeline = ActiveTimeline.load(root.storage, str(root), str(root / "archived"), format=VERSION_6)
     own, baseline = Instant("3", Action.DELTA_COMMIT, State.INFLIGHT), Baseline("1", frozenset())
     assert [one.timestamp for one in candidates(timeline, own, baseline)] == ["2", "4"]
     assert [one.timestamp for one in candidates(timeline, own, baseline, yields_to_clusterings=False)] == ["4"]
     for properties, expected in ((AT_ONCE, True), (ALLOW, False)):
-        assert (
-            new_table(str(tmp_path / str(expected))).transaction_settings(properties).yields_to_clusterings is expected
-        )
+        assert new_table(root / str(expected)).transaction_settings(properties).yields_to_clusterings is expected
 
 
 def test_services_inside_a_writer(table: HudiTable, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from spark_jobs.core.handles.append import AppendTarget, append_changes
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.services.compaction.execute import Compactor
+from tests.support.folder import Folder
 from tests.unit.core.support import complete, contents, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit
@@ -27,8 +26,8 @@ T1, T2 = "20240101000000001", "20240101000000002"
         "plain",
     ],
 )
-def test_the_base_file_has_the_file_id_of_the_logs(tmp_path: Path, file_id: str) -> None:
-    table = new_table(str(tmp_path / "t"))
+def test_the_base_file_has_the_file_id_of_the_logs(root: Folder, file_id: str) -> None:
+    table = new_table(root / "t")
     first = start(table, T1)
     target = AppendTarget(partition="p", file_id=file_id, base_instant=T1, base_file="", log_names=(), next_version=1)
     context = context_of(table, T1)

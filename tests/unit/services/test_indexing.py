@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,6 @@ from spark_jobs.core.metadata_table.index_build import IndexBuild
 from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_key
 from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.storage import Storage
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.errors import OptionsError
@@ -30,6 +28,7 @@ from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
+from tests.support.folder import Folder, Where, lake_of
 from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
 from tests.unit.services.test_record_index import (
@@ -51,21 +50,21 @@ FLAGS = ("hoodie.metadata.index.column.stats.enable", "hoodie.metadata.index.blo
 
 
 @pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
-def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def path(request: pytest.FixtureRequest, root: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """A table with some rows whose writers keep all indexes and make none."""
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "true")
     monkeypatch.setitem(local.AT_ONCE, ASYNC, "true")
     for key in FLAGS:
         monkeypatch.setitem(local.AT_ONCE, key, "true")
-    local.create(tmp_path / "t", request.param)
-    upsert(tmp_path / "t", 0, 1)
-    upsert(tmp_path / "t", 0, 2)
-    assert HudiTable.open(str(tmp_path / "t")).config.metadata_partitions == ("files",)
-    return tmp_path / "t"
+    local.create(root / "t", request.param)
+    upsert(root / "t", 0, 1)
+    upsert(root / "t", 0, 2)
+    assert (root / "t").table().config.metadata_partitions == ("files",)
+    return root / "t"
 
 
 def run(
-    path: Path,
+    path: Where,
     mode: IndexingMode = IndexingMode.SCHEDULE_AND_EXECUTE,
     types: tuple[str, ...] = ("RECORD_INDEX",),
     **more: object,
@@ -73,22 +72,22 @@ def run(
     given = IndexingOptions(
         base_path=str(path), mode=mode, index_types=types, hoodie_conf=tuple(local.AT_ONCE.items()), **more
     )
-    return run_indexing(given, job_context())
+    return run_indexing(given, job_context(lake=lake_of(path)))
 
 
-def listed(path: Path) -> tuple[str, ...]:
-    return HudiTable.open(str(path)).config.metadata_partitions
+def listed(path: Folder) -> tuple[str, ...]:
+    return path.table().config.metadata_partitions
 
 
-def being_made(path: Path) -> tuple[str, ...]:
-    return table_keys.METADATA_PARTITIONS_INFLIGHT.of(HudiTable.open(str(path)).config.properties)
+def being_made(path: Folder) -> tuple[str, ...]:
+    return table_keys.METADATA_PARTITIONS_INFLIGHT.of(path.table().config.properties)
 
 
-def indexing_instants(path: Path) -> list[State]:
-    return [one.state for one in HudiTable.open(str(path)).timeline.instants if one.action is Action.INDEXING]
+def indexing_instants(path: Folder) -> list[State]:
+    return [one.state for one in path.table().timeline.instants if one.action is Action.INDEXING]
 
 
-def file_indexes_agree(path: Path) -> bool:
+def file_indexes_agree(path: Folder) -> bool:
     """Column statistics and bloom filters of the listed base files are those in their footers."""
     table = metadata_table_of(path)
     stats = read_records(table, MetadataPartition.COLUMN_STATS, COLUMN_STATS)
@@ -110,7 +109,7 @@ def file_indexes_agree(path: Path) -> bool:
     return compared > 0
 
 
-def test_all_indexes_at_once_and_kept_afterwards(path: Path) -> None:
+def test_all_indexes_at_once_and_kept_afterwards(path: Folder) -> None:
     result = run(path, types=ALL)
     assert result.state is JobState.COMPLETED
     assert result.extra["actions_caught_up"] == 0
@@ -127,8 +126,8 @@ def test_all_indexes_at_once_and_kept_afterwards(path: Path) -> None:
     assert file_indexes_agree(path)
 
 
-def test_scheduled_then_executed_after_more_writes(path: Path) -> None:
-    last = HudiTable.open(str(path)).timeline.completed_commits()[-1].timestamp
+def test_scheduled_then_executed_after_more_writes(path: Folder) -> None:
+    last = path.table().timeline.completed_commits()[-1].timestamp
     planned = run(path, IndexingMode.SCHEDULE)
     assert planned.state is JobState.SCHEDULED
     assert planned.instant is not None
@@ -137,7 +136,7 @@ def test_scheduled_then_executed_after_more_writes(path: Path) -> None:
     assert again.state is JobState.NOTHING_TO_DO
     assert "RECORD_INDEX is being made" in str(again.reason)
     assert listed(path) == ("files",)
-    table = HudiTable.open(str(path))
+    table = path.table()
     (pending,) = table.timeline.pending({Action.INDEXING})
     raw = table.timeline.payload(pending, table.clock)
     info = {"version": 1, "metadataPartitionPath": "record_index", "indexUptoInstant": last}
@@ -153,7 +152,7 @@ def test_scheduled_then_executed_after_more_writes(path: Path) -> None:
     assert "finished" in str(run(path).reason)
 
 
-def test_what_completes_while_it_is_made_is_in_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_completes_while_it_is_made_is_in_it(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the first look for it, and between that and the last one under the lock."""
     write, catch_up = IndexBuild.write, IndexBuild.catch_up
     rounds: list[int] = []
@@ -190,15 +189,15 @@ def test_what_completes_while_it_is_made_is_in_it(path: Path, monkeypatch: pytes
     assert file_indexes_agree(path)
 
 
-def plan_compaction(path: Path) -> None:
+def plan_compaction(path: Folder) -> None:
     conf = tuple(local.AT_ONCE.items())
     options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=conf)
-    assert run_compaction(options, job_context()).state is JobState.SCHEDULED
+    assert run_compaction(options, job_context(lake=path.lake)).state is JobState.SCHEDULED
 
 
 @pytest.mark.parametrize("path", ["MERGE_ON_READ"], indirect=True)
 @pytest.mark.parametrize("planned", ["before", "meanwhile"])
-def test_logs_above_a_compaction_under_way(path: Path, monkeypatch: pytest.MonkeyPatch, planned: str) -> None:
+def test_logs_above_a_compaction_under_way(path: Folder, monkeypatch: pytest.MonkeyPatch, planned: str) -> None:
     """What was written on top of its plan is indexed, whether it is carried out meanwhile or not."""
     upsert(path, 10, 3)
     if planned == "before":
@@ -225,7 +224,7 @@ def test_logs_above_a_compaction_under_way(path: Path, monkeypatch: pytest.Monke
     assert agrees(path)
 
 
-def test_writers_leave_it_to_the_job_that_makes_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writers_leave_it_to_the_job_that_makes_it(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that make indexes themselves."""
     monkeypatch.setitem(local.AT_ONCE, ASYNC, "false")
     for key in FLAGS[:2]:
@@ -245,7 +244,7 @@ def test_writers_leave_it_to_the_job_that_makes_it(path: Path, monkeypatch: pyte
     assert agrees(path)
 
 
-def test_a_failed_one_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_one_leaves_nothing(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: IndexBuild, storage: Storage) -> None:
         raise StorageError("the disk is full")
 
@@ -263,7 +262,7 @@ def test_a_failed_one_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("mode", [IndexingMode.EXECUTE, IndexingMode.SCHEDULE_AND_EXECUTE])
 @pytest.mark.parametrize("where", ["write", "publish"])
 def test_one_that_died_is_made_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch, where: str, mode: IndexingMode
+    path: Folder, monkeypatch: pytest.MonkeyPatch, where: str, mode: IndexingMode
 ) -> None:
     with monkeypatch.context() as patched:
         step: Callable[..., object] = getattr(IndexBuild, where)
@@ -287,7 +286,7 @@ def test_one_that_died_is_made_again(
     assert agrees(path)
 
 
-def test_one_that_died_after_it_was_listed_is_completed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_died_after_it_was_listed_is_completed(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(RequestedIndexing, "completed_payload", lambda *_: os._exit(0))
         in_a_process_that_dies(lambda: run(path))
@@ -300,7 +299,7 @@ def test_one_that_died_after_it_was_listed_is_completed(path: Path, monkeypatch:
     assert agrees(path)
 
 
-def test_a_living_one_is_left_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_living_one_is_left_alone(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     write = IndexBuild.write
     others: list[JobResult] = []
 
@@ -316,7 +315,7 @@ def test_a_living_one_is_left_alone(path: Path, monkeypatch: pytest.MonkeyPatch)
     assert agrees(path)
 
 
-def test_the_metadata_table_made_anew_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_metadata_table_made_anew_meanwhile(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     write = IndexBuild.write
 
     def write_while_it_is_taken_off(build: IndexBuild) -> int:
@@ -336,7 +335,7 @@ def test_the_metadata_table_made_anew_meanwhile(path: Path, monkeypatch: pytest.
     assert agrees(path)
 
 
-def test_dropped_indexes_are_gone(path: Path) -> None:
+def test_dropped_indexes_are_gone(path: Folder) -> None:
     run(path, types=ALL)
     assert run(path, IndexingMode.DROP_INDEX, ("RECORD_INDEX",), dry_run=True).state is JobState.DRY_RUN
     assert "record_index" in listed(path)
@@ -354,16 +353,16 @@ def test_dropped_indexes_are_gone(path: Path) -> None:
     assert places_by_index(path) == places_of_rows(path)
 
 
-def test_what_is_no_indexing(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_indexing(path: Folder, root: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionsError, match="FILES is not valid"):
         run(path, types=("FILES",))
     with pytest.raises(OptionsError, match="index-types is missing"):
         run(path, types=())
     with pytest.raises(ConfigError, match="no pending indexing"):
         run(path, IndexingMode.EXECUTE, (), instant_time="20240101000000000")
-    local.create(tmp_path / "empty", "COPY_ON_WRITE")
+    local.create(root / "empty", "COPY_ON_WRITE")
     with pytest.raises(ConfigError, match="no metadata table"):
-        run(tmp_path / "empty")
+        run(root / "empty")
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
     with pytest.raises(ConfigError, match=r"hoodie\.metadata\.enable is false"):
         run(path)

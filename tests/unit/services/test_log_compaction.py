@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.core.support import contents, new_table
 from tests.unit.services.test_runs import AT_ONCE, CHANGES, Change, change, compact, everything, insert
@@ -28,12 +28,12 @@ pytestmark = pytest.mark.unit
 def log_compact(table: HudiTable, blocks: int = 1, **options: Any) -> JobResult:
     conf = {**AT_ONCE, "hoodie.log.compaction.blocks.threshold": str(blocks)}
     given = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, log_compaction=True, **options)
-    return run_compaction(given, job_context())
+    return run_compaction(given, job_context(lake=table.lake))
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+def table(root: Folder) -> HudiTable:
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     insert(made, "a", "b", "c")
     return made
 
@@ -77,8 +77,8 @@ def test_no_query_changes(
     second: list[list[Change]],
     last: list[Change],
 ) -> None:
-    plain = new_table(str(tmp_path_factory.mktemp("plain")), clock=SYSTEM_CLOCK)
-    served = new_table(str(tmp_path_factory.mktemp("served")), clock=SYSTEM_CLOCK)
+    plain = new_table(tmp_path_factory.mktemp("plain"), clock=SYSTEM_CLOCK)
+    served = new_table(tmp_path_factory.mktemp("served"), clock=SYSTEM_CLOCK)
     for table in (plain, served):
         insert(table, "a", "b", "c")
     ordering = 2
@@ -109,7 +109,7 @@ def test_a_later_compaction_makes_it_void(table: HudiTable) -> None:
     assert everything(table) == before
 
 
-def test_a_copy_on_write_table_has_no_logs(tmp_path: Path) -> None:
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK, merge_on_read=False)
+def test_a_copy_on_write_table_has_no_logs(root: Folder) -> None:
+    made = new_table(root / "t", clock=SYSTEM_CLOCK, merge_on_read=False)
     with pytest.raises(ConfigError, match="it has no logs for log compaction"):
         log_compact(made)

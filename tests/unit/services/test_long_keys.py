@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 INDEX = "hoodie.metadata.record.index.enable"
 
 
-def test_the_index_is_named_that_has_no_place_for_them(tmp_path: Path) -> None:
+def test_the_index_is_named_that_has_no_place_for_them(root: Folder) -> None:
     table = HudiTable.create(
-        str(tmp_path / "t"),
+        str(root / "t"),
         name="t",
         table_type="COPY_ON_WRITE",
         record_key_fields=["id"],
         partition_fields=["p"],
         precombine_field="ts",
+        lake=root.lake,
     )
 
     def write(value: str, *, indexed: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
@@ -26,7 +25,6 @@ from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_k
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.records import FILES, file_list
 from spark_jobs.core.metadata_table.scan import read_records, schema_of
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
@@ -34,6 +32,7 @@ from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.services import metadata
 from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
+from tests.support.folder import Folder, file_at
 from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
 
 pytestmark = pytest.mark.unit
@@ -43,30 +42,30 @@ COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 
 
 @pytest.fixture(params=[COW, MOR])
-def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def path(request: pytest.FixtureRequest, root: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """An empty table whose jobs keep a metadata table."""
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "true")
-    local.create(tmp_path / "t", request.param)
-    return tmp_path / "t"
+    local.create(root / "t", request.param)
+    return root / "t"
 
 
-def is_listed(path: Path) -> bool:
-    return "files" in HudiTable.open(str(path)).config.metadata_partitions
+def is_listed(path: Folder) -> bool:
+    return "files" in path.table().config.metadata_partitions
 
 
-def upsert(path: Path, number: int) -> str:
+def upsert(path: Folder, number: int) -> str:
     return local.write(path, local.batch(number % 5, 10, f"v{number}", number), f"k{number}")
 
 
-def maintain(path: Path, after: int) -> list[str]:
+def maintain(path: Folder, after: int) -> list[str]:
     told: list[str] = []
-    settings = HudiTable.open(str(path)).transaction_settings(local.AT_ONCE)
+    settings = path.table().transaction_settings(local.AT_ONCE)
     properties = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": str(after)}
     maintain_metadata_table(settings, properties, told.append)
     return told
 
 
-def die_in_a_write(path: Path) -> None:
+def die_in_a_write(path: Folder) -> None:
     child = os.fork()
     if child == 0:
         local.begin_and_leave(path, local.batch(4, 10, "lost", 99))
@@ -74,14 +73,14 @@ def die_in_a_write(path: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_it_begins_with_the_table(path: Path) -> None:
+def test_it_begins_with_the_table(path: Folder) -> None:
     first = upsert(path, 1)
     assert is_listed(path)
     assert [one.timestamp for one in metadata_table_of(path).timeline.instants] == ["00000000000000010", first]
     assert not disagreements(path)
 
 
-def test_a_file_that_comes_with_it_is_listed_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_comes_with_it_is_listed_once(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the delta commit of its write, not in the listing before: Hudi's reader would bring it back after a clean."""
     with monkeypatch.context() as without:
         without.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
@@ -102,9 +101,9 @@ def test_a_file_that_comes_with_it_is_listed_once(path: Path, monkeypatch: pytes
     assert not disagreements(path)
 
 
-def test_it_follows_every_action(path: Path) -> None:
-    is_mor = HudiTable.open(str(path)).config.is_merge_on_read
-    actions: list[Callable[[Path], object]] = [
+def test_it_follows_every_action(path: Folder) -> None:
+    is_mor = path.table().config.is_merge_on_read
+    actions: list[Callable[[Folder], object]] = [
         lambda path: upsert(path, 1),
         lambda path: upsert(path, 2),
         local.compact if is_mor else local.cluster,
@@ -118,15 +117,15 @@ def test_it_follows_every_action(path: Path) -> None:
         action(path)
         assert is_listed(path)
         assert not disagreements(path)
-    timeline = HudiTable.open(str(path)).timeline
+    timeline = path.table().timeline
     known = {one.timestamp for one in metadata_table_of(path).timeline.completed(Action.DELTA_COMMIT)}
     assert {one.timestamp for one in timeline.instants if one.is_completed} <= known
 
 
-def test_a_delta_commit_counts_only_once_the_action_is_completed(path: Path) -> None:
+def test_a_delta_commit_counts_only_once_the_action_is_completed(path: Folder) -> None:
     upsert(path, 1)
     before = listed_files(path)
-    transaction = begin(HudiTable.open(str(path)).transaction_settings(local.AT_ONCE), Action.COMMIT)
+    transaction = begin(path.table().transaction_settings(local.AT_ONCE), Action.COMMIT)
     assert transaction is not None
     transaction.to_inflight()
     changes = {MetadataPartition.FILES: PartitionChanges.of(encode_changes(CHANGES))}
@@ -137,12 +136,12 @@ def test_a_delta_commit_counts_only_once_the_action_is_completed(path: Path) -> 
     local.roll_back(path)
     assert not commits_at(metadata_table_of(path), transaction.time)
     assert listed_files(path) == before
-    rollback = HudiTable.open(str(path)).timeline.completed(Action.ROLLBACK)[-1].timestamp
+    rollback = path.table().timeline.completed(Action.ROLLBACK)[-1].timestamp
     assert metadata_table_of(path).timeline.find(f"{rollback}006")[0].is_completed
     assert not disagreements(path)
 
 
-def test_it_is_compacted_when_enough_piled_up_and_cleaned_later(path: Path) -> None:
+def test_it_is_compacted_when_enough_piled_up_and_cleaned_later(path: Folder) -> None:
     for number in range(1, 5):
         upsert(path, number)
     assert maintain(path, after=6) == []
@@ -163,18 +162,18 @@ def test_it_is_compacted_when_enough_piled_up_and_cleaned_later(path: Path) -> N
     assert not any("00000000000000010" in name for name in names)
 
 
-def test_its_timeline_is_archived_behind_that_of_the_table(path: Path) -> None:
+def test_its_timeline_is_archived_behind_that_of_the_table(path: Folder) -> None:
     for number in range(1, 36):
         upsert(path, number)
     maintain(path, after=10)
     before = metadata_table_of(path).timeline
-    timeline = HudiTable.open(str(path)).timeline
+    timeline = path.table().timeline
     archive(timeline, str(path), timeline.completed_commits()[:20])
     upsert(path, 36)
     maintain(path, after=1)
     after = metadata_table_of(path).timeline
     assert after.has_archive
-    oldest = HudiTable.open(str(path)).timeline.instants[0].timestamp
+    oldest = path.table().timeline.instants[0].timestamp
     gone = {one.timestamp for one in before.instants} - {one.timestamp for one in after.instants}
     assert len(gone) > 5
     assert max(gone) < oldest
@@ -184,9 +183,9 @@ def test_its_timeline_is_archived_behind_that_of_the_table(path: Path) -> None:
     assert not disagreements(path)
 
 
-def test_it_is_not_compacted_over_something_pending(path: Path) -> None:
+def test_it_is_not_compacted_over_something_pending(path: Folder) -> None:
     upsert(path, 1)
-    transaction = begin(HudiTable.open(str(path)).transaction_settings(local.AT_ONCE), Action.COMMIT)
+    transaction = begin(path.table().transaction_settings(local.AT_ONCE), Action.COMMIT)
     assert transaction is not None
     upsert(path, 2)
     maintain(path, after=2)
@@ -198,13 +197,14 @@ def test_it_is_not_compacted_over_something_pending(path: Path) -> None:
     assert not disagreements(path)
 
 
-def test_a_compaction_that_broke_off_is_carried_out(path: Path) -> None:
+def test_a_compaction_that_broke_off_is_carried_out(path: Folder) -> None:
     upsert(path, 1)
     upsert(path, 2)
     maintain(path, after=2)
     table = metadata_table_of(path)
     (done,) = table.timeline.completed(Action.COMMIT)
-    Path(table.timeline.path(done)).unlink()  # as a crash before the last step leaves it, its base file in place
+    # as a crash before the last step leaves it, its base file in place
+    file_at(table.storage, table.timeline.path(done)).unlink()
     upsert(path, 3)  # its logs go on top of the pending compaction
     assert not disagreements(path)
     assert maintain(path, after=100) == []
@@ -216,7 +216,7 @@ def test_a_compaction_that_broke_off_is_carried_out(path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["empty", "cut", "gone"])
 def test_one_that_broke_off_is_not_carried_out_over_a_damaged_log(
-    path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+    path: Folder, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
         upsert(path, number)
@@ -241,7 +241,7 @@ def test_one_that_broke_off_is_not_carried_out_over_a_damaged_log(
     assert not disagreements(path)
 
 
-def test_a_delta_commit_that_broke_off_is_undone(path: Path) -> None:
+def test_a_delta_commit_that_broke_off_is_undone(path: Folder) -> None:
     upsert(path, 1)
     timeline = metadata_table_of(path).timeline
     left = request(timeline, "20200101000000000", Action.DELTA_COMMIT)
@@ -253,9 +253,9 @@ def test_a_delta_commit_that_broke_off_is_undone(path: Path) -> None:
     assert not disagreements(path)
 
 
-def test_writers_may_end_in_another_order_than_they_began(path: Path) -> None:
+def test_writers_may_end_in_another_order_than_they_began(path: Folder) -> None:
     upsert(path, 1)
-    table = HudiTable.open(str(path))
+    table = path.table()
     action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
     early = begin(table.transaction_settings(local.AT_ONCE), action)
     assert early is not None
@@ -271,12 +271,12 @@ def test_writers_may_end_in_another_order_than_they_began(path: Path) -> None:
     assert not disagreements(path)
 
 
-def test_it_is_made_anew_where_a_commit_went_past_it(path: Path) -> None:
+def test_it_is_made_anew_where_a_commit_went_past_it(path: Folder) -> None:
     upsert(path, 1)
     missed = upsert(path, 2)
     timeline = metadata_table_of(path).timeline
     for state in State:
-        Path(timeline.path(timeline.find(missed)[0].at(state))).unlink()
+        file_at(timeline.storage, timeline.path(timeline.find(missed)[0].at(state))).unlink()
     with pytest.raises(CorruptTableError, match=missed):
         metadata_table_of(path)
     upsert(path, 3)
@@ -284,7 +284,7 @@ def test_it_is_made_anew_where_a_commit_went_past_it(path: Path) -> None:
     assert not disagreements(path)
 
 
-def test_it_is_made_anew_where_it_is_damaged(path: Path) -> None:
+def test_it_is_made_anew_where_it_is_damaged(path: Folder) -> None:
     upsert(path, 1)
     for file in (path / ".hoodie/metadata/.hoodie").glob("*.deltacommit"):
         file.unlink()
@@ -293,12 +293,12 @@ def test_it_is_made_anew_where_it_is_damaged(path: Path) -> None:
     assert not disagreements(path)
 
 
-def test_it_is_made_only_while_nothing_else_is_under_way(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_made_only_while_nothing_else_is_under_way(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
     upsert(path, 1)
     assert not is_listed(path)
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "true")
-    transaction = begin(HudiTable.open(str(path)).transaction_settings(local.AT_ONCE), Action.COMMIT)
+    transaction = begin(path.table().transaction_settings(local.AT_ONCE), Action.COMMIT)
     assert transaction is not None
     upsert(path, 2)
     assert not is_listed(path)
@@ -311,7 +311,7 @@ def test_it_is_made_only_while_nothing_else_is_under_way(path: Path, monkeypatch
 
 @pytest.mark.parametrize("how", ["empty", "gone"])
 def test_none_is_made_over_a_damaged_file(
-    path: Path, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    path: Folder, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It would list the rest for the whole, and older rows would be read without a word."""
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
@@ -337,38 +337,38 @@ def test_none_is_made_over_a_damaged_file(
     assert local.rows_of(path) == local.expected_rows(rows)
 
 
-def test_turned_off_it_is_taken_off(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turned_off_it_is_taken_off(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     upsert(path, 1)
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
     upsert(path, 2)
-    config = HudiTable.open(str(path)).config
+    config = path.table().config
     assert config.properties[table_keys.METADATA_PARTITIONS.name] == ""
     assert not (path / ".hoodie/metadata").exists()
 
 
-def test_indexes_that_would_fall_behind_are_taken_off(path: Path) -> None:
+def test_indexes_that_would_fall_behind_are_taken_off(path: Folder) -> None:
     upsert(path, 1)
-    table = HudiTable.open(str(path))
+    table = path.table()
     listed = {table_keys.METADATA_PARTITIONS.name: "column_stats,files"}
     update_table_config(table.storage, table.base_path, listed, SYSTEM_CLOCK)
     index = path / ".hoodie/metadata/column_stats"
     index.mkdir()
     upsert(path, 2)
-    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert path.table().config.metadata_partitions == ("files",)
     assert not index.exists()
     assert not disagreements(path)
 
 
-def test_indexes_follow_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_indexes_follow_too(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Made late, kept by every action and compaction, with tombstones for cleaned files, and taken off again."""
     upsert(path, 1)
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.enable", "true")
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.bloom.filter.enable", "true")
     upsert(path, 2)
-    assert HudiTable.open(str(path)).config.metadata_partitions == ("bloom_filters", "column_stats", "files")
+    assert path.table().config.metadata_partitions == ("bloom_filters", "column_stats", "files")
     assert len(list((path / ".hoodie/metadata/column_stats").glob(".col-stats-*.log.1_0-0-0"))) == 2
     assert stats_problems(path) == []
-    is_mor = HudiTable.open(str(path)).config.is_merge_on_read
+    is_mor = path.table().config.is_merge_on_read
     for action in (
         local.compact if is_mor else local.cluster,
         local.clean,
@@ -385,15 +385,15 @@ def test_indexes_follow_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert metadata_table_of(path).timeline.completed(Action.COMMIT)
     monkeypatch.delitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.enable")
     upsert(path, 5)
-    assert HudiTable.open(str(path)).config.metadata_partitions == ("bloom_filters", "files")
+    assert path.table().config.metadata_partitions == ("bloom_filters", "files")
     assert filter_problems(path) == []
     monkeypatch.delitem(local.AT_ONCE, "hoodie.metadata.index.bloom.filter.enable")
     upsert(path, 6)
-    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert path.table().config.metadata_partitions == ("files",)
     assert not disagreements(path)
 
 
-def test_column_statistics_of_chosen_columns(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_column_statistics_of_chosen_columns(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.enable", "true")
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.column.list", "id,ts")
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.index.column.stats.file.group.count", "3")
@@ -404,7 +404,7 @@ def test_column_statistics_of_chosen_columns(path: Path, monkeypatch: pytest.Mon
     assert stats_problems(path, ("id", "ts")) == []
 
 
-def stats_problems(path: Path, columns: tuple[str, ...] = ("id", "p", "v", "ts", "_hoodie_record_key")) -> list[str]:
+def stats_problems(path: Folder, columns: tuple[str, ...] = ("id", "p", "v", "ts", "_hoodie_record_key")) -> list[str]:
     """Where the statistics of a listed base file are not those of its footer, or those of another file are not gone."""
     table = metadata_table_of(path)
     records = read_records(table, MetadataPartition.COLUMN_STATS, COLUMN_STATS)
@@ -420,7 +420,7 @@ def stats_problems(path: Path, columns: tuple[str, ...] = ("id", "p", "v", "ts",
     return found + [f"{one.file_name} is gone" for one in left]
 
 
-def filter_problems(path: Path) -> list[str]:
+def filter_problems(path: Folder) -> list[str]:
     """The same for bloom filters."""
     table = metadata_table_of(path)
     records = read_records(table, MetadataPartition.BLOOM_FILTERS, BLOOM_FILTERS)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.rewriting.completion import FOLDER
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.unit.core.support import contents, new_table
 from tests.unit.services.test_runs import AT_ONCE, change, everything, insert
@@ -50,19 +49,19 @@ class StopsAfter(LocalEngine):
 
 def compact(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
     given = CompactionOptions(base_path=table.base_path, hoodie_conf={**AT_ONCE, **dict(conf)}, **options)
-    return run_compaction(given, job_context(Progress("test"), engine=engine))
+    return run_compaction(given, job_context(Progress("test"), engine=engine, lake=table.lake))
 
 
 def cluster(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
     small = {"hoodie.clustering.plan.strategy.max.bytes.per.group": "1", **AT_ONCE, **dict(conf)}
     given = ClusteringOptions(base_path=table.base_path, hoodie_conf=small, **options)
-    return run_clustering(given, job_context(Progress("test"), engine=engine))
+    return run_clustering(given, job_context(Progress("test"), engine=engine, lake=table.lake))
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """Three file groups, each with a log."""
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     for key in "abc":
         insert(made, key, f"{key}2")
     for key in "abc":
@@ -130,7 +129,7 @@ def test_a_broken_run_goes_on_where_it_stopped(table: HudiTable, run: Run) -> No
         run(table, StopsAfter(2))
     ((_, state),) = actions(table)
     assert state is State.INFLIGHT
-    kept = sorted(Path(table.base_path, FOLDER).glob("*/*.json"))
+    kept = sorted(file_at(table.storage, table.base_path, FOLDER).glob("*/*.json"))
     assert len(kept) == 2
     files = {stat["path"] for one in kept for stat in json.loads(one.read_text())["stats"]}
     done = run(table, StopsAfter(1), mode="execute")
@@ -142,8 +141,8 @@ def test_a_broken_run_goes_on_where_it_stopped(table: HudiTable, run: Run) -> No
     }
     assert files < written
     assert everything(table) == before
-    assert not list(Path(table.base_path, ".hoodie/.temp").iterdir())
-    assert not list(Path(table.base_path, FOLDER).iterdir())
+    assert not list(file_at(table.storage, table.base_path, ".hoodie/.temp").iterdir())
+    assert not list(file_at(table.storage, table.base_path, FOLDER).iterdir())
     assert actions(table) == [(done_action(run), State.COMPLETED)]
 
 
@@ -159,11 +158,11 @@ def test_a_record_without_its_files_is_void(table: HudiTable, damage: str) -> No
     before = everything(table)
     with pytest.raises(StorageError, match="disk is full"):
         compact(table, StopsAfter(1))
-    (record,) = Path(table.base_path, FOLDER).glob("*/*.json")
+    (record,) = file_at(table.storage, table.base_path, FOLDER).glob("*/*.json")
     content = json.loads(record.read_text())
     path = content["stats"][0]["path"]
     if damage == "file":
-        Path(table.base_path, path).unlink()
+        file_at(table.storage, table.base_path, path).unlink()
     elif damage == "record":
         record.write_text(record.read_text()[:20])
     elif damage == "plan":
@@ -176,7 +175,8 @@ def test_a_record_without_its_files_is_void(table: HudiTable, damage: str) -> No
     elif damage in ("list", "bytes"):
         record.write_bytes(b"[1]" if damage == "list" else b"\xff\xfe")
     else:
-        (marker,) = Path(table.base_path, ".hoodie/.temp", record.parent.name).glob(f"{path}.marker.*")
+        markers = file_at(table.storage, table.base_path, ".hoodie/.temp", record.parent.name)
+        (marker,) = markers.glob(f"{path}.marker.*")
         marker.unlink()
     done = compact(table)
     assert (done.state, done.extra["resumed"]) == (JobState.COMPLETED, 0)
@@ -230,7 +230,7 @@ def test_a_plan_is_taken_back(table: HudiTable) -> None:
     (pending,) = table.refreshed().timeline.pending({Action.REPLACE_COMMIT})
     cluster(table, mode="cancel", instant_time=pending.timestamp)
     assert everything(table) == before
-    assert len(list(Path(table.base_path, "p").glob("*.parquet"))) == 3
+    assert len(list(file_at(table.storage, table.base_path, "p").glob("*.parquet"))) == 3
     with pytest.raises(ConfigError, match="is no pending clustering"):
         cluster(table, mode="cancel", instant_time=pending.timestamp)
     with pytest.raises(ConfigError, match="needs --instant-time"):
@@ -251,7 +251,7 @@ def test_a_compaction_that_writers_built_on_is_not_taken_back(table: HudiTable) 
 def test_an_expired_clustering_plan_gives_way_to_a_new_one(table: HudiTable) -> None:
     planned = cluster(table, mode="schedule")
     old, new = planned.instant or "", "20200101000000000"
-    for name in Path(table.base_path, ".hoodie").glob(f"{old}.*"):
+    for name in file_at(table.storage, table.base_path, ".hoodie").glob(f"{old}.*"):
         name.rename(name.with_name(name.name.replace(old, new)))
     assert cluster(table, mode="schedule").instant == new
     update(table, "a", 3)
@@ -315,8 +315,8 @@ def test_a_worker_that_was_thought_dead_publishes_nothing(table: HudiTable, run:
     class Sleeps(LocalEngine):
         def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None, sizes: Any = None) -> Any:
             first = super().run_each(items[:1], work, advance)
-            (beat,) = Path(table.base_path, ".hoodie/.heartbeat").iterdir()
-            os.utime(beat, (1, 1))
+            (beat,) = file_at(table.storage, table.base_path, ".hoodie/.heartbeat").iterdir()
+            beat.date(1000)
             other.append(run(table, mode="execute"))
             return first + super().run_each(items[1:], work, advance)
 
@@ -326,13 +326,13 @@ def test_a_worker_that_was_thought_dead_publishes_nothing(table: HudiTable, run:
     assert everything(table) == before
     assert actions(table) == [(done_action(run), State.COMPLETED)]
     live = {path for one in table.refreshed().file_slices() for path in one.paths}
-    assert not [one for one in validate(table.base_path, deep=True) if one.is_error]
-    on_disk = {f"p/{one.name}" for one in Path(table.base_path, "p").glob(f"*_{other[0].instant}.parquet")}
-    assert on_disk <= live
+    assert not [one for one in validate(table.base_path, deep=True, lake=table.lake) if one.is_error]
+    partition = file_at(table.storage, table.base_path, "p")
+    assert {f"p/{one.name}" for one in partition.glob(f"*_{other[0].instant}.parquet")} <= live
 
 
 @RUNS
 def test_a_half_done_plan_is_no_fault_of_the_table(table: HudiTable, run: Run) -> None:
     with pytest.raises(StorageError, match="disk is full"):
         run(table, StopsAfter(2))
-    assert not [one for one in validate(table.base_path, deep=True) if one.is_error]
+    assert not [one for one in validate(table.base_path, deep=True, lake=table.lake) if one.is_error]

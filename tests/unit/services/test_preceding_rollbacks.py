@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,9 @@ from spark_jobs.services.rewriting.command_logs import command_logs
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
+from tests.support.object_store import ObjectStore
 from tests.unit.core.support import context_of, new_table, rows, scope, start
 from tests.unit.services.test_planned_runs import RUNS, Run, StopsAfter, cluster, compact, update
 from tests.unit.services.test_runs import append_target, everything, insert, next_time
@@ -33,9 +34,9 @@ pytestmark = pytest.mark.unit
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """Two file groups, each with a log."""
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     for key in "ab":
         insert(made, key, f"{key}2")
     for key in "ab":
@@ -61,8 +62,8 @@ def die_writing(table: HudiTable) -> str:
 
 
 def files(table: HudiTable) -> dict[str, int]:
-    base = Path(table.base_path)
-    return {f"p/{one.name}": one.stat().st_size for one in (base / "p").iterdir() if one.is_file()}
+    base = file_at(table.storage, table.base_path)
+    return {f"p/{one.name}": one.size for one in (base / "p").iterdir() if one.is_file()}
 
 
 def deletes(result: JobResult) -> dict[str, int]:
@@ -71,7 +72,7 @@ def deletes(result: JobResult) -> dict[str, int]:
 
 
 def by_rollback_job(table: HudiTable) -> JobResult:
-    return run_rollback(RollbackOptions(base_path=table.base_path, dry_run=True), job_context())
+    return run_rollback(RollbackOptions(base_path=table.base_path, dry_run=True), job_context(lake=table.lake))
 
 
 @RUNS
@@ -92,7 +93,7 @@ def test_a_dry_run_lists_the_dead_writes_and_what_goes_with_them(table: HudiTabl
     assert (done.state, done.files_in, done.bytes_in) == (JobState.COMPLETED, look.files_in, look.bytes_in)
     assert set(before) - set(files(table)) == set(deletes(look))
     assert everything(table) == rows_before
-    assert not [one for one in validate(table.base_path, deep=True) if one.is_error]
+    assert not [one for one in validate(table.base_path, deep=True, lake=table.lake) if one.is_error]
 
 
 @RUNS
@@ -114,7 +115,7 @@ def test_a_hash_holds_when_the_dead_writes_were_rolled_back_meanwhile(table: Hud
         made = run(table, plan_hash=asked, mode="execute")
     assert made.state is JobState.COMPLETED
     assert everything(table) == rows_before
-    assert not [one for one in validate(table.base_path, deep=True) if one.is_error]
+    assert not [one for one in validate(table.base_path, deep=True, lake=table.lake) if one.is_error]
 
 
 @RUNS
@@ -152,7 +153,7 @@ def test_what_a_dead_worker_left_of_the_plan_is_listed(
     gone_on_with = run(table, dry_run=True)
     assert gone_on_with.plan is not None
     assert "rolls_back" not in gone_on_with.plan
-    for one in Path(table.base_path, ".hoodie/.aux/pyhudi.done").glob("*/*.json"):
+    for one in file_at(table.storage, table.base_path, ".hoodie/.aux/pyhudi.done").glob("*/*.json"):
         one.unlink()
     before = files(table)
     for look in (run(table, dry_run=True), run(table, mode="cancel", instant_time=plan.timestamp, dry_run=True)):
@@ -174,21 +175,25 @@ def test_a_rollback_that_was_left_pending_and_late_files_are_listed(table: HudiT
     roll_back_failed_writes(table.transaction_settings({}))
     late = f"{SYSTEM_CLOCK.new_uuid()}-0_1-1-1_{dead}.parquet"
     create_marker(table.storage, table.base_path, dead, "p", late, MarkerType.CREATE)
-    Path(table.base_path, "p", late).write_bytes(b"late")
+    file_at(table.storage, table.base_path, "p", late).write_bytes(b"late")
     other = die_writing(table)
-    unlink = os.unlink
+    unlink, delete = os.unlink, ObjectStore.delete
 
     def dies(path: str) -> None:
         if str(path).endswith(".parquet"):
             raise OSError(5, "injected")
         unlink(path)
 
-    os.unlink = dies  # type: ignore[assignment]
-    try:
-        with pytest.raises(StorageError):
+    def refuses(store: ObjectStore, path: str) -> bool:
+        if path.endswith(".parquet"):
+            raise StorageError(f"{path} can't be deleted (injected)")
+        return delete(store, path)
+
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(os, "unlink", dies)
+        broken.setattr(ObjectStore, "delete", refuses)
+        with pytest.raises(StorageError, match="can't be deleted"):
             roll_back_failed_writes(table.transaction_settings({}))
-    finally:
-        os.unlink = unlink
     assert table.refreshed().timeline.pending({Action.ROLLBACK})
     before = files(table)
     look = compact(table, dry_run=True)

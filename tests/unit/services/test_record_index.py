@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +23,7 @@ from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.write import tasks
 from tests.faults import local_table as local
+from tests.support.folder import Folder, Where, as_folder
 from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
 
 pytestmark = pytest.mark.unit
@@ -33,7 +33,7 @@ PLACES = ["_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
 
 
 @pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
-def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def path(request: pytest.FixtureRequest, root: Folder, monkeypatch: pytest.MonkeyPatch) -> Folder:
     """An empty table whose jobs keep a record index of three file groups."""
     settings = {
         "hoodie.metadata.enable": "true",
@@ -43,42 +43,42 @@ def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     }
     for key, value in settings.items():
         monkeypatch.setitem(local.AT_ONCE, key, value)
-    local.create(tmp_path / "t", request.param)
-    return tmp_path / "t"
+    local.create(root / "t", request.param)
+    return root / "t"
 
 
-def index_of(path: Path) -> RecordIndex:
+def index_of(path: Where) -> RecordIndex:
     return RecordIndex.of(metadata_table_of(path))
 
 
-def places_by_index(path: Path) -> list[tuple[str, str, str]]:
+def places_by_index(path: Where) -> list[tuple[str, str, str]]:
     found = index_of(path).read_all()
     return sorted(zip(*(found.column(name).to_pylist() for name in ("key", "partition", "file_id")), strict=True))
 
 
-def places_of_rows(path: Path) -> list[tuple[str, str, str]]:
-    rows = HudiTable.open(str(path)).scan(columns=PLACES).to_arrow().to_pylist()
+def places_of_rows(path: Where) -> list[tuple[str, str, str]]:
+    rows = as_folder(path).table().scan(columns=PLACES).to_arrow().to_pylist()
     return sorted((row[PLACES[0]], row[PLACES[1]], row[PLACES[2]].split("_")[0]) for row in rows)
 
 
-def agrees(path: Path) -> bool:
-    assert "record_index" in HudiTable.open(str(path)).config.metadata_partitions
+def agrees(path: Folder) -> bool:
+    assert "record_index" in path.table().config.metadata_partitions
     assert not disagreements(path)
     return places_by_index(path) == places_of_rows(path) != []
 
 
-def upsert(path: Path, first: int, number: int) -> str:
+def upsert(path: Folder, first: int, number: int) -> str:
     return local.write(path, local.batch(first, 10, f"v{number}", number), f"k{number}")
 
 
-def delete(path: Path, first: int, count: int, key: str, ts: int = 9) -> str:
+def delete(path: Where, first: int, count: int, key: str, ts: int = 9) -> str:
     """Delete the records ``first`` to ``first + count``."""
     return local.delete(path, local.batch(first, count, "", ts), key)
 
 
-def maintain(path: Path, after: int) -> None:
+def maintain(path: Where, after: int) -> None:
     told: list[str] = []
-    settings = HudiTable.open(str(path)).transaction_settings(local.AT_ONCE)
+    settings = as_folder(path).table().transaction_settings(local.AT_ONCE)
     properties = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": str(after)}
     maintain_metadata_table(settings, properties, told.append)
     assert told == []
@@ -94,8 +94,8 @@ def in_a_process_that_dies(work: Callable[[], object]) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_it_follows_every_action(path: Path) -> None:
-    rewrite = local.compact if HudiTable.open(str(path)).config.is_merge_on_read else local.cluster
+def test_it_follows_every_action(path: Folder) -> None:
+    rewrite = local.compact if path.table().config.is_merge_on_read else local.cluster
     actions: list[Callable[[], object]] = [
         lambda: upsert(path, 0, 1),
         lambda: upsert(path, 0, 2),
@@ -119,7 +119,7 @@ def test_it_follows_every_action(path: Path) -> None:
     assert len(metadata_table_of(path).timeline.completed(Action.COMMIT)) == 2
 
 
-def test_a_deleted_record_is_forgotten(path: Path) -> None:
+def test_a_deleted_record_is_forgotten(path: Folder) -> None:
     upsert(path, 0, 1)
     delete(path, 0, 4, "d")
     index = index_of(path)
@@ -127,11 +127,11 @@ def test_a_deleted_record_is_forgotten(path: Path) -> None:
     assert index.locations(pa.array(["3", "4"])).column("key").to_pylist() == ["4"]
 
 
-def test_a_late_delete_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_delete_takes_nothing(root: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A delete with an ordering value below that of a record that the logs have."""
     for key, value in {"hoodie.metadata.enable": "true", ENABLE: "true"}.items():
         monkeypatch.setitem(local.AT_ONCE, key, value)
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, "MERGE_ON_READ")
     upsert(path, 0, 1)
     local.write(path, local.batch(0, 4, "newer", 20), "newer")
@@ -147,10 +147,10 @@ def _append_with_ordering(append: Callable[..., list[WriteStat]], *args: object,
     return append(*args, hard_deletes=False)
 
 
-def test_replaced_file_groups_take_their_records(path: Path) -> None:
+def test_replaced_file_groups_take_their_records(path: Folder) -> None:
     """All of them, but for those that the same commit puts elsewhere."""
     upsert(path, 0, 1)
-    table = HudiTable.open(str(path))
+    table = path.table()
     writer = table.transaction_settings(local.AT_ONCE).metadata_writer
     assert isinstance(writer, UpdatingMetadataWriter)
     source = writer.source_of(MetadataPartition.RECORD_INDEX, metadata_table_of(path))
@@ -173,7 +173,7 @@ def test_replaced_file_groups_take_their_records(path: Path) -> None:
     assert source.changes(instant, compaction.payload()).is_empty
 
 
-def test_updates_leave_the_instant_of_the_insert(path: Path) -> None:
+def test_updates_leave_the_instant_of_the_insert(path: Folder) -> None:
     first = upsert(path, 0, 1)
     second = upsert(path, 0, 2)
     assert index_of(path).read_all().column("instant").unique().to_pylist() == [first]
@@ -182,7 +182,7 @@ def test_updates_leave_the_instant_of_the_insert(path: Path) -> None:
     assert first < second < third
 
 
-def test_what_a_rollback_undoes_leaves_the_index(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_rollback_undoes_leaves_the_index(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the writer died before the metadata table was told or after."""
     upsert(path, 0, 1)
     before = places_by_index(path)
@@ -200,25 +200,25 @@ def test_what_a_rollback_undoes_leaves_the_index(path: Path, monkeypatch: pytest
     assert agrees(path)
 
 
-def test_it_is_made_from_the_rows_of_a_table_that_has_none(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_made_from_the_rows_of_a_table_that_has_none(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setitem(local.AT_ONCE, ENABLE, "false")
         upsert(path, 0, 1)
         upsert(path, 0, 2)
         delete(path, 0, 3, "d")
-        assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+        assert path.table().config.metadata_partitions == ("files",)
     upsert(path, 10, 3)
     assert agrees(path)
     with monkeypatch.context() as patched:
         patched.setitem(local.AT_ONCE, ENABLE, "false")
         upsert(path, 20, 4)
-        assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+        assert path.table().config.metadata_partitions == ("files",)
         assert not (path / ".hoodie/metadata/record_index").exists()
     upsert(path, 20, 5)
     assert agrees(path)
 
 
-def test_many_keys_of_a_few_are_looked_up(path: Path) -> None:
+def test_many_keys_of_a_few_are_looked_up(path: Folder) -> None:
     upsert(path, 0, 1)
     upsert(path, 10, 2)
     maintain(path, 1)
@@ -246,21 +246,22 @@ def test_the_number_of_groups_is_hudis(records: int, settings: dict[str, int], g
     assert RecordIndexSettings(**settings).groups_for(records) == groups
 
 
-def test_virtual_keys_have_no_index(tmp_path: Path) -> None:
+def test_virtual_keys_have_no_index(root: Folder) -> None:
     table = HudiTable.create(
-        str(tmp_path / "t"),
+        str(root / "t"),
         name="t",
         record_key_fields=["id"],
         properties={"hoodie.populate.meta.fields": "false"},
+        lake=root.lake,
     )
     with pytest.raises(ConfigError, match="virtual keys"):
         table.transaction_settings({ENABLE: "true"})
 
 
-def test_buckets_of_logs_have_no_index(tmp_path: Path) -> None:
-    local.create(tmp_path / "mor", "MERGE_ON_READ")
-    local.create(tmp_path / "cow", "COPY_ON_WRITE")
+def test_buckets_of_logs_have_no_index(root: Folder) -> None:
+    local.create(root / "mor", "MERGE_ON_READ")
+    local.create(root / "cow", "COPY_ON_WRITE")
     wanted = {ENABLE: "true", "hoodie.index.type": "BUCKET"}
     with pytest.raises(ConfigError, match="bucket index"):
-        HudiTable.open(str(tmp_path / "mor")).transaction_settings(wanted)
-    HudiTable.open(str(tmp_path / "cow")).transaction_settings(wanted)
+        (root / "mor").table().transaction_settings(wanted)
+    (root / "cow").table().transaction_settings(wanted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -18,6 +17,7 @@ from spark_jobs.options.result import JobState
 from spark_jobs.services.clustering.job import ClusteringService
 from spark_jobs.services.clustering.plan import ClusteringPlan
 from spark_jobs.services.clustering.sortable import sort_columns_in
+from tests.support.folder import Folder, file_at
 from tests.support.payloads import stored
 from tests.unit.core.support import new_table
 from tests.unit.services.test_planned_runs import actions, cluster
@@ -44,8 +44,8 @@ LINE, CURVES = LayoutStrategy.LINEAR, (LayoutStrategy.ZORDER, LayoutStrategy.HIL
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    made = new_table(str(tmp_path / "t"), merge_on_read=False, clock=SYSTEM_CLOCK)
+def table(root: Folder) -> HudiTable:
+    made = new_table(root / "t", merge_on_read=False, clock=SYSTEM_CLOCK)
     for key in "abc":
         insert(made, key, f"{key}2")
     return made
@@ -103,8 +103,8 @@ def test_a_filter_that_no_partition_passes_is_told(table: HudiTable) -> None:
     assert done.reason == f"none of 1 partition(s) is chosen by {STRATEGY}partition.selected=x,y"
 
 
-def test_small_slices_that_are_alone_are_told(tmp_path: Path) -> None:
-    made = new_table(str(tmp_path / "t"), merge_on_read=False, clock=SYSTEM_CLOCK)
+def test_small_slices_that_are_alone_are_told(root: Folder) -> None:
+    made = new_table(root / "t", merge_on_read=False, clock=SYSTEM_CLOCK)
     insert(made, "a", "a2")
     done = cluster(made, conf={f"{STRATEGY}small.file.limit": "1000000", SINGLE: "false"})
     assert done.reason == (
@@ -129,7 +129,7 @@ def test_a_plan_of_another_that_would_do_harm(
     service, line = ClusteringService({}), table.refreshed().timeline
     (pending,) = service.pending(table.refreshed())
     plan = service.read(table.refreshed(), pending)
-    path = Path(line.path(pending.at(State.REQUESTED)))
+    path = file_at(line.storage, line.path(pending.at(State.REQUESTED)))
     path.write_bytes(stored(service.payload(table, change(plan), {})))
     was = actions(table)
     for _ in range(2):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.errors import StorageError, WriteConflictError
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options import JobResult, JobState, RestoreOptions
 from spark_jobs.services import deletions
 from spark_jobs.services.restore.job import run_restore
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.services.test_planned_runs import StopsAfter
 from tests.unit.services.test_rollback_job import FIRST, THIRD, die_writing, is_sound, table_of
@@ -22,18 +21,18 @@ from tests.unit.services.test_rollback_job import FIRST, THIRD, die_writing, is_
 pytestmark = pytest.mark.unit
 
 
-def restore(path: Path, goal: str, engine: LocalEngine | None = None, **more: Any) -> JobResult:
+def restore(path: Folder, goal: str, engine: LocalEngine | None = None, **more: Any) -> JobResult:
     options = RestoreOptions(base_path=str(path), instant_time=goal, **more)
-    return run_restore(options, job_context(engine=engine))
+    return run_restore(options, job_context(engine=engine, lake=path.lake))
 
 
-def instants(path: Path) -> list[tuple[str, str]]:
-    return [(one.timestamp, one.state.value) for one in HudiTable.open(str(path)).timeline.instants]
+def instants(path: Folder) -> list[tuple[str, str]]:
+    return [(one.timestamp, one.state.value) for one in path.table().timeline.instants]
 
 
-def test_a_restore_by_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restore_by_its_hash(root: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deletions, "PIECE", 1)
-    path = tmp_path / "t"
+    path = root / "t"
     goal, _ = table_of(path, "COPY_ON_WRITE")
     dead = die_writing(path)
     look = restore(path, goal, dry_run=True)
@@ -46,7 +45,7 @@ def test_a_restore_by_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(StorageError, match="the disk is full"):
         restore(path, goal, StopsAfter(1), plan_hash=shown)
     done = restore(path, goal, plan_hash=shown)
-    (one,) = HudiTable.open(str(path)).timeline.completed(Action.RESTORE)
+    (one,) = path.table().timeline.completed(Action.RESTORE)
     assert (done.state, done.instant) == (JobState.COMPLETED, one.timestamp)
     assert local.rows_of(path) == local.expected_rows(FIRST)
     assert is_sound(path)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options import JobResult, RestoreOptions
@@ -19,6 +16,7 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.restore.verify import moment_of, refuse_changed
 from spark_jobs.services.validation.scans import Scans
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.services.validation.test_engine import Elsewhere
 
@@ -40,20 +38,21 @@ class Told(Elsewhere):
         return super().settle(bytes_in, calls)
 
 
-def restore(path: Path, goal: str, verify: RestoreCheck, engine: LocalEngine | None) -> JobResult:
+def restore(path: Folder, goal: str, verify: RestoreCheck, engine: LocalEngine | None) -> JobResult:
     return run_restore(
-        RestoreOptions(base_path=str(path), instant_time=goal, verify=verify), job_context(engine=engine)
+        RestoreOptions(base_path=str(path), instant_time=goal, verify=verify),
+        job_context(engine=engine, lake=path.lake),
     )
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_rows_are_read_by_the_engine_and_the_report_is_the_same(tmp_path: Path, table_type: str) -> None:
-    path, other = tmp_path / "t", tmp_path / "other"
+def test_rows_are_read_by_the_engine_and_the_report_is_the_same(root: Folder, table_type: str) -> None:
+    path, other = root / "t", root / "other"
     local.create(path, table_type)
     goal = local.write(path, FIRST, "first")
     local.write(path, SECOND, "second")
-    shutil.copytree(path, other)
-    before = {one: one.stat().st_size for one in path.glob("[ab]/*") if ".hoodie_partition" not in one.name}
+    path.copy_to(other)
+    before = {one: one.size for one in path.glob("[ab]/*") if ".hoodie_partition" not in one.name}
     there, files = Told(), Told()
     done = restore(path, goal, RestoreCheck.ROWS, there)
     here = restore(other, goal, RestoreCheck.ROWS, None)
@@ -71,11 +70,11 @@ def test_rows_are_read_by_the_engine_and_the_report_is_the_same(tmp_path: Path, 
     assert there.jobs == files.jobs + 2  # once before, once after
 
 
-def test_other_rows_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_other_rows_are_refused(root: Folder) -> None:
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     goal, later = local.write(path, FIRST, "first"), local.write(path, SECOND, "second")
-    table = HudiTable.open(str(path))
+    table = path.table()
     scans = Scans(engine=LocalEngine(SYSTEM_CLOCK), progress=QUIET, on_spark=True)
     first, second = (moment_of(table, time, frozenset(), scans, phase="look", with_rows=True) for time in (goal, later))
     assert first.rows is not None

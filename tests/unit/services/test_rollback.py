@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
@@ -38,6 +38,7 @@ from spark_jobs.services.rollback.failed_writes import abandoned_writes, roll_ba
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.rollback.plan import plan_by_listing, plan_by_markers
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Folder, Where, file_at
 from tests.support.jobs import job_context
 from tests.support.payloads import stored
 from tests.unit.core.support import (
@@ -74,12 +75,9 @@ class FailedWrite:
         return found if storage is None else replace(found, storage=storage)  # type: ignore[arg-type]
 
     def data_files(self) -> set[str]:
-        base = Path(self.table.base_path)
-        return {
-            str(path.relative_to(base))
-            for path in base.rglob("*")
-            if path.is_file() and ".hoodie/" not in f"{path.relative_to(base)}" and "metadata" not in path.name
-        }
+        base = file_at(self.table.storage, self.table.base_path)
+        files = (one.relative_to(base) for one in base.walk())
+        return {str(one) for one in files if ".hoodie/" not in str(one) and "metadata" not in one.name}
 
 
 def write(table: HudiTable, time: str, group: str, *records: tuple[str, int, str]) -> WriteStat:
@@ -89,8 +87,8 @@ def write(table: HudiTable, time: str, group: str, *records: tuple[str, int, str
     return stat
 
 
-def failed_write(path: Path) -> FailedWrite:
-    table = new_table(str(path), clock=HandClock(moment=datetime.now(UTC)))
+def failed_write(path: Where) -> FailedWrite:
+    table = new_table(path, clock=HandClock(moment=datetime.now(UTC)))
     first = start(table, T1)
     base = write(table, T1, "g", *BEFORE)
     complete(table, first, [base])
@@ -116,7 +114,7 @@ def assert_undone(failed: FailedWrite, rollbacks: int = 1) -> None:
     assert contents(failed.table) == BEFORE
     assert failed.new.path not in failed.data_files()
     assert read_markers(failed.table.storage, failed.table.base_path, T2) is None
-    assert not Path(heartbeat_path(failed.table.base_path, T2)).exists()
+    assert not file_at(failed.table.storage, heartbeat_path(failed.table.base_path, T2)).exists()
     # the blocks of the failed write are taken back for good, though an instant of the same time were to complete
     view = failed.table.refreshed().view()
     assert all(log.name.file_id == "g-0" for one in view.latest_slices() for log in one.log_files)
@@ -129,8 +127,8 @@ def lose_markers(table: HudiTable, instant: str) -> None:
 
 
 @pytest.mark.parametrize("with_markers", [True, False])
-def test_a_dead_write_is_undone(tmp_path: Path, with_markers: bool) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_a_dead_write_is_undone(root: Folder, with_markers: bool) -> None:
+    failed = failed_write(root / "t")
     if not with_markers:
         lose_markers(failed.table, T2)
     ((target, by),) = roll_back_failed_writes(failed.settings())
@@ -139,14 +137,14 @@ def test_a_dead_write_is_undone(tmp_path: Path, with_markers: bool) -> None:
     line = failed.table.refreshed().timeline
     metadata = line.payload(Instant(by, Action.ROLLBACK, State.COMPLETED), HandClock())
     (partition,) = metadata["partitionMetadata"].values()
-    assert [Path(path).name for path in partition["successDeleteFiles"]] == [failed.new.file_name]
-    assert [Path(path).name for path in partition["logFilesFromFailedCommit"]] == [failed.log.file_name]
+    assert [PurePosixPath(path).name for path in partition["successDeleteFiles"]] == [failed.new.file_name]
+    assert [PurePosixPath(path).name for path in partition["logFilesFromFailedCommit"]] == [failed.log.file_name]
     assert metadata["commitsRollback"] == [T2]
     assert roll_back_failed_writes(failed.settings()) == []
 
 
-def test_the_command_block_takes_the_blocks_back_whatever_the_timeline_says(tmp_path: Path) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_the_command_block_takes_the_blocks_back_whatever_the_timeline_says(root: Folder) -> None:
+    failed = failed_write(root / "t")
     roll_back_failed_writes(failed.settings())
     reader = failed.table.refreshed().scan().reader()
     (one,) = failed.table.refreshed().file_slices()
@@ -168,7 +166,9 @@ def by_the_next_write(failed: FailedWrite) -> None:
 
 
 def by_name(failed: FailedWrite) -> None:
-    run_rollback(RollbackOptions(base_path=failed.table.base_path, instant_time=T2), job_context())
+    run_rollback(
+        RollbackOptions(base_path=failed.table.base_path, instant_time=T2), job_context(lake=failed.table.lake)
+    )
 
 
 def in_two_runs(failed: FailedWrite) -> None:
@@ -187,7 +187,7 @@ def and_swept(failed: FailedWrite) -> None:
         with pytest.raises(Died):
             by_the_next_write(failed)
     assert T2 in held(failed)
-    found = validate(failed.table.base_path)
+    found = validate(failed.table.base_path, lake=failed.table.lake)
     assert f"{SOURCE_FOLDER}/{T2}" in [one.path for one in found]
     by_the_next_write(failed)
 
@@ -196,10 +196,17 @@ def die(*_: object) -> None:
     raise Died
 
 
-@pytest.mark.parametrize("undone", [by_the_next_write, by_name, in_two_runs, and_swept])
-def test_rows_that_a_dead_write_held_go_with_it(tmp_path: Path, undone: Callable[[FailedWrite], None]) -> None:
+@pytest.mark.parametrize("undone", [by_the_next_write, by_name, in_two_runs])
+def test_rows_that_a_dead_write_held_go_with_it(root: Folder, undone: Callable[[FailedWrite], None]) -> None:
+    held_rows_go(failed_write(root / "t"), undone)
+
+
+def test_rows_that_outlived_its_rollback_are_found_and_swept(tmp_path: Path) -> None:
+    held_rows_go(failed_write(tmp_path / "t"), and_swept)
+
+
+def held_rows_go(failed: FailedWrite, undone: Callable[[FailedWrite], None]) -> None:
     """Those of writers that live stay."""
-    failed = failed_write(tmp_path / "t")
     living = str(int(T2) + 1)
     start(failed.table, living)
     heartbeat = heartbeat_path(failed.table.base_path, living)
@@ -210,16 +217,16 @@ def test_rows_that_a_dead_write_held_go_with_it(tmp_path: Path, undone: Callable
     assert held(failed) == [living]
 
 
-def test_whatever_has_the_name_of_rows_that_a_dead_write_held_goes(tmp_path: Path) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_whatever_has_the_name_of_rows_that_a_dead_write_held_goes(root: Folder) -> None:
+    failed = failed_write(root / "t")
     hold_rows(failed, T1)  # completed: a task outlived its write
     failed.table.storage.create(f"{failed.table.base_path}/{SOURCE_FOLDER}/20230101000000000", b"a file")
     by_the_next_write(failed)
     assert held(failed) == []
 
 
-def test_a_write_that_never_got_inflight_leaves_no_files(tmp_path: Path) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_a_write_that_never_got_inflight_leaves_no_files(root: Folder) -> None:
+    failed = failed_write(root / "t")
     roll_back_failed_writes(failed.settings())
     transaction = begin(failed.settings(), Action.DELTA_COMMIT)
     assert transaction is not None
@@ -229,8 +236,8 @@ def test_a_write_that_never_got_inflight_leaves_no_files(tmp_path: Path) -> None
     assert failed.data_files() == files
 
 
-def test_a_live_write_is_left_alone(tmp_path: Path) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_a_live_write_is_left_alone(root: Folder) -> None:
+    failed = failed_write(root / "t")
     transaction = begin(failed.settings(), Action.DELTA_COMMIT)
     assert transaction is not None
     transaction.to_inflight()
@@ -258,13 +265,13 @@ def dies(work: Callable[[], object]) -> bool:
 
 
 @pytest.mark.parametrize("with_markers", [True, False])
-def test_a_rollback_that_dies_at_any_call_is_finished_by_the_next_writer(tmp_path: Path, with_markers: bool) -> None:
+def test_a_rollback_that_dies_at_any_call_is_finished_by_the_next_writer(root: Folder, with_markers: bool) -> None:
     deaths = 0
     while True:
-        failed = failed_write(tmp_path / str(deaths))
+        failed = failed_write(root / str(deaths))
         if not with_markers:
             lose_markers(failed.table, T2)
-        storage = MortalStorage(deaths)
+        storage = MortalStorage(deaths, failed.table.storage)
         settings = failed.settings(storage)
         if not dies(lambda settings=settings: roll_back_failed_writes(settings)):  # type: ignore[misc]
             break
@@ -277,19 +284,19 @@ def test_a_rollback_that_dies_at_any_call_is_finished_by_the_next_writer(tmp_pat
     assert deaths > 10
 
 
-def planned_by_another(failed: FailedWrite, time: str) -> tuple[Path, bytes]:
+def planned_by_another(failed: FailedWrite, time: str) -> tuple[Folder, bytes]:
     """The plan file of a rollback of the failed write, and what it would hold."""
     inflight = Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT)
     requests = plan_by_markers(VERSION_6, read_markers(failed.table.storage, failed.table.base_path, T2) or [])
     plan = RequestedRollback(target=NamedInstant.naming(inflight), requests=requests)
-    return Path(failed.table.timeline.folder, f"{time}.rollback.requested"), stored(
+    return file_at(failed.table.storage, failed.table.timeline.folder, f"{time}.rollback.requested"), stored(
         plan.payload(failed.table.base_path)
     )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.9])
-def test_a_rollback_whose_plan_was_not_written_to_its_end_is_planned_anew(tmp_path: Path, share: float) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_a_rollback_whose_plan_was_not_written_to_its_end_is_planned_anew(root: Folder, share: float) -> None:
+    failed = failed_write(root / "t")
     plan, data = planned_by_another(failed, "20240101000000003")
     plan.write_bytes(data[: int(len(data) * share)])
     ((target, by),) = roll_back_failed_writes(failed.settings())
@@ -299,7 +306,7 @@ def test_a_rollback_whose_plan_was_not_written_to_its_end_is_planned_anew(tmp_pa
     assert_undone(failed)
 
 
-def compaction_that_died(path: Path) -> tuple[FailedWrite, Instant]:
+def compaction_that_died(path: Folder) -> tuple[FailedWrite, Instant]:
     """A compaction plan whose worker made a base file, then died."""
     failed = failed_write(path)
     roll_back_failed_writes(failed.settings())
@@ -312,8 +319,8 @@ def compaction_that_died(path: Path) -> tuple[FailedWrite, Instant]:
     return failed, inflight
 
 
-def test_a_dead_compaction_goes_back_to_its_plan(tmp_path: Path) -> None:
-    failed, inflight = compaction_that_died(tmp_path / "t")
+def test_a_dead_compaction_goes_back_to_its_plan(root: Folder) -> None:
+    failed, inflight = compaction_that_died(root / "t")
     files = failed.data_files()
     assert roll_back_failed_writes(failed.settings()) == []  # the next ingest leaves plans alone
     told: list[str] = []
@@ -326,11 +333,11 @@ def test_a_dead_compaction_goes_back_to_its_plan(tmp_path: Path) -> None:
     transaction.abandon()
 
 
-def test_a_rollback_of_a_compaction_that_dies_is_finished_before_the_plan_is_taken_again(tmp_path: Path) -> None:
+def test_a_rollback_of_a_compaction_that_dies_is_finished_before_the_plan_is_taken_again(root: Folder) -> None:
     deaths = 0
     while True:
-        failed, inflight = compaction_that_died(tmp_path / str(deaths))
-        settings = failed.settings(MortalStorage(deaths))
+        failed, inflight = compaction_that_died(root / str(deaths))
+        settings = failed.settings(MortalStorage(deaths, failed.table.storage))
 
         def work(settings: TransactionSettings = settings, inflight: Instant = inflight) -> None:
             with settings.new_lock():
@@ -384,8 +391,8 @@ def test_logs_of_no_slice_are_deleted_whole() -> None:
 
 
 @pytest.mark.parametrize("with_markers", [True, False])
-def test_the_log_of_a_file_group_that_a_dead_write_began_goes_whole(tmp_path: Path, with_markers: bool) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_the_log_of_a_file_group_that_a_dead_write_began_goes_whole(root: Folder, with_markers: bool) -> None:
+    failed = failed_write(root / "t")
     target = AppendTarget(partition="p", file_id="n-0", base_instant=T2, base_file="", log_names=(), next_version=1)
     context = context_of(failed.table, T2)
     changes = Changes(stamp(rows(("n", 2, "two"), partition="p"), context, scope(), "p", "n-0"), np.array([False]))
@@ -398,8 +405,8 @@ def test_the_log_of_a_file_group_that_a_dead_write_began_goes_whole(tmp_path: Pa
     assert [path for path in failed.data_files() if "n-0" in path] == []
     raw = failed.table.refreshed().timeline.payload(Instant(by, Action.ROLLBACK, State.COMPLETED), HandClock())
     (partition,) = raw["partitionMetadata"].values()
-    assert log.file_name in [Path(path).name for path in partition["successDeleteFiles"]]
-    assert [Path(path).name for path in partition["logFilesFromFailedCommit"]] == [failed.log.file_name]
+    assert log.file_name in [PurePosixPath(path).name for path in partition["successDeleteFiles"]]
+    assert [PurePosixPath(path).name for path in partition["logFilesFromFailedCommit"]] == [failed.log.file_name]
 
 
 def listed(*names: str) -> list[tuple[str, FileStatus]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.options import (
     CleanOptions,
@@ -33,6 +31,7 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
 
@@ -41,54 +40,54 @@ pytestmark = pytest.mark.unit
 FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(15, 10, "three", 3)
 
 
-def roll_back(path: Path, instant: str | None = None, **more: Any) -> JobResult:
-    return run_rollback(RollbackOptions(base_path=str(path), instant_time=instant, **more), job_context())
+def roll_back(path: Folder, instant: str | None = None, **more: Any) -> JobResult:
+    return run_rollback(RollbackOptions(base_path=str(path), instant_time=instant, **more), job_context(lake=path.lake))
 
 
-def table_of(path: Path, table_type: str) -> list[str]:
+def table_of(path: Folder, table_type: str) -> list[str]:
     local.create(path, table_type)
     return [local.write(path, rows, str(place)) for place, rows in enumerate((FIRST, SECOND))]
 
 
-def die_writing(path: Path) -> str:
+def die_writing(path: Folder) -> str:
     """A write that another process, dead by now, left behind; its instant."""
     child = os.fork()
     if child == 0:
         local.begin_and_leave(path, THIRD)
         os._exit(0)
     os.waitpid(child, 0)
-    (pending,) = HudiTable.open(str(path)).timeline.pending_writes()
+    (pending,) = path.table().timeline.pending_writes()
     return pending.timestamp
 
 
-def is_sound(path: Path) -> bool:
-    assert validate(str(path), deep=True) == []
+def is_sound(path: Folder) -> bool:
+    assert validate(str(path), deep=True, lake=path.lake) == []
     assert disagreements(path) == []
     return True
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_a_metadata_table_made_over_a_write_forgets_it_when_it_is_rolled_back(tmp_path: Path, table_type: str) -> None:
+def test_a_metadata_table_made_over_a_write_forgets_it_when_it_is_rolled_back(root: Folder, table_type: str) -> None:
     """A restore makes it from a listing: no delta commit has the write, its files stand in the base file."""
-    path = tmp_path / "t"
+    path = root / "t"
     local.create(path, table_type)
     local.write(path, FIRST, "0")
     second = local.write(path, local.batch(20, 6, "new groups", 2), "1")
     local.write(path, THIRD, "2")
-    run_restore(RestoreOptions(base_path=str(path), instant_time=second), job_context())
+    run_restore(RestoreOptions(base_path=str(path), instant_time=second), job_context(lake=root.lake))
     roll_back(path, second)
-    assert HudiTable.open(str(path)).config.metadata_partitions == ()  # the next write makes it anew
+    assert path.table().config.metadata_partitions == ()  # the next write makes it anew
     assert is_sound(path)
     assert local.rows_of(path) == local.expected_rows(FIRST)
     local.write(path, THIRD, "3")
-    assert HudiTable.open(str(path)).config.metadata_partitions == ("files",)
+    assert path.table().config.metadata_partitions == ("files",)
     assert is_sound(path)
     assert local.rows_of(path) == local.expected_rows(FIRST, THIRD)
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_the_last_completed_write_is_undone_and_those_before_it_after(tmp_path: Path, table_type: str) -> None:
-    path = tmp_path / "t"
+def test_the_last_completed_write_is_undone_and_those_before_it_after(root: Folder, table_type: str) -> None:
+    path = root / "t"
     times = table_of(path, table_type)
     third = local.write(path, THIRD, "third")
     with pytest.raises(ConfigError, match=f"1 commit.s. came after {times[1]}, the last is {third}"):
@@ -102,7 +101,7 @@ def test_the_last_completed_write_is_undone_and_those_before_it_after(tmp_path: 
     assert (
         sum(rolled_back["deletions"].values())
         == look.bytes_in
-        == sum((path / one).stat().st_size for one in rolled_back["deletions"])
+        == sum((path / one).size for one in rolled_back["deletions"])
     )
     done = roll_back(path, third, plan_hash=look.extra["plan_hash"])
     assert (done.state, list(done.extra["rolled_back"])) == (JobState.COMPLETED, [third])
@@ -117,38 +116,38 @@ def test_the_last_completed_write_is_undone_and_those_before_it_after(tmp_path: 
     assert is_sound(path)
 
 
-def test_a_completed_compaction_vanishes_with_its_plan(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_completed_compaction_vanishes_with_its_plan(root: Folder) -> None:
+    path = root / "t"
     table_of(path, "MERGE_ON_READ")
     local.compact(path)
-    compaction = HudiTable.open(str(path)).timeline.completed_commits()[-1]
+    compaction = path.table().timeline.completed_commits()[-1]
     assert compaction.action is Action.COMMIT
     assert roll_back(path, compaction.timestamp).state is JobState.COMPLETED
-    assert HudiTable.open(str(path)).timeline.find(compaction.timestamp) == ()
+    assert path.table().timeline.find(compaction.timestamp) == ()
     assert local.rows_of(path) == local.expected_rows(FIRST, SECOND)
     assert is_sound(path)
 
 
-def test_a_completed_log_compaction_is_cancelled_by_command_blocks(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_completed_log_compaction_is_cancelled_by_command_blocks(root: Folder) -> None:
+    path = root / "t"
     table_of(path, "MERGE_ON_READ")
     local.write(path, THIRD, "third")
     conf = {**local.AT_ONCE, "hoodie.log.compaction.blocks.threshold": "2"}
     options = CompactionOptions(base_path=str(path), log_compaction=True, hoodie_conf=conf)
-    done = run_compaction(options, job_context())
+    done = run_compaction(options, job_context(lake=root.lake))
     assert done.state is JobState.COMPLETED
     assert roll_back(path, done.instant).state is JobState.COMPLETED
-    assert HudiTable.open(str(path)).timeline.find(str(done.instant)) == ()
+    assert path.table().timeline.find(str(done.instant)) == ()
     assert local.rows_of(path) == local.expected_rows(FIRST, SECOND, THIRD)
     assert is_sound(path)
 
 
 @pytest.mark.parametrize("service", [local.compact, local.cluster])
-def test_one_that_broke_off_when_it_was_reopened_ends_the_same_way(tmp_path: Path, service: Any) -> None:
-    path = tmp_path / "t"
+def test_one_that_broke_off_when_it_was_reopened_ends_the_same_way(root: Folder, service: Any) -> None:
+    path = root / "t"
     table_of(path, "MERGE_ON_READ" if service is local.compact else "COPY_ON_WRITE")
     service(path)
-    settings = HudiTable.open(str(path)).transaction_settings({})
+    settings = path.table().transaction_settings({})
     last = settings.load_timeline().completed_commits()[-1]
     look = roll_back(path, last.timestamp, dry_run=True)
 
@@ -172,10 +171,10 @@ def test_one_that_broke_off_when_it_was_reopened_ends_the_same_way(tmp_path: Pat
     assert is_sound(path)
 
 
-def test_what_may_not_be_undone(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_what_may_not_be_undone(root: Folder) -> None:
+    path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
-    run_savepoint(SavepointOptions(base_path=str(path)), job_context())
+    run_savepoint(SavepointOptions(base_path=str(path)), job_context(lake=root.lake))
     with pytest.raises(ConfigError, match=r"is saved and can't be rolled back: savepoint\.py --mode delete"):
         roll_back(path, times[1])
     with pytest.raises(ConfigError, match="123 is no write of the active timeline"):
@@ -183,16 +182,19 @@ def test_what_may_not_be_undone(tmp_path: Path) -> None:
     third = local.write(path, THIRD, "third")
     clean = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
     fourth = local.write(path, local.batch(0, 20, "four", 4), "fourth")
-    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=clean), job_context()).state is JobState.COMPLETED
+    assert (
+        run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=clean), job_context(lake=root.lake)).state
+        is JobState.COMPLETED
+    )
     with pytest.raises(ConfigError, match=f"can't be read as of {third}: cleaning removed"):
         roll_back(path, fourth)
 
 
-def test_a_plan_built_on_a_write_keeps_it(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_plan_built_on_a_write_keeps_it(root: Folder) -> None:
+    path = root / "t"
     times = table_of(path, "MERGE_ON_READ")
     options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
-    plan = run_compaction(options, job_context()).instant
+    plan = run_compaction(options, job_context(lake=root.lake)).instant
     with pytest.raises(WriteConflictError, match=f"{plan} compaction .requested. came after {times[1]}"):
         roll_back(path, times[1])
     assert "is a plan whose execution has not begun: --mode cancel" in str(roll_back(path, plan).reason)
@@ -201,8 +203,8 @@ def test_a_plan_built_on_a_write_keeps_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("by_markers", ["true", "false"])
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_what_a_dead_writer_left(tmp_path: Path, table_type: str, by_markers: str) -> None:
-    path = tmp_path / "t"
+def test_what_a_dead_writer_left(root: Folder, table_type: str, by_markers: str) -> None:
+    path = root / "t"
     table_of(path, table_type)
     dead = die_writing(path)
     conf = {"hoodie.rollback.using.markers": by_markers}
@@ -216,32 +218,32 @@ def test_what_a_dead_writer_left(tmp_path: Path, table_type: str, by_markers: st
     assert roll_back(path).reason == "no write is pending without a live heartbeat"
 
 
-def test_a_living_writer_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_living_writer_is_left_alone(root: Folder) -> None:
+    path = root / "t"
     table_of(path, "COPY_ON_WRITE")
     local.begin_and_leave(path, THIRD)  # the heartbeat thread of this process goes on
-    (pending,) = HudiTable.open(str(path)).timeline.pending_writes()
+    (pending,) = path.table().timeline.pending_writes()
     with pytest.raises(WriteConflictError, match="has a live heartbeat"):
         roll_back(path, pending.timestamp)
     assert f"1 is under way ({pending.timestamp})" in str(roll_back(path).reason)
 
 
-def test_a_completed_instant_whose_pending_files_are_missing_gets_them(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_completed_instant_whose_pending_files_are_missing_gets_them(root: Folder) -> None:
+    path = root / "t"
     table_of(path, "COPY_ON_WRITE")
-    timeline = HudiTable.open(str(path)).timeline
+    timeline = path.table().timeline
     last = timeline.completed_commits()[-1]
     for state in (State.REQUESTED, State.INFLIGHT):
-        Path(timeline.path(last.at(state))).unlink()
+        file_at(timeline.storage, timeline.path(last.at(state))).unlink()
     pending = reopen(timeline, last)
     assert timeline.reload().find(last.timestamp) == (pending,)
-    assert Path(timeline.path(last.at(State.REQUESTED))).read_bytes() == b""
+    assert file_at(timeline.storage, timeline.path(last.at(State.REQUESTED))).read_bytes() == b""
 
 
-def test_a_clean_that_is_pending_may_take_what_is_needed_again(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_clean_that_is_pending_may_take_what_is_needed_again(root: Folder) -> None:
+    path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
-    table = HudiTable.open(str(path), lists_storage=True)
+    table = path.table(lists_storage=True)
     versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
     plan = plan_clean(table, versions)
     assert plan.files
@@ -249,10 +251,13 @@ def test_a_clean_that_is_pending_may_take_what_is_needed_again(tmp_path: Path) -
     request(table.timeline, time, Action.CLEAN, plan.requested().payload(table.base_path))
     for undo in (
         lambda: roll_back(path, times[1]),
-        lambda: run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), job_context()),
+        lambda: run_restore(RestoreOptions(base_path=str(path), instant_time=times[0]), job_context(lake=root.lake)),
     ):
         with pytest.raises(WriteConflictError, match=f"clean {time} is pending"):
             undo()
-    assert run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=versions), job_context()).instant == time
+    assert (
+        run_cleaning(CleanOptions(base_path=str(path), hoodie_conf=versions), job_context(lake=root.lake)).instant
+        == time
+    )
     with pytest.raises(ConfigError, match="cleaning removed files"):
         roll_back(path, times[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +28,9 @@ from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
+from tests.support.object_store import ObjectStore
 from tests.unit.core.support import complete, contents, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit
@@ -46,17 +48,17 @@ Change = tuple[str, bool]
 
 def compact(table: HudiTable, **options: object) -> JobResult:
     given = CompactionOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_compaction(given, job_context(Progress("compact"), engine=ENGINE))
+    return run_compaction(given, job_context(Progress("compact"), engine=ENGINE, lake=table.lake))
 
 
 def cluster(table: HudiTable, **options: object) -> JobResult:
     given = ClusteringOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_clustering(given, job_context(Progress("cluster"), engine=ENGINE))
+    return run_clustering(given, job_context(Progress("cluster"), engine=ENGINE, lake=table.lake))
 
 
 def clean(table: HudiTable, **options: object) -> JobResult:
     given = CleanOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_cleaning(given, job_context(Progress("clean")))
+    return run_cleaning(given, job_context(Progress("clean"), lake=table.lake))
 
 
 def next_time(table: HudiTable) -> str:
@@ -89,8 +91,8 @@ def change(table: HudiTable, changes: list[Change], ordering: int, group: str | 
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+def table(root: Folder) -> HudiTable:
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     insert(made, "a", "b", "c")
     return made
 
@@ -108,8 +110,8 @@ CHANGES = st.lists(st.tuples(st.sampled_from("abcde"), st.booleans()), max_size=
 def test_services_between_writes_change_no_query(
     tmp_path_factory: pytest.TempPathFactory, before: list[list[Change]], during: list[Change], after: list[Change]
 ) -> None:
-    plain = new_table(str(tmp_path_factory.mktemp("plain")), clock=SYSTEM_CLOCK)
-    served = new_table(str(tmp_path_factory.mktemp("served")), clock=SYSTEM_CLOCK)
+    plain = new_table(tmp_path_factory.mktemp("plain"), clock=SYSTEM_CLOCK)
+    served = new_table(tmp_path_factory.mktemp("served"), clock=SYSTEM_CLOCK)
     for table in (plain, served):
         insert(table, "a", "b", "c")
         for number, changes in enumerate(before):
@@ -167,8 +169,8 @@ def test_a_plan_is_made_once_and_executed_by_name(table: HudiTable) -> None:
     assert "is completed already" in str(repeated.reason)
 
 
-def test_a_copy_on_write_table_is_not_compacted(tmp_path: Path) -> None:
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK, merge_on_read=False)
+def test_a_copy_on_write_table_is_not_compacted(root: Folder) -> None:
+    made = new_table(root / "t", clock=SYSTEM_CLOCK, merge_on_read=False)
     with pytest.raises(ConfigError, match="is COPY_ON_WRITE, it has no logs"):
         compact(made)
 
@@ -183,7 +185,8 @@ def test_cleaning_after_compactions_removes_what_no_query_reads(table: HudiTable
     assert (done.state, done.extra["deleted_files"]) == (JobState.COMPLETED, dry.files_in)
     assert dry.files_in > 0
     assert everything(table) == seen
-    assert len(list(Path(table.base_path, "p").glob("*.parquet"))) == 2  # the newest, and the one before it
+    # the newest, and the one before it
+    assert len(list(file_at(table.storage, table.base_path, "p").glob("*.parquet"))) == 2
 
 
 def test_a_clean_that_died_is_finished_by_the_next(table: HudiTable) -> None:
@@ -195,6 +198,7 @@ def test_a_clean_that_died_is_finished_by_the_next(table: HudiTable) -> None:
     child = os.fork()
     if child == 0:
         os.unlink = _dying(os.unlink)  # type: ignore[assignment]
+        ObjectStore.delete = _dying(ObjectStore.delete)  # type: ignore[method-assign]
         try:
             clean(table)
         finally:
@@ -208,16 +212,16 @@ def test_a_clean_that_died_is_finished_by_the_next(table: HudiTable) -> None:
     assert table.refreshed().timeline.payload(done, SYSTEM_CLOCK)["totalFilesDeleted"] == expected.files_in
 
 
-def _dying(unlink: Callable[[str], None]) -> Callable[[str], None]:
+def _dying(unlink: Callable[..., Any]) -> Callable[..., Any]:
     """The call that deletes a file, until it is to delete the second data file: the process is gone then."""
     left = 1
 
-    def call(path: str) -> None:
+    def call(*given: Any) -> Any:
         nonlocal left
-        if str(path).endswith(".parquet"):
+        if str(given[-1]).endswith(".parquet"):
             left -= 1
             if left < 0:
                 os._exit(7)
-        unlink(path)
+        return unlink(*given)
 
     return call

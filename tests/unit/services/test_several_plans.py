@@ -5,7 +5,6 @@ ClusteringPlanActionExecutor).
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +23,7 @@ from spark_jobs.services.inline import run_inline_services
 from spark_jobs.services.rewriting.completion import FOLDER
 from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Folder, file_at
 from tests.unit.core.support import contents, new_table
 from tests.unit.services.test_planned_runs import RUNS, Run, StopsAfter, actions, cluster, compact, update
 from tests.unit.services.test_runs import AT_ONCE, clean, everything, insert
@@ -34,9 +34,9 @@ LOG_COMPACTION = {"log_compaction": True, "conf": {"hoodie.log.compaction.blocks
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """Three file groups, of which two have a log."""
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     for key in "abc":
         insert(made, key, f"{key}2")
     for key in "ab":
@@ -58,7 +58,7 @@ def pending(table: HudiTable) -> list[str]:
 
 def check(table: HudiTable, before: object) -> None:
     assert everything(table) == before
-    assert not [one for one in validate(table.base_path, deep=True) if one.is_error]
+    assert not [one for one in validate(table.base_path, deep=True, lake=table.lake) if one.is_error]
 
 
 def test_a_second_plan_has_what_the_first_has_not(table: HudiTable) -> None:
@@ -209,7 +209,8 @@ def test_groups_of_a_log_compaction_are_compacted_but_not_clustered(table: HudiT
     check(table, before)
     third = compact(table, mode="schedule", **LOG_COMPACTION)
     assert third.state is JobState.SCHEDULED
-    assert compact(table, mode="schedule").files_in == 3 + len(list(Path(table.base_path, "p").glob(".*.log.*")))
+    logs = list(file_at(table.storage, table.base_path, "p").glob(".*.log.*"))
+    assert compact(table, mode="schedule").files_in == 3 + len(logs)
 
 
 def test_all_that_tends_a_table_knows_of_both_plans(table: HudiTable) -> None:
@@ -243,7 +244,7 @@ def test_a_half_done_plan_stays_half_done_while_another_is_executed(table: HudiT
     with pytest.raises(StorageError):
         compact(table, StopsAfter(1), mode="execute")
     assert compact(table, mode="execute", instant_time=second.instant).state is JobState.COMPLETED
-    assert len(list(Path(table.base_path, FOLDER).glob("*/*.json"))) == 1
+    assert len(list(file_at(table.storage, table.base_path, FOLDER).glob("*/*.json"))) == 1
     done = compact(table, mode="execute")
     assert (done.instant, done.extra["resumed"]) == (first.instant, 1)
     check(table, before)
@@ -253,7 +254,7 @@ def test_expired_plans_go_together(table: HudiTable) -> None:
     whole = cluster(table, dry_run=True)
     for name in ("20200101000000000", "20200102000000000"):
         planned = cluster(table, mode="schedule", max_bytes=whole.bytes_in // 2).instant or ""
-        for one in Path(table.base_path, ".hoodie").glob(f"{planned}.*"):
+        for one in file_at(table.storage, table.base_path, ".hoodie").glob(f"{planned}.*"):
             one.rename(one.with_name(one.name.replace(planned, name)))
     expires = {"hoodie.clustering.enable.expirations": "true"}
     look = cluster(table, mode="schedule", dry_run=True, conf=expires)

@@ -9,10 +9,8 @@ The same steps every time. For a longer run of new ones: ``make model EXAMPLES=2
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -30,7 +28,6 @@ from hypothesis.stateful import (
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.options import (
     ArchiveOptions,
@@ -56,6 +53,7 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = [pytest.mark.unit, pytest.mark.timeout(3600)]
@@ -88,11 +86,12 @@ class TableMachine(RuleBasedStateMachine):
     """``states`` are the rows as of each commit of the active timeline, by id: (value, ts)."""
 
     table_type: ClassVar[str]
+    root: ClassVar[Folder]
+    numbers: ClassVar[Iterator[int]]
 
     @initialize()
     def create(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="machine-"))
-        self.path = self.folder / "t"
+        self.path = self.root / f"t{next(self.numbers)}"
         local.create(self.path, self.table_type)
         self.states: dict[str, Rows] = {}
         self.saved: dict[str, Rows] = {}
@@ -100,11 +99,11 @@ class TableMachine(RuleBasedStateMachine):
         self.insert(8)
 
     def teardown(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.path.remove()
 
     @property
     def timeline(self) -> ActiveTimeline:
-        return HudiTable.open(str(self.path)).timeline
+        return self.path.table().timeline
 
     @property
     def now(self) -> Rows:
@@ -175,19 +174,19 @@ class TableMachine(RuleBasedStateMachine):
     @rule(mode=MODES, part=st.booleans())
     def compact(self, mode: str, part: bool) -> None:
         limit = PART_BYTES if part and mode == "execute" else None
-        run_compaction(self.options(CompactionOptions, mode=mode, max_bytes=limit), job_context())
+        run_compaction(self.options(CompactionOptions, mode=mode, max_bytes=limit), job_context(lake=self.path.lake))
         self._note()
 
     @precondition(lambda self: self.table_type == MOR and not self.pending(Action.COMPACTION))
     @rule()
     def compact_logs(self) -> None:
-        run_compaction(self.options(CompactionOptions, log_compaction=True), job_context())
+        run_compaction(self.options(CompactionOptions, log_compaction=True), job_context(lake=self.path.lake))
         self._note()
 
     @rule(mode=MODES, part=st.booleans())
     def cluster(self, mode: str, part: bool) -> None:
         limit = PART_BYTES if part and mode == "execute" else None
-        run_clustering(self.options(ClusteringOptions, mode=mode, max_bytes=limit), job_context())
+        run_clustering(self.options(ClusteringOptions, mode=mode, max_bytes=limit), job_context(lake=self.path.lake))
         self._note()
 
     @precondition(lambda self: self.pending(Action.REPLACE_COMMIT))
@@ -195,7 +194,7 @@ class TableMachine(RuleBasedStateMachine):
     def take_a_clustering_back(self) -> None:
         for one in self.pending(Action.REPLACE_COMMIT):
             options = self.options(ClusteringOptions, mode="cancel", instant_time=one)
-            run_clustering(options, job_context())
+            run_clustering(options, job_context(lake=self.path.lake))
 
     @rule(retained=st.integers(1, 3), by_versions=st.booleans(), part=st.booleans())
     def clean(self, retained: int, by_versions: bool, part: bool = False) -> None:
@@ -205,22 +204,22 @@ class TableMachine(RuleBasedStateMachine):
             "hoodie.cleaner.commits.retained": str(retained),
             "hoodie.cleaner.fileversions.retained": str(retained),
         }
-        run_cleaning(self.options(CleanOptions, conf, max_bytes=PART_BYTES if part else None), job_context())
+        run_cleaning(
+            self.options(CleanOptions, conf, max_bytes=PART_BYTES if part else None), job_context(lake=self.path.lake)
+        )
 
     @rule(keep=st.integers(1, 3))
     def archive(self, keep: int) -> None:
-        maintain_metadata_table(
-            HudiTable.open(str(self.path)).transaction_settings(local.AT_ONCE), local.AT_ONCE, pytest.fail
-        )
+        maintain_metadata_table(self.path.table().transaction_settings(local.AT_ONCE), local.AT_ONCE, pytest.fail)
         limits = {"hoodie.keep.min.commits": str(keep), "hoodie.keep.max.commits": str(keep + 1)}
-        run_archival(self.options(ArchiveOptions, limits), job_context())
+        run_archival(self.options(ArchiveOptions, limits), job_context(lake=self.path.lake))
         self._note()
 
     @precondition(lambda self: self.states)
     @rule()
     def save(self) -> None:
         last = max(self.states)
-        run_savepoint(self.options(SavepointOptions, instant_time=last), job_context())
+        run_savepoint(self.options(SavepointOptions, instant_time=last), job_context(lake=self.path.lake))
         self.saved[last] = self.now
 
     @precondition(lambda self: self.saved)
@@ -228,7 +227,7 @@ class TableMachine(RuleBasedStateMachine):
     def forget(self, which: int) -> None:
         gone = sorted(self.saved)[which % len(self.saved)]
         options = self.options(SavepointOptions, mode=SavepointMode.DELETE, instant_time=gone)
-        assert run_savepoint(options, job_context()).state is JobState.COMPLETED
+        assert run_savepoint(options, job_context(lake=self.path.lake)).state is JobState.COMPLETED
         del self.saved[gone]
 
     @precondition(lambda self: len(self.states) > 1)
@@ -236,7 +235,7 @@ class TableMachine(RuleBasedStateMachine):
     def roll_back_last(self) -> None:
         last = max(self.states)
         try:
-            run_rollback(self.options(RollbackOptions, instant_time=last), job_context())
+            run_rollback(self.options(RollbackOptions, instant_time=last), job_context(lake=self.path.lake))
         except (ConfigError, WriteConflictError):  # it is saved, what was there before was cleaned; a plan builds on it
             return
         assert last not in self.saved
@@ -252,7 +251,7 @@ class TableMachine(RuleBasedStateMachine):
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
-        run_rollback(self.options(RollbackOptions), job_context())
+        run_rollback(self.options(RollbackOptions), job_context(lake=self.path.lake))
         assert not self.pending(Action.COMMIT, Action.DELTA_COMMIT)
 
     @precondition(lambda self: self.states)
@@ -260,7 +259,9 @@ class TableMachine(RuleBasedStateMachine):
     def restore(self, which: int) -> None:
         goal = sorted(self.states)[which % len(self.states)]
         try:
-            run_restore(self.options(RestoreOptions, instant_time=goal, verify="rows"), job_context())
+            run_restore(
+                self.options(RestoreOptions, instant_time=goal, verify="rows"), job_context(lake=self.path.lake)
+            )
         except ConfigError:  # a later savepoint, or it was cleaned
             return
         except WriteConflictError:
@@ -272,10 +273,12 @@ class TableMachine(RuleBasedStateMachine):
 
     @rule(make=st.booleans())
     def index(self, make: bool) -> None:
-        if not HudiTable.open(str(self.path)).config.metadata_partitions:  # the last restore left it to the next write
+        if not self.path.table().config.metadata_partitions:  # the last restore left it to the next write
             return
         mode = IndexingMode.SCHEDULE_AND_EXECUTE if make else IndexingMode.DROP_INDEX
-        run_indexing(self.options(IndexingOptions, mode=mode, index_types=("RECORD_INDEX",)), job_context())
+        run_indexing(
+            self.options(IndexingOptions, mode=mode, index_types=("RECORD_INDEX",)), job_context(lake=self.path.lake)
+        )
 
     @invariant()
     def rows_are_right(self) -> None:
@@ -287,13 +290,13 @@ class TableMachine(RuleBasedStateMachine):
         ]
         assert local.rows_of(self.path) == sorted(expected)
         for instant, rows in self.saved.items():
-            found = HudiTable.open(str(self.path)).scan(columns=["id", "v", "ts"], as_of=instant).to_arrow().to_pylist()
+            found = self.path.table().scan(columns=["id", "v", "ts"], as_of=instant).to_arrow().to_pylist()
             assert {row["id"]: (row["v"], row["ts"]) for row in found} == rows, f"as of savepoint {instant}"
 
     @invariant()
     def it_is_sound(self) -> None:
         if hasattr(self, "states"):
-            assert [str(one) for one in validate(str(self.path), deep=True)] == []
+            assert [str(one) for one in validate(str(self.path), deep=True, lake=self.path.lake)] == []
 
 
 Steps = Callable[[TableMachine], list[Callable[[], None]]]
@@ -382,14 +385,15 @@ def indexed(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(local.AT_ONCE, key, value)
 
 
-def machine_of(table_type: str) -> type[TableMachine]:
-    return type(f"Machine_{table_type}", (TableMachine,), {"table_type": table_type})
+def machine_of(table_type: str, root: Folder) -> type[TableMachine]:
+    own = {"table_type": table_type, "root": root, "numbers": count()}
+    return type(f"Machine_{table_type}", (TableMachine,), own)
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_kept_steps(name: str) -> None:
+def test_kept_steps(root: Folder, name: str) -> None:
     table_type, steps = KEPT[name]
-    machine = machine_of(table_type)()
+    machine = machine_of(table_type, root)()
     machine.create()
     try:
         for number, step in enumerate(steps(machine)):
@@ -404,9 +408,9 @@ def test_kept_steps(name: str) -> None:
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
-def test_any_steps(table_type: str) -> None:
+def test_any_steps(root: Folder, table_type: str) -> None:
     wanted: dict[str, Any] = {"max_examples": 4, "phases": (Phase.generate,)}
-    make: Any = machine_of(table_type)
+    make: Any = machine_of(table_type, root)
     if EXAMPLES:
         wanted = {"max_examples": EXAMPLES, "print_blob": True}
     else:

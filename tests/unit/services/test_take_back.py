@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from spark_jobs.core.errors import TableNotFoundError
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import TransactionSettings, begin
 from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.rollback.new_table import take_back_table
+from tests.support.folder import Folder
 from tests.unit.core.support import HandClock, MortalStorage, new_table
 from tests.unit.services.test_rollback import dies, write
 
 pytestmark = pytest.mark.unit
 
 
-def after_a_failed_write(path: Path) -> TransactionSettings:
-    table = new_table(str(path), clock=HandClock(moment=datetime.now(UTC)))
+def after_a_failed_write(path: Folder) -> TransactionSettings:
+    table = new_table(path, clock=HandClock(moment=datetime.now(UTC)))
     settings = table.transaction_settings({"hoodie.write.lock.wait_time_ms": "500"})
     transaction = begin(settings, Action.DELTA_COMMIT)
     assert transaction is not None
@@ -37,51 +36,51 @@ def silent(line: str) -> None:
     raise AssertionError(line)
 
 
-def test_nothing_is_left_of_it(tmp_path: Path) -> None:
-    take_back_table(after_a_failed_write(tmp_path / "t"), silent)
-    assert not (tmp_path / "t").exists()
+def test_nothing_is_left_of_it(root: Folder) -> None:
+    take_back_table(after_a_failed_write(root / "t"), silent)
+    assert not (root / "t").exists()
 
 
-def test_files_of_others_stay(tmp_path: Path) -> None:
-    settings = after_a_failed_write(tmp_path / "t")
-    (tmp_path / "t" / "notes.txt").touch()
-    (tmp_path / "t" / "p" / "other.csv").touch()
+def test_files_of_others_stay(root: Folder) -> None:
+    settings = after_a_failed_write(root / "t")
+    (root / "t" / "notes.txt").touch()
+    (root / "t" / "p" / "other.csv").touch()
     take_back_table(settings, silent)
-    assert {path.name for path in (tmp_path / "t").rglob("*") if path.is_file()} == {
+    assert {path.name for path in (root / "t").rglob("*") if path.is_file()} == {
         "notes.txt",
         "other.csv",
         ".hoodie_partition_metadata",
     }
 
 
-def test_a_table_that_another_writer_began_with_stays(tmp_path: Path) -> None:
-    settings = after_a_failed_write(tmp_path / "t")
+def test_a_table_that_another_writer_began_with_stays(root: Folder) -> None:
+    settings = after_a_failed_write(root / "t")
     other = begin(settings, Action.DELTA_COMMIT)
     assert other is not None
     take_back_table(settings, silent)
-    assert HudiTable.open(str(tmp_path / "t")).timeline.find(other.time)
+    assert (root / "t").table().timeline.find(other.time)
     other.abandon()
 
 
-def test_who_opened_it_before_does_not_begin_on_what_is_gone(tmp_path: Path) -> None:
-    settings = after_a_failed_write(tmp_path / "t")
+def test_who_opened_it_before_does_not_begin_on_what_is_gone(root: Folder) -> None:
+    settings = after_a_failed_write(root / "t")
     take_back_table(settings, silent)
     with pytest.raises(TableNotFoundError, match=r"was removed meanwhile.*run it again"):
         begin(settings, Action.DELTA_COMMIT)
 
 
-def test_a_death_on_the_way_leaves_an_empty_table_or_none(tmp_path: Path) -> None:
+def test_a_death_on_the_way_leaves_an_empty_table_or_none(root: Folder) -> None:
     deaths = 0
     while True:
-        path = tmp_path / str(deaths)
+        path = root / str(deaths)
         after_a_failed_write(path)
-        mortal = replace(HudiTable.open(str(path)), storage=MortalStorage(deaths)).transaction_settings({})
+        mortal = replace(path.table(), storage=MortalStorage(deaths, path.storage)).transaction_settings({})
         if not dies(lambda mortal=mortal: take_back_table(mortal, silent)):  # type: ignore[misc]
             break
         if (path / ".hoodie" / "hoodie.properties").exists():
-            assert HudiTable.open(str(path)).timeline.completed_commits() == ()
+            assert path.table().timeline.completed_commits() == ()
         else:
-            new_table(str(path))
+            new_table(path)
         deaths += 1
         assert deaths < 60
     assert deaths > 5

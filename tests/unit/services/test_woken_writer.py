@@ -4,9 +4,7 @@ deleted.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +15,7 @@ from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from tests.support.folder import Folder, file_at
 from tests.unit.core.support import Died, MortalStorage, complete, contents
 from tests.unit.services.test_rollback import BEFORE, T2, FailedWrite, failed_write, planned_by_another, write
 
@@ -29,25 +28,25 @@ def stalled_writer(failed: FailedWrite) -> tuple[Transaction, WriteStat]:
     assert transaction is not None
     transaction.to_inflight()
     stat = write(failed.table, transaction.time, "w", ("w", 5, "woken"))
-    os.utime(heartbeat_path(failed.table.base_path, transaction.time), (1, 1))
+    file_at(failed.table.storage, heartbeat_path(failed.table.base_path, transaction.time)).date(1000)
     return transaction, stat
 
 
 @pytest.mark.parametrize("dies_at", range(12))
-def test_a_writer_whose_rollback_began_does_not_publish_whatever_its_heartbeat_says(
-    tmp_path: Path, dies_at: int
-) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_a_writer_whose_rollback_began_does_not_publish_whatever_its_heartbeat_says(root: Folder, dies_at: int) -> None:
+    failed = failed_write(root / "t")
     roll_back_failed_writes(failed.settings())
     transaction, stat = stalled_writer(failed)
-    another = replace(failed.settings(), storage=MortalStorage(dies_at))
+    another = failed.settings()
+    another = replace(another, storage=MortalStorage(dies_at, another.storage))
     try:
         roll_back_failed_writes(another)
     except Died:
-        Path(another.lock.file.path).unlink(missing_ok=True)  # its process is gone, and this one is not
-    beat = Path(heartbeat_path(failed.table.base_path, transaction.time))
+        # its process is gone, and this one is not
+        file_at(failed.table.storage, another.lock.file.path).unlink(missing_ok=True)
+    beat = file_at(failed.table.storage, heartbeat_path(failed.table.base_path, transaction.time))
     if beat.exists():
-        os.utime(beat)  # a beat that was on its way when the machine slept
+        beat.write_bytes(beat.read_bytes())  # a beat that was on its way when the machine slept
     data = CommitMetadata(write_stats=(stat,), operation_type=OperationType.UPSERT).payload()
     published = True
     try:
@@ -63,8 +62,8 @@ def test_a_writer_whose_rollback_began_does_not_publish_whatever_its_heartbeat_s
     assert roll_back_failed_writes(failed.settings()) == []
 
 
-def test_a_pending_rollback_of_a_completed_write_is_withdrawn(tmp_path: Path) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_a_pending_rollback_of_a_completed_write_is_withdrawn(root: Folder) -> None:
+    failed = failed_write(root / "t")
     complete(failed.table, Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT), [failed.log, failed.new])
     rows = contents(failed.table)
     assert len(rows) == 3
@@ -76,11 +75,11 @@ def test_a_pending_rollback_of_a_completed_write_is_withdrawn(tmp_path: Path) ->
     assert not list(plan.parent.glob("*.rollback.*"))
 
 
-def test_a_completed_write_that_lost_files_to_a_rollback_is_reported(tmp_path: Path) -> None:
-    failed = failed_write(tmp_path / "t")
+def test_a_completed_write_that_lost_files_to_a_rollback_is_reported(root: Folder) -> None:
+    failed = failed_write(root / "t")
     complete(failed.table, Instant(T2, Action.DELTA_COMMIT, State.INFLIGHT), [failed.log, failed.new])
     plan, data = planned_by_another(failed, "20240101000000003")
     plan.write_bytes(data)
-    Path(failed.table.base_path, failed.new.path).unlink()
+    file_at(failed.table.storage, failed.table.base_path, failed.new.path).unlink()
     with pytest.raises(CorruptTableError, match=rf"rollback 20240101000000003 deleted {failed.new.path}.*hudi-cli"):
         roll_back_failed_writes(failed.settings())

@@ -14,11 +14,11 @@ import pytest
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.index.stored_keys import base_and_slice_keys
 from spark_jobs.core.read.slice_reader import SliceReader
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.write.direct import key_exchange, placed_source
 from tests.faults.local_table import problems_of
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -31,9 +31,9 @@ INDEXES: dict[str, dict[str, str]] = {
 Rows = dict[int, tuple[str, str, int]]
 
 
-def made(path: Path, table_type: str = "COPY_ON_WRITE", **more: Any) -> HudiTable:
+def made(path: Folder, table_type: str = "COPY_ON_WRITE", **more: Any) -> HudiTable:
     fields = {"record_key_fields": ["id"], "partition_fields": ["p"], "precombine_field": "ts", **more}
-    return HudiTable.create(str(path), name="t", table_type=table_type, **fields)
+    return HudiTable.create(str(path), name="t", table_type=table_type, **fields, lake=path.lake)
 
 
 def conf(index: str) -> dict[str, str]:
@@ -62,10 +62,10 @@ def as_rows(given: pa.Table) -> Rows:
 @pytest.mark.parametrize("most", ["1000", "1"])
 @pytest.mark.parametrize("index", INDEXES)
 @pytest.mark.parametrize("table_type", TYPES)
-def test_every_operation_is_that_of_a_dict(tmp_path: Path, table_type: str, index: str, most: str) -> None:
+def test_every_operation_is_that_of_a_dict(root: Folder, table_type: str, index: str, most: str) -> None:
     """In one process, and through its exchange, which is for batches of more keys than the driver is to hold."""
     options = {"hoodie_conf": {**conf(index), "pyhudi.ingest.driver.max.rows": most}}
-    table = made(tmp_path / "t", table_type)
+    table = made(root / "t", table_type)
     model: Rows = {}
     first = data(range(20), "first")
     table.bulk_insert(first, **options)
@@ -106,14 +106,14 @@ def test_every_operation_is_that_of_a_dict(tmp_path: Path, table_type: str, inde
     whole = data(range(5), "whole", 6)
     table.insert_overwrite(whole, whole_table=True, **options)
     assert rows_of(table) == as_rows(whole)
-    assert problems_of(tmp_path / "t") == []
+    assert problems_of(root / "t") == []
 
 
 def test_rows_that_are_too_many_to_read_again_are_sent_to_their_tasks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(placed_source, "MOST_READ_AGAIN", 0)
-    table = made(tmp_path / "t")
+    table = made(root / "t")
     table.bulk_insert(data(range(20), "first"))
     table.upsert(data(range(10, 40), "second", 2))
     table.upsert(data([1, 39], "third", 3))
@@ -123,9 +123,9 @@ def test_rows_that_are_too_many_to_read_again_are_sent_to_their_tasks(
 
 @pytest.mark.parametrize(("index", "looked_into"), [("SIMPLE", 2), ("BLOOM", 1)])
 def test_files_whose_range_has_none_of_the_keys_are_not_read(
-    tmp_path: Path, index: str, looked_into: int, monkeypatch: pytest.MonkeyPatch
+    root: Folder, index: str, looked_into: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, apart = made(tmp_path / "t"), {"hoodie.parquet.small.file.limit": "0"}
+    table, apart = made(root / "t"), {"hoodie.parquet.small.file.limit": "0"}
     for first in (10, 50):
         table.insert(data(range(first, first + 20, 2), "x"), hoodie_conf=apart)
     read: list[str] = []
@@ -140,8 +140,8 @@ def test_files_whose_range_has_none_of_the_keys_are_not_read(
     assert (result.inserts, result.updates, len(set(read))) == (1, 2, looked_into)
 
 
-def test_anything_with_an_arrow_stream_is_data(tmp_path: Path) -> None:
-    table, rows = made(tmp_path / "t"), data(range(4), "x")
+def test_anything_with_an_arrow_stream_is_data(root: Folder) -> None:
+    table, rows = made(root / "t"), data(range(4), "x")
     table.upsert(rows.to_batches()[0])
     table.upsert(pa.RecordBatchReader.from_batches(rows.schema, data(range(4, 8), "x").to_batches()))
     table.upsert(data(range(8, 12), "x").to_pandas())
@@ -150,15 +150,15 @@ def test_anything_with_an_arrow_stream_is_data(tmp_path: Path) -> None:
     assert rows_of(table) == as_rows(data(range(16), "x"))
 
 
-def test_what_a_scan_gives_can_be_written_again(tmp_path: Path) -> None:
-    table = made(tmp_path / "t")
+def test_what_a_scan_gives_can_be_written_again(root: Folder) -> None:
+    table = made(root / "t")
     table.upsert(data(range(4), "x"))
     result = table.upsert(table.refreshed().scan().to_arrow())
     assert (result.inserts, result.updates) == (0, 4)
 
 
-def test_types_that_only_arrow_has_become_those_of_tables(tmp_path: Path) -> None:
-    table = made(tmp_path / "t")
+def test_types_that_only_arrow_has_become_those_of_tables(root: Folder) -> None:
+    table = made(root / "t")
     rows = data(range(2), "x")
     given = rows.set_column(2, "v", rows.column("v").dictionary_encode())
     given = given.set_column(1, "p", given.column("p").cast(pa.large_string()))
@@ -171,24 +171,24 @@ def test_types_that_only_arrow_has_become_those_of_tables(tmp_path: Path) -> Non
     assert sorted(found.column("when").cast(pa.int64()).to_pylist()) == [1, 2]
 
 
-def test_a_name_is_written_once(tmp_path: Path) -> None:
-    table = made(tmp_path / "t")
+def test_a_name_is_written_once(root: Folder) -> None:
+    table = made(root / "t")
     first = table.upsert(data(range(4), "x"), idempotency_key="daily")
     again = table.upsert(data(range(4), "other", 9), idempotency_key="daily")
     assert (again.repeated, again.instant) == (True, first.instant)
     assert rows_of(table) == as_rows(data(range(4), "x"))
 
 
-def test_of_several_records_of_a_key_the_latest_stays(tmp_path: Path) -> None:
-    table = made(tmp_path / "t")
+def test_of_several_records_of_a_key_the_latest_stays(root: Folder) -> None:
+    table = made(root / "t")
     rows = pa.concat_tables([data([1, 2], "new", 5), data([1, 2], "old", 3)])
     table.upsert(rows)
     assert rows_of(table) == as_rows(data([1, 2], "new", 5))
 
 
 @pytest.mark.parametrize("mode", ["NONE", "GLOBAL_SORT", "PARTITION_SORT", "PARTITION_PATH_REPARTITION_AND_SORT"])
-def test_a_bulk_insert_sorts_and_combines_as_asked(tmp_path: Path, mode: str) -> None:
-    table = made(tmp_path / "t")
+def test_a_bulk_insert_sorts_and_combines_as_asked(root: Folder, mode: str) -> None:
+    table = made(root / "t")
     rows = pa.concat_tables([data([9, 3, 7, 2], "new", 5), data([3, 2], "old", 3), data([4], "x", 1)])
     options = {"hoodie.bulkinsert.sort.mode": mode, "hoodie.combine.before.insert": "true"}
     assert table.bulk_insert(rows, hoodie_conf=options).inserts == 5
@@ -200,8 +200,8 @@ def test_a_bulk_insert_sorts_and_combines_as_asked(tmp_path: Path, mode: str) ->
     assert len(slices) == 2
 
 
-def test_sort_columns_order_a_bulk_insert(tmp_path: Path) -> None:
-    table = made(tmp_path / "t")
+def test_sort_columns_order_a_bulk_insert(root: Folder) -> None:
+    table = made(root / "t")
     rows = data([2, 4, 6], "x").set_column(3, "ts", pa.array([3, 1, 2]))
     table.bulk_insert(rows, hoodie_conf={"hoodie.bulkinsert.user.defined.partitioner.sort.columns": "ts"})
     assert table.refreshed().scan(columns=["id"]).to_arrow()["id"].to_pylist() == [4, 6, 2]
@@ -209,10 +209,10 @@ def test_sort_columns_order_a_bulk_insert(tmp_path: Path) -> None:
         table.bulk_insert(rows, hoodie_conf={"hoodie.bulkinsert.user.defined.partitioner.sort.columns": "nope"})
 
 
-def test_what_is_wrong_is_said_and_nothing_is_left(tmp_path: Path) -> None:
-    table = made(tmp_path / "t")
+def test_what_is_wrong_is_said_and_nothing_is_left(root: Folder) -> None:
+    table = made(root / "t")
     table.upsert(data(range(4), "x"))
-    before = [one.path for one in LocalStorage().walk(str(tmp_path / "t"))]
+    before = [one.path for one in root.storage.walk(str(root / "t"))]
     with pytest.raises(ConfigError, match="the data has no column id, which is a record key field"):
         table.upsert(data(range(2), "y").drop_columns(["id"]))
     with pytest.raises(ConfigError, match="the data has no column ts, which is a precombine field"):
@@ -229,14 +229,14 @@ def test_what_is_wrong_is_said_and_nothing_is_left(tmp_path: Path) -> None:
         table.upsert(pa.concat_tables([data([1], "y"), data([1], "y").set_column(0, "id", pa.nulls(1, pa.int64()))]))
     with pytest.raises(ConfigError, match="no partitions to delete"):
         table.delete_partitions([])
-    after = [one.path for one in LocalStorage().walk(str(tmp_path / "t"))]
+    after = [one.path for one in root.storage.walk(str(root / "t"))]
     assert {one for one in after if "/.hoodie/" not in one} == {one for one in before if "/.hoodie/" not in one}
     assert rows_of(table) == as_rows(data(range(4), "x"))
-    assert problems_of(tmp_path / "t") == []
+    assert problems_of(root / "t") == []
 
 
-def test_new_columns_evolve_the_table(tmp_path: Path) -> None:
-    table = made(tmp_path / "t")
+def test_new_columns_evolve_the_table(root: Folder) -> None:
+    table = made(root / "t")
     table.upsert(data(range(4), "x"))
     table.upsert(data([1], "y", 2).append_column("more", pa.array([7], pa.int32())))
     found = table.refreshed().scan(columns=["id", "more"]).to_arrow().to_pylist()

@@ -6,7 +6,6 @@ Each names the same file groups, and of their files those of one attempt are lef
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,7 @@ from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.write.routes import AppendRoute, CreateRoute, MergeRoute, Route
 from spark_jobs.write.tasks import BUCKET, RecordRules, bulk_insert_batches, write_buckets
+from tests.support.folder import Folder, file_at
 from tests.unit.core.support import AVRO, context_of, new_table, rows
 
 pytestmark = pytest.mark.unit
@@ -39,9 +39,9 @@ def scope(attempt: int) -> TaskScope:
 
 
 @pytest.fixture(params=[False, True], ids=["cow", "mor"])
-def table(request: pytest.FixtureRequest, tmp_path: Path) -> HudiTable:
+def table(request: pytest.FixtureRequest, root: Folder) -> HudiTable:
     """With one file group in partition a: the keys k0 to k3."""
-    made = new_table(str(tmp_path / "t"), merge_on_read=request.param, clock=SYSTEM_CLOCK)
+    made = new_table(root / "t", merge_on_read=request.param, clock=SYSTEM_CLOCK)
     transaction = started(made)
     stats = list(
         write_buckets(
@@ -82,11 +82,8 @@ def routed(bucket: int, value: str, keys: range = range(4)) -> Iterator[pa.Recor
 
 
 def data_files(table: HudiTable) -> set[str]:
-    return {
-        str(one.relative_to(table.base_path))
-        for one in Path(table.base_path).glob("[a-z]/*")
-        if "metadata" not in one.name
-    }
+    base = file_at(table.storage, table.base_path)
+    return {str(one.relative_to(base)) for one in base.glob("[a-z]/*") if "metadata" not in one.name}
 
 
 def held(table: HudiTable) -> dict[str, str]:

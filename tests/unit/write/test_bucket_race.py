@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
@@ -11,7 +9,6 @@ from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.index.buckets import file_id_of, place_of_bucket
-from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.reconcile import WriterSchema
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import Transaction, begin
@@ -20,14 +17,15 @@ from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import resolve
 from spark_jobs.write.publish import Written, publish
 from spark_jobs.write.stored_schema import StoredSchema
+from tests.support.folder import Folder
 from tests.unit.core.support import AVRO, contents, context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    return new_table(str(tmp_path / "t"), merge_on_read=False, clock=SYSTEM_CLOCK)
+def table(root: Folder) -> HudiTable:
+    return new_table(root / "t", merge_on_read=False, clock=SYSTEM_CLOCK)
 
 
 def two_writers(table: HudiTable) -> list[Transaction]:
@@ -40,7 +38,9 @@ def two_writers(table: HudiTable) -> list[Transaction]:
 
 def insert(table: HudiTable, transaction: Transaction, index: str, bucket: int) -> None:
     """One record in a new file group that the bucket index begins, or any other index."""
-    config = resolve(IngestOptions(base_path=table.base_path, hoodie_conf={"hoodie.index.type": index}), table, Lake())
+    config = resolve(
+        IngestOptions(base_path=table.base_path, hoodie_conf={"hoodie.index.type": index}), table, table.lake
+    )
     file_id = file_id_of(bucket, SYSTEM_CLOCK.new_uuid())
     handle = CreateHandle(context_of(table, transaction.time), scope(), "a", file_id)
     handle.write(rows((f"k{bucket}", 1, transaction.time)))

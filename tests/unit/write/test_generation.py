@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.errors import ConfigError, WriteConflictError
-from spark_jobs.core.table import HudiTable
 from spark_jobs.services.run_generation import FOLDER, Attempt, RunRecord
 from spark_jobs.write.generation import current_generation
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -20,7 +18,7 @@ NAME = "dag/task/run/-1"
 class Run:
     """A task under its name: tries that write one row each, and what Airflow makes of them."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Folder) -> None:
         self.path = path
         self.settings = local.create(path, "COPY_ON_WRITE").transaction_settings(local.AT_ONCE)
         self.told: list[str] = []
@@ -40,12 +38,12 @@ class Run:
         return RunRecord.read(self.settings.storage, self.settings.base_path, NAME)
 
     def _commits(self) -> int:
-        return len(HudiTable.open(str(self.path)).timeline.completed_commits())
+        return len(self.path.table().timeline.completed_commits())
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return Run(tmp_path / "t")
+def run(root: Folder) -> Run:
+    return Run(root / "t")
 
 
 def test_a_try_that_committed_and_died_is_found_by_a_retry_and_after_a_clear(run: Run) -> None:
@@ -70,7 +68,7 @@ def test_a_clear_of_a_success_writes_anew_each_time(run: Run) -> None:
 def test_what_cannot_be_known_is_upserted_once_more_and_not_inserted(run: Run) -> None:
     run.write(NAME, "1/0/0")
     run.keep(RunRecord().coming_back(0))
-    instant = HudiTable.open(str(run.path)).timeline.completed_commits()[-1].timestamp
+    instant = run.path.table().timeline.completed_commits()[-1].timestamp
     with pytest.raises(
         ConfigError, match=rf"instant {instant} wrote under {NAME}.*give an --idempotency-key"
     ) as caught:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,6 +12,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.options.result import JobState
 from spark_jobs.write.direct import placed_source
 from tests.faults.local_table import problems_of
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -27,9 +27,9 @@ SCHEMA = pa.schema(
 )
 
 
-def made(path: Path, table_type: str, payload: str = "") -> HudiTable:
+def made(path: Folder, table_type: str, payload: str = "") -> HudiTable:
     fields = {"record_key_fields": ["id"], "partition_fields": ["p"], "precombine_field": "ts"}
-    return HudiTable.create(str(path), name="t", table_type=table_type, payload_class=payload, **fields)
+    return HudiTable.create(str(path), name="t", table_type=table_type, payload_class=payload, **fields, lake=path.lake)
 
 
 def conf(index: str, *, moves: bool) -> dict[str, str]:
@@ -63,7 +63,7 @@ def rows_of(table: HudiTable) -> Rows:
 )
 @pytest.mark.parametrize("table_type", TYPES)
 def test_a_key_is_one_record_wherever_it_comes_from(
-    tmp_path: Path,
+    root: Folder,
     table_type: str,
     index: str,
     moves: bool,
@@ -74,7 +74,7 @@ def test_a_key_is_one_record_wherever_it_comes_from(
     if exchanged:
         monkeypatch.setattr(placed_source, "MOST_READ_AGAIN", 0)
     options = {"hoodie_conf": {**conf(index, moves=moves), "pyhudi.ingest.driver.max.rows": most}}
-    table = made(tmp_path / "t", table_type)
+    table = made(root / "t", table_type)
     model: Rows = {one: ("ab"[one % 2], "x") for one in range(12)}
     table.upsert(data((key, *value) for key, value in model.items()), **options)
     # to a new partition, to another one (from a group that logs the removal alone), at home, and a new key
@@ -93,17 +93,17 @@ def test_a_key_is_one_record_wherever_it_comes_from(
     table.delete(data([(6, "zz", ""), (999, "a", "")], 6), **options)
     del model[5], model[6]
     assert rows_of(table) == model
-    assert not (tmp_path / "t" / "zz").exists()
+    assert not (root / "t" / "zz").exists()
     # a key that is gone is new again
     table.upsert(data([(5, "c", "again")], 7), **options)
     assert rows_of(table)[5][1] == "again"
-    assert problems_of(tmp_path / "t") == []
+    assert problems_of(root / "t") == []
 
 
 @pytest.mark.parametrize("most", ["1000", "1"])
 @pytest.mark.parametrize("table_type", TYPES)
-def test_an_insert_drops_what_any_partition_has(tmp_path: Path, table_type: str, most: str) -> None:
-    table = made(tmp_path / "t", table_type)
+def test_an_insert_drops_what_any_partition_has(root: Folder, table_type: str, most: str) -> None:
+    table = made(root / "t", table_type)
     own = {**conf("GLOBAL_SIMPLE", moves=True), "hoodie.datasource.write.insert.drop.duplicates": "true"}
     own["pyhudi.ingest.driver.max.rows"] = most
     table.insert(data([(1, "a", "x")]), hoodie_conf=own)
@@ -113,8 +113,8 @@ def test_an_insert_drops_what_any_partition_has(tmp_path: Path, table_type: str,
     assert set(rows) == {1, 2}
 
 
-def test_a_table_without_a_record_index_is_searched(tmp_path: Path) -> None:
-    table = made(tmp_path / "t", "COPY_ON_WRITE")
+def test_a_table_without_a_record_index_is_searched(root: Folder) -> None:
+    table = made(root / "t", "COPY_ON_WRITE")
     table.bulk_insert(data([(1, "a", "x"), (2, "b", "x")]))
     table.upsert(data([(1, "b", "y")], 2), hoodie_conf={"hoodie.index.type": "RECORD_INDEX"})
     assert rows_of(table) == {1: ("b", "y"), 2: ("b", "x")}
@@ -122,10 +122,10 @@ def test_a_table_without_a_record_index_is_searched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", ["1000", "1"])
 @pytest.mark.parametrize("table_type", TYPES)
-def test_a_payload_that_has_a_say_in_what_moves(tmp_path: Path, table_type: str, most: str) -> None:
+def test_a_payload_that_has_a_say_in_what_moves(root: Folder, table_type: str, most: str) -> None:
     """Event time: a later record moves, an earlier one changes nothing, a delete goes to where its record is."""
     payload = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
-    table = made(tmp_path / "t", table_type, payload)
+    table = made(root / "t", table_type, payload)
     own = {"hoodie_conf": {**conf("GLOBAL_SIMPLE", moves=True), "pyhudi.ingest.driver.max.rows": most}}
     table.upsert(data([(1, "a", "x"), (2, "a", "x"), (3, "b", "x"), (4, "b", "x"), (5, "a", "x")], 5), **own)
     moved = [(1, "b", "later"), (3, "c", "later"), (6, "c", "new"), (5, "a", "stays")]
@@ -144,17 +144,17 @@ def test_a_payload_that_has_a_say_in_what_moves(tmp_path: Path, table_type: str,
     assert rows_of(table)[4] == ("b", "x")
     table.delete(data([(1, "c", "")], 7), **own)
     assert set(rows_of(table)) == {2, 3, 4, 5, 6}
-    assert problems_of(tmp_path / "t") == []
-    assert not (tmp_path / "t" / SOURCE_FOLDER).exists()
+    assert problems_of(root / "t") == []
+    assert not (root / "t" / SOURCE_FOLDER).exists()
 
 
 @pytest.mark.parametrize("most", ["1000", "1"])
 @pytest.mark.parametrize("table_type", TYPES)
 def test_a_record_takes_with_it_what_the_payload_keeps_of_the_stored_one(
-    tmp_path: Path, table_type: str, most: str
+    root: Folder, table_type: str, most: str
 ) -> None:
     payload = "org.apache.hudi.common.model.PartialUpdateAvroPayload"
-    table = made(tmp_path / "t", table_type, payload)
+    table = made(root / "t", table_type, payload)
     own = {"hoodie_conf": {**conf("RECORD_INDEX", moves=True), "pyhudi.ingest.driver.max.rows": most}}
     table.upsert(data([(one, "a", f"v{one}") for one in range(20)]), **own)
     batch = data([(one, "b", "") for one in range(5, 25)], 2)
@@ -165,4 +165,4 @@ def test_a_record_takes_with_it_what_the_payload_keeps_of_the_stored_one(
         **{one: ("b", f"v{one}") for one in range(5, 15)},
         **dict.fromkeys(range(15, 25), ("b", "new")),
     }
-    assert problems_of(tmp_path / "t") == []
+    assert problems_of(root / "t") == []

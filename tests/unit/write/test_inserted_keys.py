@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.handles.merge import merge_base_file
 from spark_jobs.core.keygen.virtual import virtual_keys_of
-from spark_jobs.core.lake import Lake
 from spark_jobs.core.merge.changes import Changes
 from spark_jobs.core.schema.reconcile import WriterSchema
 from spark_jobs.core.table import HudiTable
@@ -44,6 +41,7 @@ from spark_jobs.write.overwrite import refuse_other_writers
 from spark_jobs.write.publish import Written, publish
 from spark_jobs.write.stored_schema import StoredSchema
 from tests.faults.faulty_storage import FaultyStorage
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.unit.core.support import AVRO, complete, contents, context_of, new_table, rows, scope
 
@@ -54,8 +52,8 @@ GLOBAL = INDEXES[2:]
 
 
 @pytest.fixture(params=[False, True], ids=["COW", "MOR"])
-def table(tmp_path: Path, request: pytest.FixtureRequest) -> HudiTable:
-    return new_table(str(tmp_path / "t"), merge_on_read=request.param, clock=SYSTEM_CLOCK)
+def table(root: Folder, request: pytest.FixtureRequest) -> HudiTable:
+    return new_table(root / "t", merge_on_read=request.param, clock=SYSTEM_CLOCK)
 
 
 @dataclass
@@ -104,7 +102,7 @@ class Writer:
 
     def publish(self, stats: Sequence[WriteStat], replaced: Mapping[str, tuple[str, ...]] | None = None) -> None:
         options = IngestOptions(base_path=self.table.base_path, op=self.operation, hoodie_conf=self.conf)
-        config = resolve(options, self.table, Lake())
+        config = resolve(options, self.table, self.table.lake)
         prepared = StoredSchema(config=config, schema=WriterSchema(avro=AVRO), evolution=None)
         written = Written(stats=list(stats), replaced=replaced)
         publish(config, self.table, prepared, self.transaction, written, Progress("ingest"), self.placed_by)
@@ -136,7 +134,7 @@ def test_the_second_is_refused_and_leaves_nothing_visible(table: HudiTable, inde
     assert re.search(r"both inserted 1 key\(s\), such as '2': run it again$", str(refusal))
     undo(second.transaction.settings, second.transaction.time, print)
     assert keys_of(table) == ["1", "2"]
-    assert not (Path(table.base_path) / str(ours[0].path)).exists()
+    assert not (file_at(table.storage, table.base_path) / str(ours[0].path)).exists()
 
 
 @pytest.mark.parametrize("index", INDEXES)
@@ -169,9 +167,9 @@ def test_files_without_bloom_filters_are_compared_key_by_key(table: HudiTable, m
     refused(second, ours)
 
 
-def test_virtual_keys_are_computed(tmp_path: Path) -> None:
+def test_virtual_keys_are_computed(root: Folder) -> None:
     without = {"hoodie.populate.meta.fields": "false"}
-    table = new_table(str(tmp_path / "t"), merge_on_read=False, clock=SYSTEM_CLOCK, properties=without)
+    table = new_table(root / "t", merge_on_read=False, clock=SYSTEM_CLOCK, properties=without)
     first, second, third = (Writer.begin(table) for _ in range(3))
     files = [one.write(*keys, bloom=False) for one, keys in ((first, "12"), (second, "23"), (third, "34"))]
     first.publish(files[0])
@@ -271,7 +269,7 @@ def archived_meanwhile(table: HudiTable, first: Writer, theirs: Sequence[WriteSt
     for key in "890":
         stored(table, key)
     few = {"hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2", "hoodie.cleaner.commits.retained": "1"}
-    done = run_archival(ArchiveOptions(base_path=table.base_path, hoodie_conf=few), job_context())
+    done = run_archival(ArchiveOptions(base_path=table.base_path, hoodie_conf=few), job_context(lake=table.lake))
     assert done.state is JobState.COMPLETED, done.reason
     assert first.transaction.time not in {one.timestamp for one in table.refreshed().timeline.instants}
 
@@ -364,7 +362,7 @@ def test_a_write_that_builds_on_one_that_was_rolled_back_is_refused(
 
     def waits(*args: Any, **options_of: Any) -> Instant:
         monkeypatch.undo()
-        assert run_rollback(options, job_context()).state is JobState.COMPLETED
+        assert run_rollback(options, job_context(lake=table.lake)).state is JobState.COMPLETED
         return to_publish(*args, **options_of)
 
     monkeypatch.setattr(Transaction, "publish", waits)
@@ -376,23 +374,24 @@ def test_a_write_that_builds_on_one_that_was_rolled_back_is_refused(
 
 
 def test_nothing_more_is_read_where_nothing_was_completed_meanwhile(
-    table: HudiTable, monkeypatch: pytest.MonkeyPatch
+    root: Folder, table: HudiTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(table, "1")
-    copied = shutil.copytree(table.base_path, f"{table.base_path}-copied")
+    mine = root / "t"
+    mine.copy_to(root / "copied")
 
-    def calls(path: str) -> list[str]:
-        storage = FaultyStorage()
-        writer = Writer.begin(replace(HudiTable.open(path), storage=storage))
+    def calls(path: Folder) -> list[str]:
+        storage = FaultyStorage(inner=path.storage)
+        writer = Writer.begin(replace(path.table(), storage=storage))
         writer.table = replace(writer.table, storage=storage)
         stats = writer.write("2")
         storage.calls.clear()
         writer.publish(stats)
         return storage.calls
 
-    compared = calls(table.base_path)
+    compared = calls(mine)
     monkeypatch.setattr(InsertedKeys, "publish", lambda self, complete: complete(lambda timeline: None))
-    assert compared == calls(copied)
+    assert compared == calls(root / "copied")
 
 
 def test_files_are_compared_without_the_lock_and_under_it_those_of_the_meantime(
@@ -405,7 +404,7 @@ def test_files_are_compared_without_the_lock_and_under_it_those_of_the_meantime(
     compare = InsertedKeys.compare
 
     def watched(self: InsertedKeys, timeline: ActiveTimeline) -> None:
-        locked.append((Path(table.base_path) / ".hoodie" / "lock").exists())
+        locked.append((file_at(table.storage, table.base_path) / ".hoodie" / "lock").exists())
         compare(self, timeline)
         if len(locked) == 1:
             third.publish(files[2])

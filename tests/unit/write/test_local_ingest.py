@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.errors import BadRecordError, ConfigError, StorageError
-from spark_jobs.core.lake import LAKE
-from spark_jobs.core.table import HudiTable
 from spark_jobs.options import EngineKind, IngestOptions, JobResult, JobState
 from spark_jobs.write.config import open_if_there, resolve
 from spark_jobs.write.direct.choose import parquet_source
 from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.engine_choice import local_ingest
 from spark_jobs.write.job import run_ingest
+from tests.support.folder import Folder, write_parquet
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -34,34 +32,32 @@ def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
 
 
-def source(folder: Path, rows: list[Row], schema: pa.Schema = SCHEMA) -> str:
+def source(folder: Folder, rows: list[Row], schema: pa.Schema = SCHEMA) -> str:
     """A file of rows in a folder of its own."""
     into = folder / f"in-{len(list(folder.glob('in-*')))}"
     into.mkdir(parents=True)
-    pq.write_table(
-        pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], schema), into / "f"
-    )
+    write_parquet(pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], schema), into / "f")
     return str(into)
 
 
-def options(table: Path, **given: Any) -> IngestOptions:
+def options(table: Folder, **given: Any) -> IngestOptions:
     fields = {"record_key_fields": "id", "partition_path_fields": "p", "precombine_field": "ts", "table_name": "t"}
     return IngestOptions(**{"base_path": str(table), "engine": EngineKind.LOCAL, **fields, **given})
 
 
-def ingest(table: Path, op: str, rows: list[Row] | None = None, **given: Any) -> JobResult:
+def ingest(table: Folder, op: str, rows: list[Row] | None = None, **given: Any) -> JobResult:
     files = () if rows is None else (source(table.parent, rows),)
-    return run_ingest(options(table, op=op, source=files, **given), job_context())
+    return run_ingest(options(table, op=op, source=files, **given), job_context(lake=table.lake))
 
 
-def rows_of(table: Path) -> list[Row]:
-    found = HudiTable.open(str(table)).scan(columns=SCHEMA.names).to_arrow().to_pylist()
+def rows_of(table: Folder) -> list[Row]:
+    found = table.table().scan(columns=SCHEMA.names).to_arrow().to_pylist()
     return sorted(tuple(one.values()) for one in found)
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_every_operation_without_spark(tmp_path: Path, table_type: str) -> None:
-    table = tmp_path / "t"
+def test_every_operation_without_spark(root: Folder, table_type: str) -> None:
+    table = root / "t"
     made = ingest(table, "bulk_insert", [(1, "a", "x", 1), (2, "b", "x", 1)], table_type=table_type)
     assert (made.state, made.inserts, made.files_in, made.extra["engine"]) == (JobState.COMPLETED, 2, 1, "local")
     assert made.bytes_in > 0
@@ -81,17 +77,17 @@ def test_every_operation_without_spark(tmp_path: Path, table_type: str) -> None:
     assert rows_of(table) == [(6, "d", "x", 1)]
 
 
-def test_a_name_is_written_once(tmp_path: Path) -> None:
-    once = {"idempotency_key": "daily", "op": "insert", "source": (source(tmp_path, [(1, "a", "x", 1)]),)}
-    first = run_ingest(options(tmp_path / "t", **once), job_context())
-    again = run_ingest(options(tmp_path / "t", **once), job_context())
+def test_a_name_is_written_once(root: Folder) -> None:
+    once = {"idempotency_key": "daily", "op": "insert", "source": (source(root, [(1, "a", "x", 1)]),)}
+    first = run_ingest(options(root / "t", **once), job_context(lake=root.lake))
+    again = run_ingest(options(root / "t", **once), job_context(lake=root.lake))
     assert again.repeated
     assert again.instant == first.instant
-    assert rows_of(tmp_path / "t") == [(1, "a", "x", 1)]
+    assert rows_of(root / "t") == [(1, "a", "x", 1)]
 
 
-def test_a_dry_run_plans_and_leaves_nothing(tmp_path: Path) -> None:
-    table = tmp_path / "t"
+def test_a_dry_run_plans_and_leaves_nothing(root: Folder) -> None:
+    table = root / "t"
     plan = ingest(table, "upsert", [(1, "a", "x", 1), (2, "b", "x", 1), (3, "b", "x", 1)], dry_run=True).plan or {}
     assert plan["records_by_partition"] == {"a": 1, "b": 2}
     assert plan["creates_table"]
@@ -104,28 +100,28 @@ def test_a_dry_run_plans_and_leaves_nothing(tmp_path: Path) -> None:
     assert rows_of(table) == [(1, "a", "x", 1)]
     wrong = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.bool_()), ("ts", pa.int64())])
     refused = run_ingest(
-        options(table, dry_run=True, source=(source(tmp_path, [(1, "a", True, 1)], wrong),)),  # type: ignore[list-item]
-        job_context(),
+        options(table, dry_run=True, source=(source(root, [(1, "a", True, 1)], wrong),)),  # type: ignore[list-item]
+        job_context(lake=root.lake),
     )
     assert (refused.plan or {})["fits"] is False
 
 
-def test_an_index_is_advised(tmp_path: Path) -> None:
-    ingest(tmp_path / "t", "upsert", [(one, "ab"[one % 2], "x", 1) for one in range(9)])
-    advised = ingest(tmp_path / "t", "upsert", [(1, "b", "y", 2), (2, "a", "y", 2)], explain=True)
+def test_an_index_is_advised(root: Folder) -> None:
+    ingest(root / "t", "upsert", [(one, "ab"[one % 2], "x", 1) for one in range(9)])
+    advised = ingest(root / "t", "upsert", [(1, "b", "y", 2), (2, "a", "y", 2)], explain=True)
     facts = (advised.plan or {})["facts"]
     assert (facts["records"], facts["partitions_touched"], facts["files_touched"]) == (2, 2, 2)
 
 
-def test_a_write_that_fails_leaves_no_new_table(tmp_path: Path) -> None:
+def test_a_write_that_fails_leaves_no_new_table(root: Folder) -> None:
     with pytest.raises(BadRecordError, match="no value in its key"):
-        ingest(tmp_path / "t", "upsert", [(None, "a", "x", 1)])  # type: ignore[list-item]
-    assert not (tmp_path / "t").exists()
+        ingest(root / "t", "upsert", [(None, "a", "x", 1)])  # type: ignore[list-item]
+    assert not (root / "t").exists()
 
 
-def test_no_value_is_shown_where_none_may_be(tmp_path: Path) -> None:
+def test_no_value_is_shown_where_none_may_be(root: Folder) -> None:
     with pytest.raises(BadRecordError) as refused:
-        ingest(tmp_path / "t", "upsert", [(1, "../up", "x", 1)], hoodie_conf={"pyhudi.errors.show.values": "false"})
+        ingest(root / "t", "upsert", [(1, "../up", "x", 1)], hoodie_conf={"pyhudi.errors.show.values": "false"})
     assert "up" not in str(refused.value).replace("pyhudi", "")
 
 
@@ -146,25 +142,25 @@ def test_no_value_is_shown_where_none_may_be(tmp_path: Path) -> None:
         ({"source": ("/a/*.parquet", "/b")}, "several may have one file"),
     ],
 )
-def test_what_needs_spark_is_named(tmp_path: Path, given: dict[str, Any], why: str) -> None:
+def test_what_needs_spark_is_named(root: Folder, given: dict[str, Any], why: str) -> None:
     rows = pa.table({"id": [1], "p": ["a"], "f": [0.5], "ts": [1]})
-    pq.write_table(rows, tmp_path / "f.parquet")
-    asked = options(tmp_path / "t", **{"source": (str(tmp_path / "f.parquet"),), **given})
+    write_parquet(rows, root / "f.parquet")
+    asked = options(root / "t", **{"source": (str(root / "f.parquet"),), **given})
     with pytest.raises(
         ConfigError, match=r"--engine local can't do this write.*give --engine spark or auto"
     ) as refused:
-        run_ingest(asked, job_context())
+        run_ingest(asked, job_context(lake=root.lake))
     assert why in str(refused.value)
-    left = options(tmp_path / "t", **{"source": asked.source, **given, "engine": EngineKind.AUTO})
-    assert why in str(local_ingest(resolve(left, None, LAKE), None))
+    left = options(root / "t", **{"source": asked.source, **given, "engine": EngineKind.AUTO})
+    assert why in str(local_ingest(resolve(left, None, root.lake), None))
 
 
-def test_auto_counts_the_source_and_what_it_touches(tmp_path: Path) -> None:
-    table = tmp_path / "t"
+def test_auto_counts_the_source_and_what_it_touches(root: Folder) -> None:
+    table = root / "t"
     ingest(table, "bulk_insert", [(1, "a", "x", 1), (2, "b", "x", 1)])
-    size = sum(one.size for one in HudiTable.open(str(table)).file_slices())
-    files = (source(tmp_path, [(1, "a", "y", 2)]),)
-    found = parquet_source(None, [str(one) for one in Path(files[0]).iterdir()], LAKE)
+    size = sum(one.size for one in table.table().file_slices())
+    files = (source(root, [(1, "a", "y", 2)]),)
+    found = parquet_source(None, [one.path for one in root.storage.list(files[0])], root.lake)
     assert isinstance(found, ParquetSource)
     values = found.memory_size
     assert values >= found.content_size > 0
@@ -172,10 +168,10 @@ def test_auto_counts_the_source_and_what_it_touches(tmp_path: Path) -> None:
     def choice(most: int, op: str = "upsert") -> object:
         conf = {"pyhudi.ingest.local.max.bytes": str(most)}
         given = options(table, op=op, source=files, hoodie_conf=conf, engine=EngineKind.AUTO)
-        found = open_if_there(str(table), LAKE)
-        return local_ingest(resolve(given, found, LAKE), found)
+        found = open_if_there(str(table), root.lake)
+        return local_ingest(resolve(given, found, root.lake), found)
 
-    a = next(one.size for one in HudiTable.open(str(table)).file_slices("a"))
+    a = next(one.size for one in table.table().file_slices("a"))
     assert a < size
     assert not isinstance(choice(a + values), str)
     assert "bytes are to be read" in str(choice(a + values - 1))
@@ -183,14 +179,15 @@ def test_auto_counts_the_source_and_what_it_touches(tmp_path: Path) -> None:
     assert isinstance(choice(values - 1, "bulk_insert"), str)
 
 
-def test_a_missing_source_is_no_reason_to_start_spark(tmp_path: Path) -> None:
+def test_a_missing_source_is_no_reason_to_start_spark(root: Folder) -> None:
     for kind in EngineKind.AUTO, EngineKind.LOCAL:
-        with pytest.raises(StorageError, match="source /no/such does not exist"):
-            run_ingest(options(tmp_path / "t", source=("/no/such",), engine=kind), job_context())
+        with pytest.raises(StorageError, match=f"source {root}/no/such does not exist"):
+            run_ingest(options(root / "t", source=(f"{root}/no/such",), engine=kind), job_context(lake=root.lake))
 
 
 def test_the_job_runs_where_there_is_no_spark(tmp_path: Path) -> None:
-    words = options(tmp_path / "t", source=(source(tmp_path, [(1, "a", "x", 1)]),)).to_args()
+    folder = Folder(str(tmp_path))
+    words = options(folder / "t", source=(source(folder, [(1, "a", "x", 1)]),)).to_args()
     alone = (
         "import sys; sys.modules.update(pyspark=None, py4j=None, airflow=None); "
         "from spark_jobs.engine.job import run_job; from spark_jobs.options.ingest import INGEST; "
@@ -198,4 +195,4 @@ def test_the_job_runs_where_there_is_no_spark(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", alone, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert rows_of(tmp_path / "t") == [(1, "a", "x", 1)]
+    assert rows_of(folder / "t") == [(1, "a", "x", 1)]

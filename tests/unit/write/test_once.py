@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.write.once import completed_write
+from tests.support.folder import Folder
 from tests.unit.core.support import HandClock
 from tests.unit.core.timeline.lines import Line, time
 
 pytestmark = pytest.mark.unit
 
 
-def test_a_key_is_found_wherever_its_write_stands(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_a_key_is_found_wherever_its_write_stands(root: Folder) -> None:
+    line = Line(root)
     done = [line.commit(number, key=f"key-{number}") for number in (1, 2, 3)]
     stale = line.load()
-    archive(line.load(), str(tmp_path), done[:2])
+    archive(line.load(), str(root), done[:2])
     for timeline in (line.load(), stale):  # one was listed before its instants were archived
         for number in (1, 2, 3):
             found = completed_write(timeline, f"key-{number}", HandClock())
@@ -27,14 +26,14 @@ def test_a_key_is_found_wherever_its_write_stands(tmp_path: Path) -> None:
         assert completed_write(timeline, "key", HandClock()) is None
 
 
-def test_one_that_was_taken_back_after_an_archival_that_broke_off_is_to_be_done_again(tmp_path: Path) -> None:
+def test_one_that_was_taken_back_after_an_archival_that_broke_off_is_to_be_done_again(root: Folder) -> None:
     """Its instants were in the archive and on the timeline still."""
-    line = Line(tmp_path)
+    line = Line(root)
     done = [line.commit(number, key=f"key-{number}") for number in (8, 9)]
-    archive(line.load(), str(tmp_path), done)
+    archive(line.load(), str(root), done)
     assert completed_write(line.load(), "key-9", HandClock()) is not None
     rollback = line.rollback(100)  # of 9
     assert completed_write(line.load(), "key-9", HandClock()) is None
     assert completed_write(line.load(), "key-8", HandClock()) is not None
-    archive(line.load(), str(tmp_path), [rollback])
+    archive(line.load(), str(root), [rollback])
     assert completed_write(line.load(), "key-9", HandClock()) is None

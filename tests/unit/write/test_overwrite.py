@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys.datasource import DuplicatePolicy
 from spark_jobs.core.errors import ConfigError, TableNotFoundError
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.lake import Lake
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
 from spark_jobs.options.choices import Operation
@@ -21,6 +18,7 @@ from spark_jobs.write.overwrite import (
     overwritten_partitions,
     refuse_paths_outside,
 )
+from tests.support.folder import Folder
 from tests.unit.core.support import new_table
 
 pytestmark = pytest.mark.unit
@@ -51,10 +49,10 @@ def test_matching_partitions(asked: tuple[str, ...], expected: list[str]) -> Non
     assert matching_partitions(asked, EXISTING) == expected
 
 
-def config(path: Path, op: str, **conf: str) -> WriteConfig:
+def config(path: Folder, op: str, **conf: str) -> WriteConfig:
     """Of a write to a new table."""
     options = IngestOptions(base_path=str(path), op=Operation(op), hoodie_conf=tuple(conf.items()))
-    return resolve(options, new_table(str(path), merge_on_read=False), Lake())
+    return resolve(options, new_table(path, merge_on_read=False), path.lake)
 
 
 DROP = "hoodie.datasource.write.insert.drop.duplicates"
@@ -78,9 +76,9 @@ STATIC = "hoodie.static.overwrite.partition.paths"
     ],
 )
 def test_what_the_options_make_of_an_operation(
-    tmp_path: Path, op: str, conf: dict[str, str], operation: str, policy: str, action: str
+    root: Folder, op: str, conf: dict[str, str], operation: str, policy: str, action: str
 ) -> None:
-    found = config(tmp_path / "t", op, **conf)
+    found = config(root / "t", op, **conf)
     assert (found.operation, found.duplicates, found.action) == (
         Operation(operation),
         DuplicatePolicy(policy),
@@ -89,21 +87,21 @@ def test_what_the_options_make_of_an_operation(
     assert found.looks_up == (found.operation is Operation.UPSERT or policy != "none")
 
 
-def test_what_the_options_refuse(tmp_path: Path) -> None:
+def test_what_the_options_refuse(root: Folder) -> None:
     with pytest.raises(ConfigError, match=r"insert\.drop\.duplicates=true can't be used with bulk_insert"):
-        config(tmp_path / "t", "bulk_insert", **{DROP: "true"})
+        config(root / "t", "bulk_insert", **{DROP: "true"})
     with pytest.raises(ConfigError, match=r"sort\.mode=SORTED is not valid"):
-        config(tmp_path / "u", "bulk_insert", **{"hoodie.bulkinsert.sort.mode": "SORTED"})
+        config(root / "u", "bulk_insert", **{"hoodie.bulkinsert.sort.mode": "SORTED"})
     with pytest.raises(TableNotFoundError, match="no table at"):
-        resolve(IngestOptions(base_path=str(tmp_path / "w"), op=Operation.DELETE_PARTITION), None, Lake())
+        resolve(IngestOptions(base_path=str(root / "w"), op=Operation.DELETE_PARTITION), None, root.lake)
 
 
-def test_overwritten_partitions(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"), merge_on_read=False)
+def test_overwritten_partitions(root: Folder) -> None:
+    table = new_table(root / "t", merge_on_read=False)
 
     def overwritten(op: str, **conf: str) -> list[str]:
-        options = IngestOptions(base_path=str(tmp_path / "t"), op=Operation(op), hoodie_conf=tuple(conf.items()))
-        return overwritten_partitions(resolve(options, table, Lake()), table, ["b", "a"])
+        options = IngestOptions(base_path=str(root / "t"), op=Operation(op), hoodie_conf=tuple(conf.items()))
+        return overwritten_partitions(resolve(options, table, root.lake), table, ["b", "a"])
 
     assert overwritten("insert_overwrite") == ["a", "b"]
     assert overwritten("insert_overwrite", **{STATIC: "c, d"}) == ["c", "d"]
@@ -117,8 +115,8 @@ def test_paths_that_a_clean_must_not_delete(path: str) -> None:
     refuse_paths_outside(["a", "a/b", "dt=..", "*", "a.b/*"], "the.key")
 
 
-def test_the_requested_file_is_no_plan_of_a_clustering(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+def test_the_requested_file_is_no_plan_of_a_clustering(root: Folder) -> None:
+    table = new_table(root / "t", clock=SYSTEM_CLOCK)
     instant = request(table.timeline, "20240506000000001", Action.REPLACE_COMMIT, requested_overwrite())
     found = table.refreshed().timeline.payload(instant.at(State.REQUESTED), SYSTEM_CLOCK)
     assert set(found.values()) == {None}

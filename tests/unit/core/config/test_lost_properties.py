@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.errors import CorruptTableError, TableNotFoundError
-from spark_jobs.core.lake import Lake
-from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder
 from tests.unit.core.support import HandClock, new_table
 
 pytestmark = pytest.mark.unit
@@ -19,22 +16,22 @@ LOST = r"hoodie\.properties is missing, while there is a timeline \(1 files such
 @pytest.mark.parametrize(
     "name", ["20240101000000001.commit", "20240101000000001.inflight", "timeline/20240101000000001_2.deltacommit"]
 )
-def test_a_table_that_lost_its_properties_is_neither_opened_nor_made_anew(tmp_path: Path, name: str) -> None:
-    meta = tmp_path / "t" / ".hoodie"
-    new_table(str(tmp_path / "t"))
+def test_a_table_that_lost_its_properties_is_neither_opened_nor_made_anew(root: Folder, name: str) -> None:
+    meta = root / "t" / ".hoodie"
+    new_table(root / "t")
     (meta / "hoodie.properties").unlink()
     (meta / name).parent.mkdir(exist_ok=True)
     (meta / name).touch()
     with pytest.raises(CorruptTableError, match=LOST):
-        HudiTable.open(str(tmp_path / "t"), lake=Lake(clock=HandClock()))
+        (root / "t").by(HandClock()).table()
     with pytest.raises(CorruptTableError, match=LOST):
-        new_table(str(tmp_path / "t"))
+        new_table(root / "t")
     assert not (meta / "hoodie.properties").exists()
 
 
-def test_folders_alone_are_no_table_and_no_hindrance(tmp_path: Path) -> None:
-    new_table(str(tmp_path / "t"))
-    (tmp_path / "t" / ".hoodie" / "hoodie.properties").unlink()
+def test_folders_alone_are_no_table_and_no_hindrance(root: Folder) -> None:
+    new_table(root / "t")
+    (root / "t" / ".hoodie" / "hoodie.properties").unlink()
     with pytest.raises(TableNotFoundError):
-        HudiTable.open(str(tmp_path / "t"), lake=Lake(clock=HandClock()))
-    new_table(str(tmp_path / "t"))
+        (root / "t").by(HandClock()).table()
+    new_table(root / "t")

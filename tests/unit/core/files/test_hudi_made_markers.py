@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.files.markers import BATCHED, TYPE_FILE, marker_folder, read_markers
@@ -19,6 +17,8 @@ from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.services.rollback.execute import requests_for_pending
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.validation.run import validate
+from tests import hudi_tables
+from tests.support.folder import Folder, file_at, read_parquet
 
 pytestmark = pytest.mark.unit
 
@@ -27,13 +27,8 @@ NAMES = pytest.mark.parametrize("name", ["direct_base", "direct_logs", "batched_
 
 
 @pytest.fixture
-def open_table(tmp_path: Path) -> Callable[[str], HudiTable]:
-    def unpack(name: str) -> HudiTable:
-        with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
-            packed.extractall(tmp_path)
-        return HudiTable.open(str(tmp_path / name))
-
-    return unpack
+def open_table(root: Folder) -> Callable[[str], HudiTable]:
+    return lambda name: hudi_tables.unpack(f"marker_tables/{name}", root).table()
 
 
 def dead_write(table: HudiTable) -> Instant:
@@ -48,8 +43,8 @@ def markers_of(table: HudiTable) -> list[Marker]:
 
 
 def data_files(table: HudiTable) -> set[str]:
-    base = Path(table.base_path)
-    found = (one.relative_to(base).as_posix() for one in base.rglob("*") if one.is_file())
+    base = file_at(table.storage, table.base_path)
+    found = (str(one.relative_to(base)) for one in base.walk())
     return {one for one in found if not one.startswith(".hoodie/") and ".hoodie_partition_metadata" not in one}
 
 
@@ -60,7 +55,7 @@ def planned_by_hudi(name: str) -> tuple[set[str], set[str]]:
 
 
 def assert_hudis_answer(table: HudiTable, name: str) -> None:
-    wanted = pq.read_table(TABLES / f"{name}.snapshot.parquet")
+    wanted = read_parquet(TABLES / f"{name}.snapshot.parquet")
     everything = table.scan().to_arrow().sort_by("_hoodie_record_key")
     assert set(everything.column_names) == set(wanted.column_names)
     found = everything.select(wanted.column_names)  # Hudi has the partition columns last
@@ -82,7 +77,7 @@ def test_markers_name_the_files_of_the_dead_write(name: str, open_table: Callabl
     update = MarkerType.APPEND if name.endswith("logs") else MarkerType.MERGE
     assert kinds == {"a": update, "b/c": MarkerType.MERGE, "new": MarkerType.CREATE}
 
-    type_file = Path(marker_folder(table.base_path, target.timestamp)) / TYPE_FILE
+    type_file = file_at(table.storage, marker_folder(table.base_path, target.timestamp), TYPE_FILE)
     assert type_file.is_file() == name.startswith("batched")
     assert not type_file.is_file() or type_file.read_text() == BATCHED
 
@@ -114,7 +109,7 @@ def test_our_rollback_takes_what_hudis_took(name: str, open_table: Callable[[str
     assert {path.rpartition("/")[0] for path in commands} == {path.rpartition("/")[0] for path in cancelled}
     assert len(commands) == len(cancelled)
     assert table.timeline.pending_writes() == ()
-    assert not Path(marker_folder(table.base_path, target.timestamp)).exists()
+    assert not file_at(table.storage, marker_folder(table.base_path, target.timestamp)).exists()
     assert_hudis_answer(table, name)
     assert [str(one) for one in validate(table, deep=True)] == []
     assert roll_back_failed_writes(settings) == []

@@ -6,13 +6,10 @@ that is a time's; beside logs it gives the stored value, as we do everywhere.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.keygen.keys import partition_paths, record_keys
@@ -21,6 +18,8 @@ from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, KeySpec
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.services.validation.run import validate
+from tests.hudi_tables import unpack
+from tests.support.folder import Folder, read_parquet
 from tests.unit.core.keygen.hudi_made import (
     CLASS,
     DELETED,
@@ -52,13 +51,8 @@ PATHS = {
 
 
 @pytest.fixture
-def open_table(tmp_path: Path) -> Callable[[str], HudiTable]:
-    def unpack(name: str) -> HudiTable:
-        with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
-            packed.extractall(tmp_path)
-        return HudiTable.open(str(tmp_path / name))
-
-    return unpack
+def open_table(root: Folder) -> Callable[[str], HudiTable]:
+    return lambda name: unpack(f"keygen_tables/{name}", root).table()
 
 
 def spec_of(table: HudiTable, name: str) -> KeySpec:
@@ -96,7 +90,7 @@ def test_we_read_what_hudi_read(name: str, open_table: Callable[[str], HudiTable
     fields = list(table.config.partition_fields)
     for query in queries(name):
         found = table.scan(query=query).to_arrow().sort_by(RECORD_KEY)
-        wanted = pq.read_table(TABLES / f"{name}.{query}.parquet")
+        wanted = read_parquet(TABLES / f"{name}.{query}.parquet")
         assert set(found.column_names) == set(wanted.column_names)
         by_folder = fields if query == "read_optimized" or not name.endswith("_logs") else []
         for column in wanted.column_names:

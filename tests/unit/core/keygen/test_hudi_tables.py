@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.keygen.keys import partition_paths, record_keys
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.keygen.virtual import virtual_keys_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
-from spark_jobs.core.table import HudiTable
-from tests.hudi_tables import OF_HUDI_RS
+from tests.hudi_tables import OF_HUDI_RS, OTHERS, unpack
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -22,8 +20,8 @@ VIRTUAL = "mor-parquet-v6_simplekeygen_hivestyle_no_metafields"
 
 
 @pytest.mark.parametrize("name", [one for one in OF_HUDI_RS if one not in ("cow-v6_empty", VIRTUAL)])
-def test_keys_are_what_hudi_stored(hudi_tables: Path, name: str) -> None:
-    table = HudiTable.open(str(next((hudi_tables / name).iterdir())))
+def test_keys_are_what_hudi_stored(root: Folder, name: str) -> None:
+    table = unpack(f"{OTHERS}/{name}", root).table()
     config, rows = table.config, table.scan().to_arrow()
     spec = KeySpec.of(
         config.record_key_fields,
@@ -38,8 +36,8 @@ def test_keys_are_what_hudi_stored(hudi_tables: Path, name: str) -> None:
     assert partition_paths(rows, spec).to_pylist() == rows.column(PARTITION_PATH).to_pylist()
 
 
-def test_virtual_keys(hudi_tables: Path) -> None:
-    table = HudiTable.open(str(next((hudi_tables / VIRTUAL).iterdir())))
+def test_virtual_keys(root: Folder) -> None:
+    table = unpack(f"{OTHERS}/{VIRTUAL}", root).table()
     spec = virtual_keys_of(table.config)
     assert spec is not None
     rows = table.scan().to_arrow()

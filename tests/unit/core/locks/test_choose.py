@@ -14,9 +14,9 @@ from spark_jobs.core.locks.choose import choose_lock, lock_notes
 from spark_jobs.core.locks.file_lock import FileLock
 from spark_jobs.core.locks.in_process import InProcessLock
 from spark_jobs.core.storage import Capabilities, LocalStorage, Storage
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
+from tests.support.folder import Folder
 from tests.unit.core.support import new_table
 
 pytestmark = pytest.mark.unit
@@ -68,13 +68,13 @@ def test_a_mode_that_is_none_is_refused() -> None:
         lock_notes({"hoodie.write.concurrency.mode": "NBCC", **provider(ZOOKEEPER)})
 
 
-def test_nothing_is_written_under_a_lock_that_is_not_taken(tmp_path: Path) -> None:
-    table = new_table(str(tmp_path / "t"))
-    before = sorted(tmp_path.rglob("*"))
+def test_nothing_is_written_under_a_lock_that_is_not_taken(root: Folder) -> None:
+    table = new_table(root / "t")
+    before = sorted(root.rglob("*"))
     with pytest.raises(ConfigError, match="is a lock in ZooKeeper, and this release does not take it"):
         begin(table.transaction_settings({**OPTIMISTIC, **provider(ZOOKEEPER)}), Action.COMMIT)
-    assert sorted(tmp_path.rglob("*")) == before
-    assert HudiTable.open(str(tmp_path / "t")).timeline.instants == ()
+    assert sorted(root.rglob("*")) == before
+    assert (root / "t").table().timeline.instants == ()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +14,7 @@ from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.transaction.transaction import begin
+from tests.support.folder import Folder, file_at
 from tests.unit.core.schema.test_tables import make, write
 
 pytestmark = pytest.mark.unit
@@ -24,7 +24,7 @@ AT = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
 
 
-def table_of(path: Path, stored: pa.DataType, now: pa.DataType) -> HudiTable:
+def table_of(path: Folder, stored: pa.DataType, now: pa.DataType) -> HudiTable:
     """A file with one type and statistics, then a commit that gives the table the other, as Hudi does for a source."""
     table = make(path, merge_on_read=False)
     write(table, pa.table({"id": ["a"], "ts": [0], "x": pa.array([AT], stored)}))
@@ -45,12 +45,12 @@ def kept(table: HudiTable, condition: pc.Expression) -> int:
 
 @pytest.mark.parametrize("zone", ["UTC", None])
 @pytest.mark.parametrize(("stored", "now"), [("ms", "us"), ("us", "ms")])
-def test_a_file_of_another_unit_stays(tmp_path: Path, stored: str, now: str, zone: str | None) -> None:
-    table = table_of(tmp_path, pa.timestamp(stored, zone), pa.timestamp(now, zone))
+def test_a_file_of_another_unit_stays(root: Folder, stored: str, now: str, zone: str | None) -> None:
+    table = table_of(root, pa.timestamp(stored, zone), pa.timestamp(now, zone))
     at = AT if zone else AT.replace(tzinfo=None)
     for limit in (at - DAY, at, at + DAY):
         for condition in (pc.field("x") >= pa.scalar(limit, pa.timestamp(now, zone)), pc.field("x") <= limit):
-            everything = HudiTable.open(table.base_path, lists_storage=True)
+            everything = HudiTable.open(table.base_path, lake=table.lake, lists_storage=True)
             found = table.scan(filter=condition).to_arrow()
             assert found.equals(everything.scan(filter=condition).to_arrow())
             assert kept(table, condition) == 1
@@ -59,16 +59,16 @@ def test_a_file_of_another_unit_stays(tmp_path: Path, stored: str, now: str, zon
 
 
 @pytest.mark.parametrize("unit", ["ms", "us"])
-def test_a_file_of_the_table_s_unit_is_judged(tmp_path: Path, unit: str) -> None:
+def test_a_file_of_the_table_s_unit_is_judged(root: Folder, unit: str) -> None:
     kind = pa.timestamp(unit, "UTC")
-    table = table_of(tmp_path, kind, kind)
+    table = table_of(root, kind, kind)
     assert kept(table, pc.field("x") > pa.scalar(AT, kind)) == 0
     assert kept(table, pc.field("x") >= pa.scalar(AT, kind)) == 1
 
 
-def test_an_unreadable_file_stays_for_the_reader_to_tell(tmp_path: Path) -> None:
+def test_an_unreadable_file_stays_for_the_reader_to_tell(root: Folder) -> None:
     kind = pa.timestamp("us", "UTC")
-    table = table_of(tmp_path, kind, kind)
-    for file in Path(table.base_path, "p").glob("*.parquet"):
+    table = table_of(root, kind, kind)
+    for file in file_at(table.storage, table.base_path, "p").glob("*.parquet"):
         file.write_bytes(b"")
     assert kept(table, pc.field("x") > pa.scalar(AT, kind)) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from spark_jobs.core.schema.changes import (
 )
 from spark_jobs.core.schema.internal import ArrayType, Column, InternalSchema, RecordType
 from spark_jobs.core.table import HudiTable
+from tests.support.folder import Folder, file_at
 from tests.unit.core.schema.test_tables import V0, alter, make, rows_of, write
 
 pytestmark = pytest.mark.unit
@@ -32,7 +32,7 @@ def record(*names: str) -> RecordType:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> HudiTable:
-    made = make(Path(tmp_path_factory.mktemp("alteration")), merge_on_read=False)
+    made = make(Folder(str(tmp_path_factory.mktemp("alteration"))), merge_on_read=False)
     write(made, V0)
     return made
 
@@ -72,8 +72,8 @@ def test_what_nobody_could_read_is_refused(table: HudiTable, change: Change, nam
     assert table.refreshed().evolution_at() is None
 
 
-def test_what_is_accepted_is_read_and_altered_again(tmp_path: Path) -> None:
-    table = make(tmp_path, merge_on_read=False)
+def test_what_is_accepted_is_read_and_altered_again(root: Folder) -> None:
+    table = make(root, merge_on_read=False)
     write(table, V0)
     alter(table, lambda schema: add_column(schema, "most", "DECIMAL(38, 38)"))
     alter(table, lambda schema: move_column(add_column(schema, "extra", record("a", "b")), "n", first=True))
@@ -89,9 +89,9 @@ def test_what_is_accepted_is_read_and_altered_again(tmp_path: Path) -> None:
     }
 
 
-def keyed(path: Path, **fields: Any) -> HudiTable:
+def keyed(path: Folder, **fields: Any) -> HudiTable:
     named = {"record_key_fields": ["id"], "partition_fields": ["part"], "precombine_field": "ts", **fields}
-    table = HudiTable.create(str(path / "t"), name="t", **named)
+    table = HudiTable.create(str(path / "t"), name="t", **named, lake=path.lake)
     write(table, V0)
     return table
 
@@ -108,16 +108,16 @@ KEYS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("fields", KEYS.values(), ids=KEYS)
-def test_columns_of_keys_inside_structs_stay_as_they_are(tmp_path: Path, fields: dict[str, Any]) -> None:
-    refuses_what_touches_the_column(keyed(tmp_path, **fields))
+def test_columns_of_keys_inside_structs_stay_as_they_are(root: Folder, fields: dict[str, Any]) -> None:
+    refuses_what_touches_the_column(keyed(root, **fields))
 
 
-def test_so_does_the_column_of_an_order_inside_a_struct(tmp_path: Path) -> None:
+def test_so_does_the_column_of_an_order_inside_a_struct(root: Folder) -> None:
     """Of a table that Hudi made; this project makes none."""
-    base_path = keyed(tmp_path).base_path
-    with open(f"{base_path}/.hoodie/hoodie.properties", "a") as properties:
-        properties.write("hoodie.table.precombine.field=s.x\n")
-    refuses_what_touches_the_column(HudiTable.open(base_path))
+    table = keyed(root)
+    properties = file_at(table.storage, table.base_path, ".hoodie/hoodie.properties")
+    properties.append_text("hoodie.table.precombine.field=s.x\n")
+    refuses_what_touches_the_column((root / "t").table())
 
 
 def refuses_what_touches_the_column(table: HudiTable) -> None:
@@ -138,14 +138,14 @@ def refuses_what_touches_the_column(table: HudiTable) -> None:
     assert rows_of(table)["a"]["s"] == {"more": None, "x": 1, "w": "p"}
 
 
-def test_a_key_that_the_table_lacks_is_told(tmp_path: Path) -> None:
+def test_a_key_that_the_table_lacks_is_told(root: Folder) -> None:
     with pytest.raises(ConfigError, match=r"no column s\.gone, which is part of its key"):
-        alter(keyed(tmp_path, record_key_fields=["s.gone"]), lambda schema: add_column(schema, "new", "int"))
+        alter(keyed(root, record_key_fields=["s.gone"]), lambda schema: add_column(schema, "new", "int"))
 
 
 @pytest.mark.parametrize("fields", [{"partition_fields": ["later"]}, {"precombine_field": "later"}])
-def test_columns_of_paths_alone_are_not_added(tmp_path: Path, fields: dict[str, Any]) -> None:
-    table = keyed(tmp_path, **fields)
+def test_columns_of_paths_alone_are_not_added(root: Folder, fields: dict[str, Any]) -> None:
+    table = keyed(root, **fields)
     for change in (
         lambda schema: add_column(schema, "later", "string"),
         lambda schema: rename_column(schema, "gone", "later"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -15,7 +14,7 @@ from spark_jobs.core.schema.conform import Origin
 from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.history import read_history, write_history
 from spark_jobs.core.schema.internal_avro import internal_of
-from spark_jobs.core.storage import LocalStorage
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -63,30 +62,30 @@ def test_instants_of_seconds_and_others() -> None:
     assert late.origins("20230101000000000") == {}
 
 
-def test_the_newest_completed_history_counts(tmp_path: Path) -> None:
-    storage, base, done = LocalStorage(), str(tmp_path), {str(T1)}
+def test_the_newest_completed_history_counts(root: Folder) -> None:
+    storage, base, done = root.storage, str(root), {str(T1)}
     assert read_history(storage, base, done.__contains__) == ()
     write_history(storage, base, str(T1), (FIRST, SECOND), done.__contains__)
     write_history(storage, base, str(T2), (FIRST, SECOND, THIRD), done.__contains__)
     assert read_history(storage, base, done.__contains__) == (FIRST, SECOND)
     assert read_history(storage, base, {*done, str(T2)}.__contains__) == (FIRST, SECOND, THIRD)
-    folder = tmp_path / ".hoodie" / ".schema"
+    folder = root / ".hoodie" / ".schema"
     assert sorted(path.name for path in folder.iterdir()) == [
         f"{time}.schemacommit{state}" for time in (T1, T2) for state in ("", ".inflight", ".requested")
     ]
 
 
-def test_what_unfinished_writes_left_is_swept(tmp_path: Path) -> None:
-    storage, base = LocalStorage(), str(tmp_path)
+def test_what_unfinished_writes_left_is_swept(root: Folder) -> None:
+    storage, base = root.storage, str(root)
     write_history(storage, base, str(T1), (FIRST, SECOND), lambda _: False)
     write_history(storage, base, str(T2), (FIRST, THIRD), lambda _: False)
-    names = {path.name.split(".")[0] for path in (tmp_path / ".hoodie" / ".schema").iterdir()}
+    names = {path.name.split(".")[0] for path in (root / ".hoodie" / ".schema").iterdir()}
     assert names == {str(T2)}
 
 
-def test_a_history_that_is_none(tmp_path: Path) -> None:
-    folder = tmp_path / ".hoodie" / ".schema"
+def test_a_history_that_is_none(root: Folder) -> None:
+    folder = root / ".hoodie" / ".schema"
     folder.mkdir(parents=True)
     (folder / f"{T1}.schemacommit").write_bytes(b"\xff")
     with pytest.raises(CorruptTableError, match=r"\.schemacommit holds no schema history"):
-        read_history(LocalStorage(), str(tmp_path), lambda _: True)
+        read_history(root.storage, str(root), lambda _: True)

@@ -38,17 +38,19 @@ from spark_jobs.core.metadata_table.scan import read_records
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields, without_meta_fields
 from spark_jobs.core.schema.conform import conform
 from spark_jobs.core.schema.meta_fields import META_SCHEMA, RECORD_KEY
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.transaction import begin
+from tests.support.folder import Folder
 from tests.unit.core.metadata_table.agreement import metadata_table_of
 
 pytestmark = pytest.mark.unit
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NAMES = st.text(string.ascii_letters + "_", min_size=1, max_size=6)
+SHARED = [HealthCheck.function_scoped_fixture]
+"""All examples of a test are below one folder."""
 MOMENTS = st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9998, 1, 1))
 
 
@@ -141,11 +143,11 @@ def as_read(table: pa.Table) -> tuple[pa.Table, dict[str, Any]]:
     return expected, avro
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120, deadline=None, suppress_health_check=SHARED)
 @given(tables())
-def test_base_files(tmp_path_factory: pytest.TempPathFactory, table: pa.Table) -> None:
+def test_base_files(root: Folder, table: pa.Table) -> None:
     expected, avro = as_read(table)
-    path = str(tmp_path_factory.mktemp("base") / "file.parquet")
+    path = str(root / f"{SYSTEM_CLOCK.new_uuid()}.parquet")
     file_format = BaseFileFormat(
         schema=expected.schema,
         avro_schema=schema_text(avro),
@@ -154,11 +156,11 @@ def test_base_files(tmp_path_factory: pytest.TempPathFactory, table: pa.Table) -
         dictionary=True,
         bloom=None,
     )
-    writer = BaseFileWriter(LocalStorage(), path, file_format)
+    writer = BaseFileWriter(root.storage, path, file_format)
     for batch in expected.combine_chunks().to_batches():
         writer.write(batch)
     writer.close()
-    found = [conform(batch, expected.schema) for batch in read_batches(open_base_file(LocalStorage(), path))]
+    found = [conform(batch, expected.schema) for batch in read_batches(open_base_file(root.storage, path))]
     assert pa.Table.from_batches(found).equals(expected)
 
 
@@ -183,28 +185,28 @@ INDEXED = {
 PLACES = st.lists(st.sampled_from(["", "a", "p=1/q=x y", "ä"]), min_size=1, max_size=3, unique=True)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, *SHARED])
 @given(tables(), PLACES)
-def test_metadata_table(tmp_path_factory: pytest.TempPathFactory, table: pa.Table, places: list[str]) -> None:
+def test_metadata_table(root: Folder, table: pa.Table, places: list[str]) -> None:
     """One commit, a base file in each partition: the records of all three indexes, listings, what queries find."""
     expected, avro = as_read(table)
-    path = tmp_path_factory.mktemp("tables") / "t"
+    path = root / SYSTEM_CLOCK.new_uuid()
     partitions = [""] if "" in places else places
-    stored = write_once(str(path), expected, avro, partitions)
-    found = HudiTable.open(str(path))
+    stored = write_once(path, expected, avro, partitions)
+    found = path.table()
     assert set(found.config.metadata_partitions) == {"files", "column_stats", "bloom_filters"}
     metadata = metadata_table_of(path)
     listed = {one.relative_path: one.size for one in found.view().latest_base_files()}
-    assert listed == {name: (path / name).stat().st_size for name in stored}
+    assert listed == {name: (path / name).size for name in stored}
     assert found.partitions() == sorted(partitions)
     statistics = read_records(metadata, MetadataPartition.COLUMN_STATS, COLUMN_STATS)
     filters = read_records(metadata, MetadataPartition.BLOOM_FILTERS, BLOOM_FILTERS)
     (instant,) = (one.timestamp for one in found.timeline.completed_commits())
     for name in stored:
         partition, _, file = name.rpartition("/")
-        for one in read_footer_stats(LocalStorage(), f"{path}/{name}", expected.schema.names):
+        for one in read_footer_stats(path.storage, f"{path}/{name}", expected.schema.names):
             assert statistics[column_stats_key(one.column, partition, file)] == one
-        footer = read_footer_filter(LocalStorage(), f"{path}/{name}", instant)
+        footer = read_footer_filter(path.storage, f"{path}/{name}", instant)
         assert filters[bloom_filter_key(partition, file)] == footer
     rows = pa.concat_tables([expected] * len(partitions))
     assert found.scan().to_arrow().select(expected.schema.names).num_rows == rows.num_rows
@@ -217,11 +219,10 @@ def test_metadata_table(tmp_path_factory: pytest.TempPathFactory, table: pa.Tabl
             assert found.scan(columns=[field.name], filter=condition).to_arrow().equals(wanted), (field, value)
 
 
-def write_once(path: str, rows: pa.Table, avro: dict[str, Any], partitions: list[str]) -> list[str]:
+def write_once(path: Folder, rows: pa.Table, avro: dict[str, Any], partitions: list[str]) -> list[str]:
     """A table of one commit with the rows in a base file of each partition; the paths of the files."""
-    made = HudiTable.create(
-        path, name="t", record_key_fields=["k"], partition_fields=["p"] if partitions != [""] else []
-    )
+    fields = ["p"] if partitions != [""] else []
+    made = HudiTable.create(str(path), name="t", record_key_fields=["k"], partition_fields=fields, lake=path.lake)
     transaction = begin(made.transaction_settings(INDEXED), Action.COMMIT)
     assert transaction is not None
     transaction.to_inflight()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,7 @@ from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from tests.interop.schema_rows import STEPS, TYPED, stepped, typed
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.unit.core.support import scope
 
@@ -59,7 +59,7 @@ PARTITION = "p"
 KINDS = pytest.mark.parametrize("merge_on_read", [True, False], ids=["mor", "cow"])
 
 
-def make(path: Path, *, merge_on_read: bool) -> HudiTable:
+def make(path: Folder, *, merge_on_read: bool) -> HudiTable:
     return HudiTable.create(
         str(path / "t"),
         name="t",
@@ -67,6 +67,7 @@ def make(path: Path, *, merge_on_read: bool) -> HudiTable:
         record_key_fields=["id"],
         partition_fields=["part"],
         precombine_field="ts",
+        lake=path.lake,
     )
 
 
@@ -137,12 +138,12 @@ def rows_of(table: HudiTable, **query: Any) -> dict[str, dict[str, Any]]:
 
 def compact(table: HudiTable) -> None:
     options = CompactionOptions(base_path=table.base_path, hoodie_conf=tuple(AT_ONCE.items()))
-    assert run_compaction(options, job_context(engine=ENGINE)).instant
+    assert run_compaction(options, job_context(engine=ENGINE, lake=table.lake)).instant
 
 
 def cluster(table: HudiTable) -> None:
     options = ClusteringOptions(base_path=table.base_path, hoodie_conf=tuple(AT_ONCE.items()))
-    assert run_clustering(options, job_context(engine=ENGINE)).instant
+    assert run_clustering(options, job_context(engine=ENGINE, lake=table.lake)).instant
 
 
 def rewritten(table: HudiTable) -> None:
@@ -166,8 +167,8 @@ def with_nulls_in_lists(rows: pa.Table) -> pa.Table:
 
 
 @KINDS
-def test_all_types_through_base_files_logs_and_services(tmp_path: Path, merge_on_read: bool) -> None:
-    table = make(tmp_path, merge_on_read=merge_on_read)
+def test_all_types_through_base_files_logs_and_services(root: Folder, merge_on_read: bool) -> None:
+    table = make(root, merge_on_read=merge_on_read)
     first, second = with_nulls_in_lists(typed(range(30))), typed(range(0, 40, 3), 1)
     write(table, first)
     write(table, second)
@@ -178,7 +179,7 @@ def test_all_types_through_base_files_logs_and_services(tmp_path: Path, merge_on
 
 
 @KINDS
-def test_days_before_the_gregorian_calendar_are_counted_on_backwards(tmp_path: Path, merge_on_read: bool) -> None:
+def test_days_before_the_gregorian_calendar_are_counted_on_backwards(root: Folder, merge_on_read: bool) -> None:
     rows = pa.table(
         {
             "id": ["a", "b"],
@@ -187,15 +188,15 @@ def test_days_before_the_gregorian_calendar_are_counted_on_backwards(tmp_path: P
             "at": pa.array([dt.datetime(1, 1, 1), dt.datetime(1582, 10, 4)], pa.timestamp("us", tz="UTC")),
         }
     )
-    table = make(tmp_path, merge_on_read=merge_on_read)
+    table = make(root, merge_on_read=merge_on_read)
     write(table, rows)
     write(table, rows.slice(1))
     assert rows_of(table) == by_id(rows)
 
 
 @KINDS
-def test_columns_added_promoted_and_moved_on_write(tmp_path: Path, merge_on_read: bool) -> None:
-    table = make(tmp_path, merge_on_read=merge_on_read)
+def test_columns_added_promoted_and_moved_on_write(root: Folder, merge_on_read: bool) -> None:
+    table = make(root, merge_on_read=merge_on_read)
     wanted: dict[str, dict[str, Any]] = {}
     for step in range(len(STEPS)):
         rows = stepped(step, range(step, 20, 1 + 2 * step))
@@ -234,8 +235,8 @@ V0 = pa.table(
 
 
 @KINDS
-def test_columns_altered_on_read(tmp_path: Path, merge_on_read: bool) -> None:
-    table = make(tmp_path, merge_on_read=merge_on_read)
+def test_columns_altered_on_read(root: Folder, merge_on_read: bool) -> None:
+    table = make(root, merge_on_read=merge_on_read)
     first = write(table, V0)
     alter(table, lambda schema: rename_column(drop_column(schema, "gone"), "n", "number"))
     alter(table, lambda schema: rename_column(widen_column(schema, "number", "long"), "s.x", "z"))
@@ -276,8 +277,8 @@ def by_name(table: HudiTable) -> bool:
     return bool(scan.read_by_name(slices))
 
 
-def test_which_slices_any_parquet_reader_may_read(tmp_path: Path) -> None:
-    table = make(tmp_path, merge_on_read=False)
+def test_which_slices_any_parquet_reader_may_read(root: Folder) -> None:
+    table = make(root, merge_on_read=False)
     write(table, V0)
     assert by_name(table)
     alter(table, lambda schema: move_column(add_column(schema, "new", "int"), "n", after="id"))
@@ -288,8 +289,8 @@ def test_which_slices_any_parquet_reader_may_read(tmp_path: Path) -> None:
     assert by_name(table)
 
 
-def test_widened_files_and_logs_are_not_for_any_parquet_reader(tmp_path: Path) -> None:
-    table = make(tmp_path, merge_on_read=True)
+def test_widened_files_and_logs_are_not_for_any_parquet_reader(root: Folder) -> None:
+    table = make(root, merge_on_read=True)
     write(table, V0)
     write(table, V0.slice(0, 1))
     assert not by_name(table)
@@ -302,23 +303,23 @@ def test_widened_files_and_logs_are_not_for_any_parquet_reader(tmp_path: Path) -
     assert by_name(table)
 
 
-def test_a_compaction_planned_before_an_alteration_writes_the_schema_of_its_plan(tmp_path: Path) -> None:
-    table = make(tmp_path, merge_on_read=True)
+def test_a_compaction_planned_before_an_alteration_writes_the_schema_of_its_plan(root: Folder) -> None:
+    table = make(root, merge_on_read=True)
     write(table, V0)
     write(table, V0.slice(0, 1))
     conf = tuple(AT_ONCE.items())
     planned = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, mode="schedule")  # type: ignore[arg-type]
-    assert run_compaction(planned, job_context(engine=ENGINE)).instant
+    assert run_compaction(planned, job_context(engine=ENGINE, lake=root.lake)).instant
     alter(table, lambda schema: rename_column(schema, "n", "number"))
     before = rows_of(table)
     executed = CompactionOptions(base_path=table.base_path, hoodie_conf=conf, mode="execute")  # type: ignore[arg-type]
-    assert run_compaction(executed, job_context(engine=ENGINE)).instant
+    assert run_compaction(executed, job_context(engine=ENGINE, lake=root.lake)).instant
     assert rows_of(table) == before
     assert before["a"]["number"] == 1
 
 
-def test_an_alteration_leaves_what_hudi_s_own_leaves(tmp_path: Path) -> None:
-    table = make(tmp_path, merge_on_read=True)
+def test_an_alteration_leaves_what_hudi_s_own_leaves(root: Folder) -> None:
+    table = make(root, merge_on_read=True)
     write(table, V0)
     done = alter(table, lambda schema: add_column(schema, "new", "int", "a comment", after="ts"))
     metadata = table.refreshed().timeline.commit_metadata(done, SYSTEM_CLOCK)
@@ -328,15 +329,15 @@ def test_an_alteration_leaves_what_hudi_s_own_leaves(tmp_path: Path) -> None:
     assert names == [*META_FIELDS, "id", "ts", "new", "n", "gone", "s"]
     latest = json.loads(metadata.extra_metadata[LATEST_SCHEMA_KEY] or "")
     assert latest["version_id"] == int(done.timestamp)
-    folder = Path(table.base_path, ".hoodie", ".schema")
+    folder = file_at(table.storage, table.base_path, ".hoodie", ".schema")
     history = json.loads((folder / f"{done.timestamp}.schemacommit").read_text())
     assert [one["version_id"] for one in history["schemas"]] == [int(done.timestamp), 0]
     assert without_meta_fields(json.loads(metadata.schema_text)) == table.refreshed().avro_schema
 
 
 @pytest.mark.parametrize("name", ["id", "ts"])
-def test_keys_and_ordering_stay_as_they_are(tmp_path: Path, name: str) -> None:
-    table = make(tmp_path, merge_on_read=False)
+def test_keys_and_ordering_stay_as_they_are(root: Folder, name: str) -> None:
+    table = make(root, merge_on_read=False)
     write(table, V0)
     for change in (lambda schema: drop_column(schema, name), lambda schema: rename_column(schema, name, "other")):
         with pytest.raises(ConfigError, match=f"column {name} is part of the key"):
@@ -346,12 +347,12 @@ def test_keys_and_ordering_stay_as_they_are(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["ms", "us"])
-def test_local_timestamps_and_longs_become_each_other(tmp_path: Path, unit: str) -> None:
+def test_local_timestamps_and_longs_become_each_other(root: Folder, unit: str) -> None:
     at = dt.datetime(1970, 1, 1, 0, 0, 5)
     ticks = 5_000 if unit == "ms" else 5_000_000
     local, counted = pa.array([at], pa.timestamp(unit)), pa.array([ticks], pa.int64())
     for name, first, second, kept in (("a", local, counted, at), ("b", counted, local, ticks)):
-        table = make(tmp_path / name, merge_on_read=True)
+        table = make(root / name, merge_on_read=True)
         write(table, pa.table({"id": ["a"], "ts": [0], "x": first}))
         write(table, pa.table({"id": ["b"], "ts": [0], "x": second}))
         assert table.refreshed().schema.field("x").type == first.type

@@ -1,10 +1,8 @@
-"""Timelines on a local disk for the tests of the archive: instants of every action, with contents of their kind."""
+"""Timelines for the tests of the archive: instants of every action, with contents of their kind."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from spark_jobs.core.format.instant import Action, Instant, State
@@ -19,6 +17,7 @@ from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMeta
 from spark_jobs.core.timeline.payloads import schemas
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.write_stat import WriteStat
+from tests.support.folder import Folder, Where, as_folder
 from tests.support.payloads import stored
 
 MOMENT = 1_714_979_289
@@ -78,20 +77,24 @@ def merge_small(storage: Storage, folder: str, at_least: int = 2, small_bytes: i
     return chosen.path
 
 
-def archive_in(folder: Path | str, storage: Storage | None = None) -> ArchivePlace:
+def archive_in(folder: Where | str, storage: Storage | None = None) -> ArchivePlace:
     """The archive of a table of version 6."""
-    return archive_of(VERSION_6, storage or LocalStorage(), str(folder))
+    return archive_of(VERSION_6, storage or storage_of(folder), str(folder))
+
+
+def storage_of(place: Where | str) -> Storage:
+    return place.storage if isinstance(place, Folder) else LocalStorage()
 
 
 class Line:
     """A timeline folder, made file by file."""
 
-    def __init__(self, base: Path, storage: Storage | None = None) -> None:
+    def __init__(self, base: Where, storage: Storage | None = None) -> None:
         self.base = base
         self.folder = base / ".hoodie"
         self.archive = self.folder / "archived"
         self.archive.mkdir(parents=True, exist_ok=True)
-        self.storage = storage or LocalStorage()
+        self.storage = storage or storage_of(base)
 
     def load(self) -> ActiveTimeline:
         return ActiveTimeline.load(self.storage, str(self.folder), str(self.archive), format=VERSION_6)
@@ -102,7 +105,7 @@ class Line:
         for place, state in enumerate(states):
             file = self.folder / file_name_of(Instant(time(number), action, state).at(state))
             file.write_bytes(contents[place] if place < len(contents) else b"")
-            os.utime(file, (MOMENT, MOMENT))
+            as_folder(file).date(MOMENT * 1000)
         return instant
 
     def commit(self, number: int, key: str | None = None, action: Action = Action.COMMIT) -> Instant:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,26 +12,24 @@ from hypothesis import strategies as st
 from spark_jobs.core.errors import CorruptTableError, HudiError, InstantStateError, UnsupportedTableError
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block, parse_blocks
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.archive.v6.files import MERGE_PLAN_NAME, encode_entries
 from spark_jobs.core.timeline.archive.v6.schemas import MERGE_PLAN
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline, commits_that_say
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from tests.support.folder import Folder, file_at
 from tests.unit.core.support import Died, MortalStorage
 from tests.unit.core.timeline.lines import MOMENT, Line, archive_in, commit, merge_small, time
 
 pytestmark = pytest.mark.unit
-
-STORAGE = LocalStorage()
 
 
 def load(line: Line, begin: str = "", end: str | None = None) -> ArchivedTimeline:
     return ArchivedTimeline.load(archive_in(line.archive), begin, end)
 
 
-def put_archive(line: Line, version: int, *numbers: int) -> Path:
+def put_archive(line: Line, version: int, *numbers: int) -> Folder:
     """An archive file of completed commits alone."""
     entries = [
         {"commitTime": time(number), "actionType": "commit", "actionState": "COMPLETED", "version": None}
@@ -44,8 +40,8 @@ def put_archive(line: Line, version: int, *numbers: int) -> Path:
     return file
 
 
-def test_every_action_comes_back_as_it_went(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_every_action_comes_back_as_it_went(root: Folder) -> None:
+    line = Line(root)
     given = [
         line.clean(2),
         line.rollback(3),
@@ -55,7 +51,7 @@ def test_every_action_comes_back_as_it_went(tmp_path: Path) -> None:
         line.replace(6),
         line.savepoint(1),
     ]
-    result = archive(line.load(), str(tmp_path), given)
+    result = archive(line.load(), str(root), given)
     assert (result.entries, result.instants) == (20, tuple(sorted(given, key=lambda one: one.timestamp)))
     assert line.names() == []
     assert line.archives() == [".commits_.archive.1_1-0-1"]
@@ -93,13 +89,13 @@ def test_every_action_comes_back_as_it_went(tmp_path: Path) -> None:
     assert saved["savepointedBy"] == "me"
 
 
-def test_entries_stand_as_hudi_writes_them(tmp_path: Path) -> None:
+def test_entries_stand_as_hudi_writes_them(root: Folder) -> None:
     """In blocks of ten, with the schema as the only header; a batch may end in the middle of an instant."""
-    line = Line(tmp_path)
+    line = Line(root)
     given = [line.commit(number) for number in range(1, 5)]
-    path = archive(line.load(), str(tmp_path), given).path
+    path = archive(line.load(), str(root), given).path
     assert path is not None
-    with STORAGE.open_input(path) as file:
+    with line.storage.open_input(path) as file:
         blocks = list(parse_blocks(file))
         contents = [block.read_content() for block in blocks]
     assert [list(block.headers) for block in blocks] == [[HeaderKey.SCHEMA], [HeaderKey.SCHEMA]]
@@ -116,119 +112,120 @@ def test_entries_stand_as_hudi_writes_them(tmp_path: Path) -> None:
     assert all(text is not None and len(text) == 17 and text.startswith("202405") for text in moved)
 
 
-def test_an_empty_completed_file_is_archived_as_a_name_alone(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_an_empty_completed_file_is_archived_as_a_name_alone(root: Folder) -> None:
+    line = Line(root)
     given = [line.put(1, Action.COMMIT), line.put(2, Action.CLEAN), line.put(3, Action.ROLLBACK)]
-    archive(line.load(), str(tmp_path), given)
+    archive(line.load(), str(root), given)
     found = load(line)
     assert found.instants == tuple(given)
     assert found.payload(given[1]) is None
     assert found.commit_metadata(given[0]).write_stats == ()
 
 
-def test_left_over_markers_go(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_left_over_markers_go(root: Folder) -> None:
+    line = Line(root)
     done = line.commit(1)
     left = line.folder / ".temp" / time(1) / "p"
     left.mkdir(parents=True)
-    archive(line.load(), str(tmp_path), [done])
+    archive(line.load(), str(root), [done])
     assert not left.parent.exists()
 
 
-def test_what_may_not_go(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_what_may_not_go(root: Folder) -> None:
+    line = Line(root)
     pending = line.put(1, Action.COMMIT, states=(State.REQUESTED,))
     with pytest.raises(InstantStateError, match=f"{time(1)} commit \\(requested\\) can't be archived before"):
-        archive(line.load(), str(tmp_path), [pending])
+        archive(line.load(), str(root), [pending])
     restored = line.put(2, Action.RESTORE)
     with pytest.raises(UnsupportedTableError, match=f"{time(2)} restore .* can't be archived"):
-        archive(line.load(), str(tmp_path), [line.commit(3), restored])
+        archive(line.load(), str(root), [line.commit(3), restored])
     assert line.archives() == []
     assert len(line.names()) == 7
 
 
 @pytest.mark.parametrize("dies_at", range(13))
-def test_a_death_at_any_call_loses_nothing_and_a_rerun_repeats_nothing(tmp_path: Path, dies_at: int) -> None:
-    line = Line(tmp_path, MortalStorage(dies_at))
+def test_a_death_at_any_call_loses_nothing_and_a_rerun_repeats_nothing(root: Folder, dies_at: int) -> None:
+    line = Line(root, MortalStorage(dies_at, root.storage))
     given = [line.clean(2), line.commit(1), line.commit(3)]
     names = line.names()
     whole = set(line.load().instants)
     try:
-        archive(line.load(), str(tmp_path), given)
+        archive(line.load(), str(root), given)
     except Died:
-        seen = {*Line(tmp_path).load().instants, *load(line).instants}
+        seen = {*Line(root).load().instants, *load(line).instants}
         assert {one for one in seen if one.is_completed} == whole
-    again = Line(tmp_path)
+    again = Line(root)
     # with the completed file there still, no state of the instant counts as pending
     assert all(one.is_completed for one in again.load().instants)
-    archive(again.load(), str(tmp_path), [one for one in given if one in again.load().instants])
+    archive(again.load(), str(root), [one for one in given if one in again.load().instants])
     assert again.names() == []
     assert set(load(again).instants) == whole
-    blocks = [block for status in archive_in(line.archive).newest_first() for block in blocks_of(Path(status.path))]
+    files = [file_at(root.storage, status.path) for status in archive_in(line.archive).newest_first()]
+    blocks = [block for file in files for block in blocks_of(file)]
     assert sum(struct.unpack_from(">ii", content)[1] for content in blocks) == len(names)
 
 
-def blocks_of(file: Path) -> list[bytes]:
-    with STORAGE.open_input(str(file)) as source:
+def blocks_of(file: Folder) -> list[bytes]:
+    with file.open_input() as source:
         return [block.read_content() for block in parse_blocks(source)]
 
 
-def test_an_entry_that_is_there_twice_counts_once(tmp_path: Path) -> None:
+def test_an_entry_that_is_there_twice_counts_once(root: Folder) -> None:
     """Hudi's archiver writes entries again when it died before the files of their instants were gone."""
-    line = Line(tmp_path)
+    line = Line(root)
     put_archive(line, 1, 1, 2)
     put_archive(line, 2, 2, 3)
     assert [one.timestamp for one in load(line).instants] == [time(1), time(2), time(3)]
 
 
-def test_a_range(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_a_range(root: Folder) -> None:
+    line = Line(root)
     put_archive(line, 1, 1, 2, 3)
     put_archive(line, 2, 4, 5, 6)
     assert [one.timestamp for one in load(line, time(2), time(4)).instants] == [time(2), time(3), time(4)]
 
 
-def test_files_older_than_the_range_are_not_opened(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_files_older_than_the_range_are_not_opened(root: Folder) -> None:
+    line = Line(root)
     old = put_archive(line, 1, 1)
     old.write_bytes(b"no archive at all")
-    os.utime(old, (MOMENT - 10 * 86400, MOMENT - 10 * 86400))
+    old.date((MOMENT - 10 * 86400) * 1000)
     put_archive(line, 2, 2)
     assert [one.timestamp for one in load(line, time(1)).instants] == [time(2)]
     with pytest.raises(CorruptTableError, match="no log block begins"):
         load(line)
 
 
-def test_versions_are_numbers(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_versions_are_numbers(root: Folder) -> None:
+    line = Line(root)
     for version in (2, 10, 9):
         put_archive(line, version, version)
     (line.archive / "mergeArchivePlan.crc").touch()
     names = [status.name for status in archive_in(line.archive).newest_first()]
     assert names == [f".commits_.archive.{version}_1-0-1" for version in (10, 9, 2)]
-    archive(line.load(), str(tmp_path), [line.commit(11)])
+    archive(line.load(), str(root), [line.commit(11)])
     assert ".commits_.archive.11_1-0-1" in line.archives()
 
 
-def test_a_text_is_found_in_archived_commits(tmp_path: Path) -> None:
-    line = Line(tmp_path)
-    archive(line.load(), str(tmp_path), [line.commit(1, key="first"), line.commit(2, key="second")])
-    archive(line.load(), str(tmp_path), [line.commit(3, key="third")])
+def test_a_text_is_found_in_archived_commits(root: Folder) -> None:
+    line = Line(root)
+    archive(line.load(), str(root), [line.commit(1, key="first"), line.commit(2, key="second")])
+    archive(line.load(), str(root), [line.commit(3, key="third")])
     found = list(commits_that_say(archive_in(line.archive), "second"))
     assert [(one.timestamp, metadata.idempotency_key) for one, metadata in found] == [(time(2), "second")]
     assert list(commits_that_say(archive_in(line.archive), "fourth")) == []
-    assert list(commits_that_say(archive_in(tmp_path / "nowhere"), "first")) == []
+    assert list(commits_that_say(archive_in(root / "nowhere"), "first")) == []
 
 
-def test_small_files_become_one(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_small_files_become_one(root: Folder) -> None:
+    line = Line(root)
     for version in range(1, 5):
         put_archive(line, version, version)
     large = line.archive / ".commits_.archive.2_1-0-1"
     put_archive(line, 2, *range(100, 200))
     before = load(line).instants
-    assert merge_small(STORAGE, str(line.archive), at_least=3, small_bytes=large.stat().st_size - 1) is None
-    merged = merge_small(STORAGE, str(line.archive), at_least=2, small_bytes=large.stat().st_size - 1)
+    assert merge_small(line.storage, str(line.archive), at_least=3, small_bytes=large.size - 1) is None
+    merged = merge_small(line.storage, str(line.archive), at_least=2, small_bytes=large.size - 1)
     assert merged == str(line.archive / ".commits_.archive.5_1-0-1")
     # what is older than the newest large file keeps its place, so that files stay in the order of time
     assert line.archives() == [f".commits_.archive.{version}_1-0-1" for version in (1, 2, 5)]
@@ -236,13 +233,13 @@ def test_small_files_become_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dies_at", range(8))
-def test_a_merge_that_dies_is_ended_or_undone(tmp_path: Path, dies_at: int) -> None:
-    line = Line(tmp_path)
+def test_a_merge_that_dies_is_ended_or_undone(root: Folder, dies_at: int) -> None:
+    line = Line(root)
     for version in range(1, 5):
         put_archive(line, version, version)
     before = load(line).instants
     with suppress(Died):
-        merge_small(MortalStorage(dies_at), str(line.archive), at_least=2)
+        merge_small(MortalStorage(dies_at, root.storage), str(line.archive), at_least=2)
     assert load(line).instants == before
     archive_in(line.archive).settle()
     assert load(line).instants == before
@@ -250,22 +247,22 @@ def test_a_merge_that_dies_is_ended_or_undone(tmp_path: Path, dies_at: int) -> N
     assert len(line.archives()) in (1, 4)
 
 
-def test_a_cut_file_of_a_merge_that_broke_off_is_passed_over(tmp_path: Path) -> None:
+def test_a_cut_file_of_a_merge_that_broke_off_is_passed_over(root: Folder) -> None:
     """Hudi writes it in place: whatever it should hold is in the files that it was made from."""
-    line = Line(tmp_path)
+    line = Line(root)
     first, second = put_archive(line, 1, 1), put_archive(line, 2, 2)
     merged = line.archive / ".commits_.archive.3_1-0-1"
     merged.write_bytes(b"not whole")
     plan = {"candidate": [f"file:{second}", f"file:{first}"], "mergedArchiveFileName": merged.name}
     (line.archive / MERGE_PLAN_NAME).write_bytes(encode_payload(MERGE_PLAN, plan))
     assert [one.timestamp for one in load(line).instants] == [time(1), time(2)]
-    archive(line.load(), str(tmp_path), [line.commit(3)])
+    archive(line.load(), str(root), [line.commit(3)])
     assert [one.timestamp for one in load(line).instants] == [time(1), time(2), time(3)]
     assert MERGE_PLAN_NAME not in line.archives()
 
 
-def test_a_cut_plan_of_a_merge_is_thrown_away(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_a_cut_plan_of_a_merge_is_thrown_away(root: Folder) -> None:
+    line = Line(root)
     put_archive(line, 1, 1)
     (line.archive / MERGE_PLAN_NAME).write_bytes(b"Obj\x01")
     archive_in(line.archive).settle()
@@ -289,8 +286,8 @@ FIRST, SECOND, NEW = (f".commits_.archive.{version}_1-0-1" for version in (1, 2,
         ([FIRST, "notes"], NEW),
     ],
 )
-def test_by_a_plan_of_other_names_nothing_goes(tmp_path: Path, candidates: list[str], merged: str) -> None:
-    line = Line(tmp_path)
+def test_by_a_plan_of_other_names_nothing_goes(root: Folder, candidates: list[str], merged: str) -> None:
+    line = Line(root)
     put_archive(line, 1, 1)
     put_archive(line, 2, 2)
     put_archive(line, 3, 3)
@@ -304,30 +301,30 @@ def test_by_a_plan_of_other_names_nothing_goes(tmp_path: Path, candidates: list[
     assert [name for name in line.archives() if name != "notes"] == [FIRST, SECOND, NEW]
 
 
-def test_a_file_taken_away_by_a_merge_while_it_is_read(tmp_path: Path) -> None:
-    line = Line(tmp_path)
-    archive(line.load(), str(tmp_path), [line.commit(1)])
-    archive(line.load(), str(tmp_path), [line.commit(2)])
+def test_a_file_taken_away_by_a_merge_while_it_is_read(root: Folder) -> None:
+    line = Line(root)
+    archive(line.load(), str(root), [line.commit(1)])
+    archive(line.load(), str(root), [line.commit(2)])
     found = load(line)
-    merge_small(STORAGE, str(line.archive), at_least=2)
+    merge_small(line.storage, str(line.archive), at_least=2)
     assert found.commit_metadata(found.instants[0]) == commit(1)
 
 
-def test_the_torn_end_of_a_file_is_passed_over(tmp_path: Path) -> None:
+def test_the_torn_end_of_a_file_is_passed_over(root: Folder) -> None:
     """An archiver that died while it wrote had not yet taken the instants off the active timeline."""
-    line = Line(tmp_path)
+    line = Line(root)
     file = put_archive(line, 1, 1)
     whole = file.read_bytes()
     file.write_bytes(whole + whole[:-5])
     assert [one.timestamp for one in load(line).instants] == [time(1)]
     file.write_bytes(whole + whole[:3])
     put_archive(line, 2, 2)
-    merge_small(STORAGE, str(line.archive), at_least=2)
+    merge_small(line.storage, str(line.archive), at_least=2)
     assert [one.timestamp for one in load(line).instants] == [time(1), time(2)]
 
 
-def test_entries_without_sense_are_corrupt(tmp_path: Path) -> None:
-    line = Line(tmp_path)
+def test_entries_without_sense_are_corrupt(root: Folder) -> None:
+    line = Line(root)
     file = line.archive / ".commits_.archive.1_1-0-1"
     for bad in ({"commitTime": None}, {"commitTime": "x"}, {"actionState": "LATER"}):
         entry = {"commitTime": "1", "actionType": "commit", "actionState": "COMPLETED", "version": None, **bad}
@@ -350,8 +347,8 @@ def test_entries_without_sense_are_corrupt(tmp_path: Path) -> None:
         '{"type":"record","name":"A","fields":[{"name":"a","type":{"type":"fixed","name":"F","size":4000000000}}]}',
     ],
 )
-def test_a_schema_that_leads_astray_is_refused(tmp_path: Path, schema: str) -> None:
-    line = Line(tmp_path)
+def test_a_schema_that_leads_astray_is_refused(root: Folder, schema: str) -> None:
+    line = Line(root)
     record = b"\x02" * 3 + b"\xff" * 8 + b"\x7f" + b"\x02" * 50
     content = struct.pack(">iii", 3, 1, len(record)) + record
     block = encode_block(BlockType.AVRO_DATA_BLOCK, {HeaderKey.SCHEMA: schema}, content)
@@ -362,11 +359,11 @@ def test_a_schema_that_leads_astray_is_refused(tmp_path: Path, schema: str) -> N
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 1 << 20), noise=st.binary(max_size=6), cut=st.booleans())
-def test_spoilt_archives_raise_only_our_errors(tmp_path: Path, place: int, noise: bytes, cut: bool) -> None:
-    line = Line(tmp_path)
+def test_spoilt_archives_raise_only_our_errors(root: Folder, place: int, noise: bytes, cut: bool) -> None:
+    line = Line(root)
     file = line.archive / ".commits_.archive.1_1-0-1"
     file.unlink(missing_ok=True)
-    archive(line.load(), str(tmp_path), [line.commit(1, key="k"), line.clean(2), line.compaction(3)])
+    archive(line.load(), str(root), [line.commit(1, key="k"), line.clean(2), line.compaction(3)])
     whole = file.read_bytes()
     at = place % len(whole)
     file.write_bytes(whole[:at] + noise + (b"" if cut else whole[at + len(noise) :]))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.payloads.schemas import COMPACTION_PLAN
 from spark_jobs.core.view.pending import read_pending_services
+from tests.support.folder import Folder
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -32,7 +30,7 @@ PLAN = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(root: Folder) -> Folder:
     """In the oldest layout the file of an instant is renamed from state to state."""
     for name in (
         "20180101000000.commit",
@@ -48,16 +46,16 @@ def folder(tmp_path: Path) -> Path:
         ".20180101000000.commit.crc",
         "20180101000800.commit.tmp",
     ):
-        (tmp_path / name).touch()
-    (tmp_path / ".aux").mkdir()
-    return tmp_path
+        (root / name).touch()
+    (root / ".aux").mkdir()
+    return root
 
 
-def load(folder: Path) -> ActiveTimeline:
-    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"), format=VERSION_6)
+def load(folder: Folder) -> ActiveTimeline:
+    return ActiveTimeline.load(folder.storage, str(folder), str(folder / "archived"), format=VERSION_6)
 
 
-def test_every_name_is_understood(folder: Path) -> None:
+def test_every_name_is_understood(folder: Folder) -> None:
     assert [str(one) for one in load(folder).instants] == [
         "20180101000000 commit (completed)",
         "20180101000100 deltacommit (completed)",
@@ -71,26 +69,26 @@ def test_every_name_is_understood(folder: Path) -> None:
     ]
 
 
-def test_the_plan_of_a_compaction_is_found_where_its_requested_file_was_renamed(folder: Path) -> None:
+def test_the_plan_of_a_compaction_is_found_where_its_requested_file_was_renamed(folder: Folder) -> None:
     (folder / ".aux" / "20180101000300.compaction.requested").write_bytes(encode_payload(COMPACTION_PLAN, PLAN))
     timeline = load(folder)
     assert read_pending_services(timeline, HandClock()).compaction == {("2018/01/01", "f"): "20180101000300"}
 
 
-def test_the_timeline_comes_before_the_copy(folder: Path) -> None:
+def test_the_timeline_comes_before_the_copy(folder: Folder) -> None:
     (folder / "20180101000300.compaction.requested").write_bytes(encode_payload(COMPACTION_PLAN, PLAN))
     (folder / ".aux" / "20180101000300.compaction.requested").write_bytes(b"an older copy")
     instant = Instant("20180101000300", Action.COMPACTION, State.INFLIGHT)
     assert load(folder).plan(instant, HandClock())["operations"][0]["fileId"] == "f"
 
 
-def test_a_plan_that_is_nowhere_is_an_error(folder: Path) -> None:
+def test_a_plan_that_is_nowhere_is_an_error(folder: Folder) -> None:
     instant = Instant("20180101000300", Action.COMPACTION, State.INFLIGHT)
     with pytest.raises(StorageError, match=r"20180101000300\.compaction\.requested"):
         load(folder).plan(instant, HandClock())
 
 
-def test_an_archive_beside_the_timeline_counts(folder: Path) -> None:
+def test_an_archive_beside_the_timeline_counts(folder: Folder) -> None:
     assert load(folder).start == ""
     (folder / ".commits_.archive.1").touch()
     assert load(folder).start == "20180101000000"

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.options.result import JobState
+from tests.support.folder import Folder, write_parquet
 from tests.unit.services.bootstrap.sources import ALL_COPIED, bootstrap, make_source
 
 pytestmark = pytest.mark.unit
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    return make_source(tmp_path / "source", hive=True)
+def source(root: Folder) -> Folder:
+    return make_source(root / "source", hive=True)
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -34,12 +33,12 @@ def source(tmp_path: Path) -> Path:
     ],
 )
 def test_a_column_that_is_not_there(
-    tmp_path: Path, source: Path, changes: dict[str, Any], what: str, conf: dict[str, str], dry_run: bool
+    root: Folder, source: Folder, changes: dict[str, Any], what: str, conf: dict[str, str], dry_run: bool
 ) -> None:
     with pytest.raises(ConfigError) as raised:
-        bootstrap(tmp_path / "t", source, conf, dry_run=dry_run, **changes)
+        bootstrap(root / "t", source, conf, dry_run=dry_run, **changes)
     assert str(raised.value) == f"the source has no column {what}: its columns are id, revision, price, region"
-    assert not (tmp_path / "t").exists()
+    assert not (root / "t").exists()
 
 
 @pytest.mark.parametrize(
@@ -50,19 +49,19 @@ def test_a_column_that_is_not_there(
         ({"precombine_field": "at.number"}, "at.number is a field of a struct, by which this release does not write"),
     ],
 )
-def test_a_column_of_another_type(tmp_path: Path, changes: dict[str, Any], what: str) -> None:
-    folder = tmp_path / "source"
+def test_a_column_of_another_type(root: Folder, changes: dict[str, Any], what: str) -> None:
+    folder = root / "source"
     folder.mkdir()
-    pq.write_table(pa.table({"id": [1], "tags": [["a"]], "at": [{"number": 1}]}), folder / "a.parquet")
+    write_parquet(pa.table({"id": [1], "tags": [["a"]], "at": [{"number": 1}]}), folder / "a.parquet")
     given = {"partition_path_fields": (), "precombine_field": None, **changes}
     with pytest.raises(ConfigError, match=what):
-        bootstrap(tmp_path / "t", folder, dry_run=True, **given)
+        bootstrap(root / "t", folder, dry_run=True, **given)
 
 
-def test_a_field_of_a_struct_makes_keys(tmp_path: Path) -> None:
-    folder = tmp_path / "source"
+def test_a_field_of_a_struct_makes_keys(root: Folder) -> None:
+    folder = root / "source"
     folder.mkdir()
-    pq.write_table(pa.table({"at": [{"number": 1}]}), folder / "a.parquet")
+    write_parquet(pa.table({"at": [{"number": 1}]}), folder / "a.parquet")
     given = {"partition_path_fields": (), "precombine_field": None, "record_key_fields": ("at.number",)}
-    assert bootstrap(tmp_path / "t", folder, dry_run=True, **given).state is JobState.DRY_RUN
-    assert bootstrap(tmp_path / "t", folder, **given).records_out == 1
+    assert bootstrap(root / "t", folder, dry_run=True, **given).state is JobState.DRY_RUN
+    assert bootstrap(root / "t", folder, **given).records_out == 1

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.core.errors import ConfigError, CorruptTableError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.schema.meta_fields import META_FIELDS
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT
 from spark_jobs.options import RestoreOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.archive import ArchiveOptions
@@ -26,6 +21,7 @@ from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write.pack import SizeSettings, small_files
 from tests.faults import local_table as local
+from tests.support.folder import Folder, read_parquet, write_parquet
 from tests.support.jobs import job_context
 from tests.unit.services.bootstrap.sources import ALL_COPIED, bootstrap
 
@@ -41,39 +37,39 @@ FIRST, SECOND, NEW = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2),
 TYPES = pytest.mark.parametrize("table_type", [COW, MOR])
 
 
-def make_source(folder: Path, *, hive: bool) -> Path:
+def make_source(folder: Folder, *, hive: bool) -> Folder:
     for name in local.PARTITIONS:
         place = folder / (f"p={name}" if hive else name)
         place.mkdir(parents=True)
         rows = FIRST.filter(pc.equal(FIRST["p"], name))
-        pq.write_table(rows.drop_columns(["p"]) if hive else rows, place / "part-0.parquet", row_group_size=4)
+        write_parquet(rows.drop_columns(["p"]) if hive else rows, place / "part-0.parquet", row_group_size=4)
     return folder
 
 
-def table_over(tmp_path: Path, mode: str, table_type: str, *, hive: bool = False) -> Path:
-    source = make_source(tmp_path / "source", hive=hive)
+def table_over(root: Folder, mode: str, table_type: str, *, hive: bool = False) -> Folder:
+    source = make_source(root / "source", hive=hive)
     fields = {"record_key_fields": ("id",), "partition_path_fields": ("p",), "precombine_field": "ts"}
-    bootstrap(tmp_path / "t", source, MODES[mode], table_type=table_type, **fields)
-    return tmp_path / "t"
+    bootstrap(root / "t", source, MODES[mode], table_type=table_type, **fields)
+    return root / "t"
 
 
-def rewrite(path: Path) -> None:
-    service = local.compact if HudiTable.open(str(path)).config.is_merge_on_read else local.cluster
+def rewrite(path: Folder) -> None:
+    service = local.compact if path.table().config.is_merge_on_read else local.cluster
     service(path)
 
 
-def is_sound(path: Path, *batches: pa.Table) -> bool:
+def is_sound(path: Folder, *batches: pa.Table) -> bool:
     assert local.rows_of(path) == local.expected_rows(*batches)
-    assert [str(one) for one in validate(str(path), deep=True)] == []
+    assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
     assert local.problems_of(path) == []
     return True
 
 
 @TYPES
 @pytest.mark.parametrize("mode", MODES)
-def test_upserts_deletes_rewrites_and_cleans(tmp_path: Path, mode: str, table_type: str) -> None:
-    path = table_over(tmp_path, mode, table_type)
-    bootstrapped = HudiTable.open(str(path)).timeline.last_time
+def test_upserts_deletes_rewrites_and_cleans(root: Folder, mode: str, table_type: str) -> None:
+    path = table_over(root, mode, table_type)
+    bootstrapped = path.table().timeline.last_time
     local.write(path, SECOND, "second")
     assert is_sound(path, FIRST, SECOND)
     local.write(path, NEW, "new")
@@ -82,24 +78,24 @@ def test_upserts_deletes_rewrites_and_cleans(tmp_path: Path, mode: str, table_ty
     local.delete(path, local.batch(10, 10, "", 4), "gone")
     rewrite(path)
     assert is_sound(path, local.batch(0, 10, "two", 2), NEW)
-    before = HudiTable.open(str(path)).scan(as_of=bootstrapped, columns=["id", "v"]).to_arrow()
+    before = path.table().scan(as_of=bootstrapped, columns=["id", "v"]).to_arrow()
     assert sorted(before["id"].to_pylist()) == list(range(20))
     assert set(before["v"].to_pylist()) == {"one"}
     local.clean(path)
     assert is_sound(path, local.batch(0, 10, "two", 2), NEW)
-    shutil.rmtree(tmp_path / "source")  # every group has a whole file now
+    (root / "source").remove()  # every group has a whole file now
     assert is_sound(path, local.batch(0, 10, "two", 2), NEW)
 
 
 @pytest.mark.parametrize("hive", [True, False])
-def test_the_new_version_of_a_skeleton_is_a_whole_file(tmp_path: Path, hive: bool) -> None:
-    path = table_over(tmp_path, "kept", COW, hive=hive)
-    table = HudiTable.open(str(path))
+def test_the_new_version_of_a_skeleton_is_a_whole_file(root: Folder, hive: bool) -> None:
+    path = table_over(root, "kept", COW, hive=hive)
+    table = path.table()
     stored = table.scan().to_arrow()
     cluster_all(path)
-    (file,) = [one.base_file for one in HudiTable.open(str(path)).file_slices() if one.partition.endswith("a")]
+    (file,) = [one.base_file for one in path.table().file_slices() if one.partition.endswith("a")]
     assert file is not None
-    rows = pq.ParquetFile(path / file.relative_path).read()
+    rows = read_parquet(path / file.relative_path)
     assert rows.schema.names == [*META_FIELDS, *table.schema.names]
     assert set(table.schema.names) == {"id", "p", "v", "ts"}
     kept = [name for name in stored.schema.names if name != "_hoodie_file_name"]
@@ -107,34 +103,34 @@ def test_the_new_version_of_a_skeleton_is_a_whole_file(tmp_path: Path, hive: boo
     assert rows.select(kept).cast(mine.schema).sort_by("id").equals(mine.sort_by("id").combine_chunks())
 
 
-def cluster_all(path: Path) -> None:
+def cluster_all(path: Folder) -> None:
     local.cluster(path)
-    assert HudiTable.open(str(path)).timeline.completed(Action.REPLACE_COMMIT)
+    assert path.table().timeline.completed(Action.REPLACE_COMMIT)
 
 
 @TYPES
-def test_a_write_is_rolled_back_and_the_skeletons_are_read_again(tmp_path: Path, table_type: str) -> None:
-    path = table_over(tmp_path, "kept", table_type)
+def test_a_write_is_rolled_back_and_the_skeletons_are_read_again(root: Folder, table_type: str) -> None:
+    path = table_over(root, "kept", table_type)
     done = local.write(path, SECOND, "second")
-    run_rollback(RollbackOptions(base_path=str(path), instant_time=done), job_context())
+    run_rollback(RollbackOptions(base_path=str(path), instant_time=done), job_context(lake=root.lake))
     assert is_sound(path, FIRST)
 
 
 @TYPES
-def test_back_to_the_bootstrap(tmp_path: Path, table_type: str) -> None:
-    path = table_over(tmp_path, "both", table_type)
+def test_back_to_the_bootstrap(root: Folder, table_type: str) -> None:
+    path = table_over(root, "both", table_type)
     last = FULL_BOOTSTRAP_INSTANT
-    run_savepoint(SavepointOptions(base_path=str(path), instant_time=last), job_context())
+    run_savepoint(SavepointOptions(base_path=str(path), instant_time=last), job_context(lake=root.lake))
     local.write(path, SECOND, "second")
     rewrite(path)
     local.clean(path)
-    done = run_restore(RestoreOptions(base_path=str(path), savepoint=last, verify="rows"), job_context())
+    done = run_restore(RestoreOptions(base_path=str(path), savepoint=last, verify="rows"), job_context(lake=root.lake))
     assert done.state is JobState.COMPLETED
     assert is_sound(path, FIRST)
 
 
-def test_a_bootstrap_is_archived_like_other_commits(tmp_path: Path) -> None:
-    path = table_over(tmp_path, "both", COW)
+def test_a_bootstrap_is_archived_like_other_commits(root: Folder) -> None:
+    path = table_over(root, "both", COW)
     conf = {
         **local.AT_ONCE,
         "hoodie.keep.min.commits": "2",
@@ -144,27 +140,26 @@ def test_a_bootstrap_is_archived_like_other_commits(tmp_path: Path) -> None:
     for number in range(4):
         local.write(path, local.batch(0, 10, f"v{number}", 2 + number), str(number))
     local.clean(path)
-    maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(conf), conf, pytest.fail)
-    assert (
-        run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), job_context()).state is JobState.COMPLETED
-    )
-    table = HudiTable.open(str(path))
+    maintain_metadata_table(path.table().transaction_settings(conf), conf, pytest.fail)
+    done = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), job_context(lake=root.lake))
+    assert done.state is JobState.COMPLETED
+    table = path.table()
     archived = {one.timestamp for one in table.archived_timeline().instants if one.is_completed}
     assert archived >= {BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT}
     assert is_sound(path, FIRST, local.batch(0, 10, "v3", 5))
 
 
-def test_a_source_that_changed_ends_a_write_before_anything_is_lost(tmp_path: Path) -> None:
-    path = table_over(tmp_path, "kept", COW)
-    pq.write_table(FIRST.slice(0, 3), tmp_path / "source" / "a" / "part-0.parquet")
+def test_a_source_that_changed_ends_a_write_before_anything_is_lost(root: Folder) -> None:
+    path = table_over(root, "kept", COW)
+    write_parquet(FIRST.slice(0, 3), root / "source" / "a" / "part-0.parquet")
     with pytest.raises(CorruptTableError, match=r"part-0.parquet has .* bytes, and had .*: restore it as it was"):
         local.cluster(path)
-    assert not HudiTable.open(str(path)).timeline.completed(Action.REPLACE_COMMIT)
+    assert not path.table().timeline.completed(Action.REPLACE_COMMIT)
 
 
-def test_inserts_do_not_fill_a_skeleton_up(tmp_path: Path) -> None:
-    path = table_over(tmp_path, "both", COW)
-    slices = HudiTable.open(str(path)).file_slices()
+def test_inserts_do_not_fill_a_skeleton_up(root: Folder) -> None:
+    path = table_over(root, "both", COW)
+    slices = path.table().file_slices()
     settings = SizeSettings(
         max_file_size=1 << 27,
         small_file_limit=1 << 26,
@@ -177,8 +172,8 @@ def test_inserts_do_not_fill_a_skeleton_up(tmp_path: Path) -> None:
     assert {one.partition for one in small_files(slices, settings, merge_on_read=False)} == {"b"}
 
 
-def test_a_record_index_is_refused(tmp_path: Path) -> None:
-    path = table_over(tmp_path, "kept", COW)
-    table = HudiTable.open(str(path))
+def test_a_record_index_is_refused(root: Folder) -> None:
+    path = table_over(root, "kept", COW)
+    table = path.table()
     with pytest.raises(ConfigError, match="was bootstrapped, by an instant that is no moment"):
         table.transaction_settings({"hoodie.metadata.record.index.enable": "true"})

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.lake import LAKE
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.active import request
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.options import RestoreOptions, RollbackOptions, SavepointOptions
@@ -24,6 +21,7 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.services.bootstrap.sources import (
     ALL_COPIED,
@@ -41,16 +39,16 @@ KEPT, COPIED = "00000000000001", "00000000000002"
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    return make_source(tmp_path / "source", hive=False)
+def source(root: Folder) -> Folder:
+    return make_source(root / "source", hive=False)
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "t"
+def path(root: Folder) -> Folder:
+    return root / "t"
 
 
-def killed(place: str, act: Callable[[], Any], path: Path) -> None:
+def killed(place: str, act: Callable[[], Any], path: Folder) -> None:
     """A child that dies where it would call this of a commit; its heartbeat is of long ago."""
     owner = commit.Bootstrap if hasattr(commit.Bootstrap, place) else commit
     child = os.fork()
@@ -62,11 +60,11 @@ def killed(place: str, act: Callable[[], Any], path: Path) -> None:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     for beat in (path / ".hoodie" / ".heartbeat").iterdir():
-        os.utime(beat, (1, 1))
+        beat.date(1000)
 
 
-def files_of(path: Path) -> set[str]:
-    return {str(one.relative_to(path)) for one in path.rglob("*") if one.is_file()}
+def files_of(path: Folder) -> set[str]:
+    return {str(one.relative_to(path)) for one in path.walk()}
 
 
 def deleted(look: JobResult) -> dict[str, int]:
@@ -74,20 +72,20 @@ def deleted(look: JobResult) -> dict[str, int]:
     return {one["path"]: one["bytes"] for one in (look.plan or {})["deletes"]}
 
 
-def is_whole(path: Path) -> bool:
+def is_whole(path: Folder) -> bool:
     assert rows_of(path).equals(all_rows().combine_chunks())
-    assert [str(one) for one in validate(str(path), deep=True)] == []
+    assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
     return True
 
 
-def test_what_a_first_commit_left_is_listed_and_hashed(path: Path, source: Path) -> None:
+def test_what_a_first_commit_left_is_listed_and_hashed(path: Folder, source: Folder) -> None:
     fresh = bootstrap(path, source, dry_run=True)
     assert deleted(fresh) == {}
     killed("write_bootstrap_index", lambda: bootstrap(path, source), path)
     before = files_of(path)
     look = bootstrap(path, source, dry_run=True)
     assert before == files_of(path)
-    assert deleted(look) == {one: (path / one).stat().st_size for one in before if GUARD_SUFFIX not in one}
+    assert deleted(look) == {one: (path / one).size for one in before if GUARD_SUFFIX not in one}
     assert sum(one.endswith(f"_{KEPT}.parquet") for one in deleted(look)) == 4
     assert look.extra["rolls_back"] == [KEPT]
     assert look.extra["plan_hash"] != fresh.extra["plan_hash"]
@@ -97,7 +95,7 @@ def test_what_a_first_commit_left_is_listed_and_hashed(path: Path, source: Path)
     assert not before & {one for one in files_of(path) if one.endswith(".parquet")}
 
 
-def test_a_retry_by_the_hash_of_before_goes_on(path: Path, source: Path) -> None:
+def test_a_retry_by_the_hash_of_before_goes_on(path: Folder, source: Folder) -> None:
     plan_hash = bootstrap(path, source, dry_run=True).extra["plan_hash"]
     killed("write_bootstrap_index", lambda: bootstrap(path, source, plan_hash=plan_hash), path)
     other = bootstrap(path, source, ALL_COPIED, dry_run=True).extra["plan_hash"]
@@ -110,7 +108,7 @@ def test_a_retry_by_the_hash_of_before_goes_on(path: Path, source: Path) -> None
     assert is_whole(path)
 
 
-def test_what_another_plan_left_is_no_part_of_a_hash_of_before(path: Path, source: Path) -> None:
+def test_what_another_plan_left_is_no_part_of_a_hash_of_before(path: Folder, source: Folder) -> None:
     plan_hash = bootstrap(path, source, dry_run=True).extra["plan_hash"]
     killed("write_bootstrap_index", lambda: bootstrap(path, source, NORTH_STAYS), path)
     with pytest.raises(WriteConflictError, match="the plan is not"):
@@ -119,9 +117,9 @@ def test_what_another_plan_left_is_no_part_of_a_hash_of_before(path: Path, sourc
     assert is_whole(path)
 
 
-def test_after_the_first_commit_the_rest_is_planned(path: Path, source: Path) -> None:
+def test_after_the_first_commit_the_rest_is_planned(path: Folder, source: Folder) -> None:
     whole = bootstrap(path, source, NORTH_STAYS, dry_run=True)
-    copies = sum(one.stat().st_size for one in (source / "south").glob("*.parquet"))
+    copies = sum(one.size for one in (source / "south").glob("*.parquet"))
     for place, files in (("CopyRows", 0), ("_commit", 2)):
         killed(place, lambda: bootstrap(path, source, NORTH_STAYS), path)
         look = bootstrap(path, source, NORTH_STAYS, dry_run=True)
@@ -130,22 +128,22 @@ def test_after_the_first_commit_the_rest_is_planned(path: Path, source: Path) ->
         assert (plan["done"], plan["METADATA_ONLY"], len(plan["FULL_RECORD"])) == ([KEPT], [], 2)
         assert look.extra["rolls_back"] == [COPIED]
         assert len(deleted(look)) == files
-        assert all((path / one).stat().st_size == size for one, size in deleted(look).items())
+        assert all((path / one).size == size for one, size in deleted(look).items())
         assert look.extra["plan_hash"] != whole.extra["plan_hash"]
     done = bootstrap(path, source, NORTH_STAYS, plan_hash=look.extra["plan_hash"])
     assert (done.state, done.files_in, done.bytes_in) == (JobState.COMPLETED, 2, copies)
     assert is_whole(path)
 
 
-def test_the_hash_of_the_whole_plan_goes_on_too(path: Path, source: Path) -> None:
+def test_the_hash_of_the_whole_plan_goes_on_too(path: Folder, source: Folder) -> None:
     plan_hash = bootstrap(path, source, NORTH_STAYS, dry_run=True).extra["plan_hash"]
     killed("CopyRows", lambda: bootstrap(path, source, NORTH_STAYS, plan_hash=plan_hash), path)
     assert bootstrap(path, source, NORTH_STAYS, plan_hash=plan_hash).files_in == 2
     assert is_whole(path)
 
 
-def test_a_dry_run_beside_a_run_is_refused_alike(path: Path, source: Path) -> None:
-    table = BootstrapSettings.of(options(path, source), LAKE).create_table()
+def test_a_dry_run_beside_a_run_is_refused_alike(path: Folder, source: Folder) -> None:
+    table = BootstrapSettings.of(options(path, source), path.lake).create_table()
     settings = table.transaction_settings({})
     with settings.new_lock() as locked:
         alive = resume(settings, request(table.timeline, KEPT, Action.COMMIT), locked)
@@ -155,21 +153,24 @@ def test_a_dry_run_beside_a_run_is_refused_alike(path: Path, source: Path) -> No
     alive.abandon()
 
 
-def test_an_empty_hash_is_none(path: Path, source: Path) -> None:
+def test_an_empty_hash_is_none(path: Folder, source: Folder) -> None:
     with pytest.raises(Exception, match="plan-hash came to nothing"):
         bootstrap(path, source, plan_hash="")
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_a_table_that_was_restored_and_undone_is_bootstrapped_again(path: Path, source: Path, table_type: str) -> None:
+def test_a_table_that_was_restored_and_undone_is_bootstrapped_again(
+    path: Folder, source: Folder, table_type: str
+) -> None:
     fresh = bootstrap(path, source, NORTH_STAYS, table_type=table_type, dry_run=True).extra["plan_hash"]
     bootstrap(path, source, NORTH_STAYS, table_type=table_type)
     base = str(path)
-    run_savepoint(SavepointOptions(base_path=base, instant_time=KEPT), job_context())
-    assert run_restore(RestoreOptions(base_path=base, savepoint=KEPT), job_context()).state is JobState.COMPLETED
-    run_savepoint(SavepointOptions(base_path=base, mode="delete", instant_time=KEPT), job_context())
-    run_rollback(RollbackOptions(base_path=base, instant_time=KEPT), job_context())
-    timeline = HudiTable.open(base).timeline
+    run_savepoint(SavepointOptions(base_path=base, instant_time=KEPT), job_context(lake=path.lake))
+    restored = run_restore(RestoreOptions(base_path=base, savepoint=KEPT), job_context(lake=path.lake))
+    assert restored.state is JobState.COMPLETED
+    run_savepoint(SavepointOptions(base_path=base, mode="delete", instant_time=KEPT), job_context(lake=path.lake))
+    run_rollback(RollbackOptions(base_path=base, instant_time=KEPT), job_context(lake=path.lake))
+    timeline = path.table().timeline
     assert timeline.completed(Action.RESTORE)
     assert not timeline.completed_commits()
     look = bootstrap(path, source, NORTH_STAYS, table_type=table_type, dry_run=True)

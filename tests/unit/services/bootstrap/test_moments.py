@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_jobs.core.table import HudiTable
 from spark_jobs.options.result import JobState
 from spark_jobs.services.bootstrap.moments import schema_with_moments
+from tests.support.folder import Folder, write_parquet
 from tests.unit.services.bootstrap.sources import ALL_COPIED, bootstrap
 
 pytestmark = pytest.mark.unit
@@ -35,17 +34,17 @@ NESTED = pa.schema(
 )
 
 
-def written(path: Path, table: pa.Table, *, int96: bool) -> Path:
+def written(path: Folder, table: pa.Table, *, int96: bool) -> Folder:
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, path, use_deprecated_int96_timestamps=int96, store_schema=False)
+    write_parquet(table, path, use_deprecated_int96_timestamps=int96, store_schema=False)
     return path
 
 
-def test_types_at_any_depth(tmp_path: Path) -> None:
-    wall = written(tmp_path / "wall.parquet", NESTED.empty_table(), int96=False)
-    assert schema_with_moments(pq.ParquetFile(wall)).types == NESTED.types
+def test_types_at_any_depth(root: Folder) -> None:
+    wall = written(root / "wall.parquet", NESTED.empty_table(), int96=False)
+    assert schema_with_moments(pq.ParquetFile(wall.open_input())).types == NESTED.types
     moments = schema_with_moments(
-        pq.ParquetFile(written(tmp_path / "moments.parquet", NESTED.empty_table(), int96=True))
+        pq.ParquetFile(written(root / "moments.parquet", NESTED.empty_table(), int96=True).open_input())
     )
     deep = moments.field("deep").type
     assert [moments.field("at").type, deep.field("all").type.value_type, deep.field("by").type.item_type] == [AT] * 3
@@ -53,10 +52,10 @@ def test_types_at_any_depth(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("conf", [{}, ALL_COPIED], ids=["stays", "copied"])
-def test_a_source_of_int96(tmp_path: Path, conf: dict[str, Any]) -> None:
+def test_a_source_of_int96(root: Folder, conf: dict[str, Any]) -> None:
     rows = pa.table({"id": list("abcd"), "revision": [1] * 4, "at": pa.array(MOMENTS, AT)})
-    written(tmp_path / "source" / "north" / "part.parquet", rows, int96=True)
-    assert bootstrap(tmp_path / "t", tmp_path / "source", conf).state is JobState.COMPLETED
-    table = HudiTable.open(str(tmp_path / "t"))
+    written(root / "source" / "north" / "part.parquet", rows, int96=True)
+    assert bootstrap(root / "t", root / "source", conf).state is JobState.COMPLETED
+    table = (root / "t").table()
     assert table.schema.field("at").type == AT
     assert table.scan(columns=["id", "at"]).to_arrow().sort_by("id").column("at").to_pylist() == MOMENTS

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.config.keys.bootstrap import BootstrapMode
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.services.bootstrap.plan import mode_of, pieces_of, plan_bootstrap
 from spark_jobs.services.bootstrap.source import SourceFile, hive_fields, list_source
+from tests.support.folder import Folder
 from tests.unit.services.bootstrap.sources import ALL_COPIED, NORTH_STAYS, make_source
 
 pytestmark = pytest.mark.unit
@@ -51,8 +49,8 @@ def test_a_wrong_value_is_told(key: str, value: str, word: str) -> None:
         mode_of("north", {**NORTH_STAYS, key: value})
 
 
-def test_only_parquet_files_that_are_not_hidden_are_listed(tmp_path: Path) -> None:
-    source = list_source(LocalStorage(), str(make_source(tmp_path / "s", hive=True)))
+def test_only_parquet_files_that_are_not_hidden_are_listed(root: Folder) -> None:
+    source = list_source(root.storage, str(make_source(root / "s", hive=True)))
     assert [one.path for one in source.files] == [
         f"region={region}/part-{part}.parquet" for region in ("north", "south") for part in (0, 1)
     ]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,26 +18,23 @@ from spark_jobs.options.health import HealthOptions
 from spark_jobs.services.health.facts import Health
 from spark_jobs.services.health.job import run_health
 from spark_jobs.services.health.measure import measure
+from tests import hudi_tables
+from tests.support.folder import Folder
 from tests.unit.services.bootstrap.sources import bootstrap, make_source
 
 pytestmark = pytest.mark.unit
 
 TABLES = Path(__file__).resolve().parents[3] / "fixtures" / "tables"
-Unpack = Callable[[str], Path]
+Unpack = Callable[[str], Folder]
 
 
 @pytest.fixture
-def unpack(tmp_path: Path) -> Unpack:
-    def unpacked(name: str) -> Path:
-        with zipfile.ZipFile(TABLES / f"{name}.zip") as packed:
-            packed.extractall(tmp_path)
-        return tmp_path / name
-
-    return unpacked
+def unpack(root: Folder) -> Unpack:
+    return lambda name: hudi_tables.unpack(f"tables/{name}", root)
 
 
-def look(base: Path, lists_storage: bool = False, footers: bool = False, **properties: str) -> Health:
-    table = HudiTable.open(str(base), lists_storage=lists_storage)
+def look(base: Folder, lists_storage: bool = False, footers: bool = False, **properties: str) -> Health:
+    table = base.table(lists_storage=lists_storage)
     given = {f"hoodie.{name.replace('_', '.')}": value for name, value in properties.items()}
     return measure(table, given, 24, Progress.silent("health"), footers=footers)
 
@@ -49,29 +43,25 @@ def look(base: Path, lists_storage: bool = False, footers: bool = False, **prope
 def test_counts_are_those_of_the_storage(name: str, unpack: Unpack) -> None:
     base = unpack(name)
     found = look(base)
-    slices = HudiTable.open(str(base), lists_storage=True).file_slices()
+    slices = base.table(lists_storage=True).file_slices()
     bases = [base / one.base_file.relative_path for one in slices if one.base_file]
     logs = [base / log.relative_path for one in slices for log in one.log_files]
     assert (found.groups, found.base_files, found.logs) == (len(slices), len(bases), len(logs))
-    assert found.base_bytes == sum(one.stat().st_size for one in bases)
-    assert found.log_bytes == sum(one.stat().st_size for one in logs)
+    assert found.base_bytes == sum(one.size for one in bases)
+    assert found.log_bytes == sum(one.size for one in logs)
     assert sum(one.files for one in found.sizes) == len(bases)
-    data = [
-        one
-        for one in base.rglob("*")
-        if one.is_file() and ".hoodie" not in one.parts and not one.name.endswith((".crc", "_metadata"))
-    ]
+    data = [one for one in base.walk() if "/.hoodie/" not in one.url and not one.name.endswith((".crc", "_metadata"))]
     assert found.history_files == len(data) - len(bases) - len(logs)
-    assert found.history_bytes == sum(one.stat().st_size for one in data) - found.base_bytes - found.log_bytes
+    assert found.history_bytes == sum(one.size for one in data) - found.base_bytes - found.log_bytes
     assert look(base, lists_storage=True).base_bytes == found.base_bytes
 
 
-def test_rows_that_stay_in_their_source_count_with_their_skeletons(tmp_path: Path) -> None:
-    source = make_source(tmp_path / "source", hive=False)
-    bootstrap(tmp_path / "t", source)
-    sources = sum(one.stat().st_size for one in source.glob("[!.]*/*.parquet"))
-    skeletons = sum(one.stat().st_size for one in (tmp_path / "t").glob("*/*.parquet"))
-    found = look(tmp_path / "t")
+def test_rows_that_stay_in_their_source_count_with_their_skeletons(root: Folder) -> None:
+    source = make_source(root / "source", hive=False)
+    bootstrap(root / "t", source)
+    sources = sum(one.size for one in source.glob("[!.]*/*.parquet"))
+    skeletons = sum(one.size for one in (root / "t").glob("*/*.parquet"))
+    found = look(root / "t")
     assert (found.base_files, found.base_bytes, found.history_bytes) == (4, sources + skeletons, 0)
     assert (
         sum(one.bytes for one in found.sizes) == sum(one.bytes for one in found.largest_partitions) == found.base_bytes
@@ -117,31 +107,32 @@ def test_leftovers_of_data_are_looked_for_on_storage_alone(unpack: Unpack) -> No
     live = next(base.glob("1/*.parquet"))
     orphan = live.with_name(live.name.rsplit("_", 1)[0] + "_20991231000000000.parquet")
     orphan.write_bytes(live.read_bytes())
-    (base / ".hoodie" / ".temp" / "20200101000000000").mkdir()
+    markers = base / ".hoodie" / ".temp" / "20200101000000000"
+    markers.mkdir()
+    (markers / "x.parquet.marker.CREATE").touch()
     assert (look(base).leftovers.files, look(base).leftovers.marker_folders) == (None, 1)
     found = look(base, lists_storage=True).leftovers
-    assert (found.files, found.bytes) == (1, live.stat().st_size)
+    assert (found.files, found.bytes) == (1, live.size)
     assert f"1/{orphan.name}" in found.paths
 
 
 def test_an_instant_past_its_deadline(unpack: Unpack) -> None:
     base = unpack("mor_pending_compaction")
     requested = next(base.glob(".hoodie/*.compaction.requested"))
-    moved = requested.stat().st_mtime - 25 * 3600
-    os.utime(requested, (moved, moved))
+    requested.date(requested.modified_ms - 25 * 3_600_000)
     assert look(base).pending[0].overdue
 
 
 def test_a_damaged_metadata_table_is_a_finding_not_an_error(unpack: Unpack) -> None:
     base = unpack("cow_upserts")
-    shutil.rmtree(base / ".hoodie" / "metadata" / ".hoodie")
+    (base / ".hoodie" / "metadata" / ".hoodie").remove()
     found = look(base)
     assert found.metadata is not None
     assert found.metadata.fault
 
 
-def test_the_job_leaves_the_table_alone(unpack: Unpack, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base = unpack("mor_logs")
+def test_the_job_leaves_the_table_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = hudi_tables.unpack("tables/mor_logs", tmp_path)
     before = digest(base)
     picture, result = tmp_path / "out" / "health.svg", tmp_path / "result.json"
     words = [f"--base-path={base}", f"--picture={picture}", f"--result-file={result}"]
@@ -177,9 +168,9 @@ def test_hours_below_zero_are_refused() -> None:
         HealthOptions(base_path="/t", overdue_hours=-1)
 
 
-def test_an_empty_table(tmp_path: Path) -> None:
-    HudiTable.create(str(tmp_path / "t"), name="t", record_key_fields=["id"])
-    found = look(tmp_path / "t")
+def test_an_empty_table(root: Folder) -> None:
+    HudiTable.create(str(root / "t"), name="t", record_key_fields=["id"], lake=root.lake)
+    found = look(root / "t")
     assert (found.partitions, found.groups, found.skew, found.log_share) == (0, 0, 1.0, 0.0)
 
 

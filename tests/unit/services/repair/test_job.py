@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import HudiError, WriteConflictError
-from spark_jobs.core.table import HudiTable
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -17,6 +15,7 @@ from spark_jobs.services.repair import job
 from spark_jobs.services.repair.job import run_repair
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.unit
@@ -24,26 +23,35 @@ TYPES = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"]
 FIRST = local.batch(0, 8, "one", 1)
 
 
-def repair(path: Path, *only: str, dry_run: bool = False, plan_hash: str | None = None) -> JobResult:
+def repair(path: Folder, *only: str, dry_run: bool = False, plan_hash: str | None = None) -> JobResult:
     options = RepairOptions(base_path=str(path), only=only, dry_run=dry_run, plan_hash=plan_hash)
-    return run_repair(options, job_context())
+    return run_repair(options, job_context(lake=path.lake))
 
 
-def errors(path: Path) -> list[str]:
-    return [str(one) for one in validate(str(path), deep=True) if one.is_error]
+def errors(path: Folder) -> list[str]:
+    return [str(one) for one in validate(str(path), deep=True, lake=path.lake) if one.is_error]
 
 
-def insert_again(path: Path, rows: pa.Table) -> None:
+def insert_again(path: Folder, rows: pa.Table) -> None:
     """The rows in file groups of their own, whatever keys the table has: what two blind writers leave."""
-    HudiTable.open(str(path)).insert(rows, hoodie_conf={**local.WRITES, **local.AT_ONCE})
+    path.table().insert(rows, hoodie_conf={**local.WRITES, **local.AT_ONCE})
+
+
+def leftover(path: Folder, second: int) -> Folder:
+    """A file of a process that is gone: one that was never published; a store has none such, and a heartbeat."""
+    time = f"2020010100000{second:04}"
+    file = path / ".hoodie" / (f"{time}.commit.x.tmp" if path.is_local else f".heartbeat/{time}")
+    file.write_bytes(b"{}")
+    file.date(1000)
+    return file
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "t"
+def path(root: Folder) -> Folder:
+    return root / "t"
 
 
-def test_a_sound_table_has_nothing_to_repair(path: Path) -> None:
+def test_a_sound_table_has_nothing_to_repair(path: Folder) -> None:
     local.create(path, "COPY_ON_WRITE")
     local.write(path, FIRST, "k")
     result = repair(path)
@@ -53,20 +61,19 @@ def test_a_sound_table_has_nothing_to_repair(path: Path) -> None:
     )
 
 
-def test_a_repair_that_there_is_not(path: Path) -> None:
+def test_a_repair_that_there_is_not(path: Folder) -> None:
     with pytest.raises(OptionsError, match=r"--only=rows is not valid: give some of leftovers, metadata-table"):
         repair(path, "rows")
 
 
 @TYPES
-def test_leftovers_go_and_nothing_else(path: Path, table_type: str) -> None:
+def test_leftovers_go_and_nothing_else(path: Folder, table_type: str) -> None:
     local.create(path, table_type)
     local.write(path, FIRST, "k")
     before = {one for one in path.rglob("*") if one.is_file()}
     orphan = path / "a" / "11111111-1111-1111-1111-111111111111-0_0-0-1_20200101000000000.parquet"
     orphan.write_bytes(b"PAR1")
-    unpublished = path / ".hoodie" / "20200101000000000.commit.x.tmp"
-    unpublished.write_bytes(b"{}")
+    unpublished = leftover(path, 0)
     stranger = path / "a" / "notes.txt"
     stranger.write_bytes(b"keep me")
     dry = repair(path, dry_run=True)
@@ -82,24 +89,22 @@ def test_leftovers_go_and_nothing_else(path: Path, table_type: str) -> None:
     assert local.rows_of(path) == local.expected_rows(FIRST)
 
 
-def test_a_plan_that_is_another_by_now_is_refused(path: Path) -> None:
+def test_a_plan_that_is_another_by_now_is_refused(path: Folder) -> None:
     local.create(path, "COPY_ON_WRITE")
     local.write(path, FIRST, "k")
-    first = path / ".hoodie" / "x.tmp"
-    first.write_bytes(b"{}")
+    first = leftover(path, 1)
     dry = repair(path, dry_run=True)
-    (path / ".hoodie" / "y.tmp").write_bytes(b"{}")
+    leftover(path, 2)
     with pytest.raises(WriteConflictError, match="had 1 file"):
         repair(path, plan_hash=dry.extra["plan_hash"])
     assert first.exists()
 
 
-def test_one_by_a_hash_that_was_killed_goes_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_by_a_hash_that_was_killed_goes_on(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     local.create(path, "COPY_ON_WRITE")
     local.write(path, FIRST, "k")
     insert_again(path, local.batch(0, 3, "newer", 2))
-    unpublished = path / ".hoodie" / "20200101000000000.commit.x.tmp"
-    unpublished.write_bytes(b"{}")
+    unpublished = leftover(path, 0)
     only = ("leftovers", "doubled-keys")
     asked = repair(path, *only, dry_run=True).extra["plan_hash"]
 
@@ -111,8 +116,7 @@ def test_one_by_a_hash_that_was_killed_goes_on(path: Path, monkeypatch: pytest.M
         with pytest.raises(KeyboardInterrupt):
             repair(path, *only, plan_hash=asked)
     assert not unpublished.exists()
-    came_since = path / ".hoodie" / "y.tmp"
-    came_since.write_bytes(b"{}")
+    came_since = leftover(path, 2)
     done = repair(path, *only, plan_hash=asked)
     assert (done.state, done.extra["repaired"]["doubled-keys"]) == (JobState.COMPLETED, 3)
     assert came_since.exists()
@@ -128,11 +132,11 @@ def test_one_by_a_hash_that_was_killed_goes_on(path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("changed", [b"{}", b"[1]", b'{"leftovers": {}', b'{"leftovers": {"a": 1}, "logs": []}'])
 def test_a_record_of_a_repair_that_was_changed_says_nothing(
-    path: Path, monkeypatch: pytest.MonkeyPatch, changed: bytes
+    path: Folder, monkeypatch: pytest.MonkeyPatch, changed: bytes
 ) -> None:
     local.create(path, "COPY_ON_WRITE")
     local.write(path, FIRST, "k")
-    (path / ".hoodie" / "x.tmp").write_bytes(b"{}")
+    leftover(path, 1)
     asked = repair(path, dry_run=True).extra["plan_hash"]
     repair(path, plan_hash=asked)
     (record,) = (path / ".hoodie" / ".aux" / "pyhudi.repair").iterdir()
@@ -142,7 +146,7 @@ def test_a_record_of_a_repair_that_was_changed_says_nothing(
 
 
 @TYPES
-def test_of_a_doubled_key_the_row_stays_that_precombine_and_commit_choose(path: Path, table_type: str) -> None:
+def test_of_a_doubled_key_the_row_stays_that_precombine_and_commit_choose(path: Folder, table_type: str) -> None:
     local.create(path, table_type)
     local.write(path, FIRST, "k")
     older, newer = local.batch(0, 3, "older", 0), local.batch(3, 3, "newer", 2)
@@ -164,11 +168,11 @@ def test_of_a_doubled_key_the_row_stays_that_precombine_and_commit_choose(path: 
 
 
 @TYPES
-def test_a_metadata_table_that_misses_a_file_is_made_anew(path: Path, table_type: str) -> None:
+def test_a_metadata_table_that_misses_a_file_is_made_anew(path: Folder, table_type: str) -> None:
     local.create(path, table_type)
     local.write(path, FIRST, "k")
     local.write(path, local.batch(0, 4, "two", 2), "l")
-    logs = sorted((path / ".hoodie" / "metadata" / "files").glob(".*.log.*"), key=lambda one: one.stat().st_mtime_ns)
+    logs = sorted((path / ".hoodie" / "metadata" / "files").glob(".*.log.*"), key=lambda one: one.modified_ms)
     logs[-1].unlink()
     assert errors(path)
     done = repair(path, "metadata-table")
@@ -179,20 +183,20 @@ def test_a_metadata_table_that_misses_a_file_is_made_anew(path: Path, table_type
     assert errors(path) == []
 
 
-def emptied(log: Path) -> None:
+def emptied(log: Folder) -> None:
     log.write_bytes(b"")
 
 
-def cut(log: Path) -> None:
+def cut(log: Folder) -> None:
     log.write_bytes(log.read_bytes()[:-1])
 
 
-def overwritten(log: Path) -> None:
-    log.write_bytes(b"x" * log.stat().st_size)
+def overwritten(log: Folder) -> None:
+    log.write_bytes(b"x" * log.size)
 
 
-@pytest.mark.parametrize("damage", [emptied, cut, overwritten, Path.unlink])
-def test_a_damaged_log_is_given_up_and_the_others_count(path: Path, damage: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("damage", [emptied, cut, overwritten, Folder.unlink])
+def test_a_damaged_log_is_given_up_and_the_others_count(path: Folder, damage: Callable[[Folder], None]) -> None:
     local.create(path, "MERGE_ON_READ")
     local.write(path, FIRST, "k")
     second, third = local.batch(0, 6, "two", 2), local.batch(0, 2, "three", 3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.storage import FileStatus, LocalStorage
+from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.clean import CleanOptions
@@ -21,47 +20,50 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.run import inspect
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
+from tests.support.through import Through
 from tests.unit.core.support import new_table, start
 from tests.unit.services.validation.test_our_tables import CONF, ENGINE, change, insert, next_time
 
 pytestmark = pytest.mark.unit
 
 
-class Busy(LocalStorage):
+class Busy(Through):
     """Somebody acts, once, right after (or before) a folder is listed for the first time."""
 
-    def __init__(self, folder: str, act: Callable[[], object], *, before: bool = False) -> None:
+    def __init__(self, inner: Storage, folder: str, act: Callable[[], object], *, before: bool = False) -> None:
+        super().__init__(inner)
         self.folder, self.act, self.before = folder, act, before
         self.acted = False
 
     def list(self, path: str) -> list[FileStatus]:
         if path != self.folder or self.acted:
-            return super().list(path)
+            return self.inner.list(path)
         self.acted = True
         if self.before:
             self.act()
-            return super().list(path)
-        found = super().list(path)
+            return self.inner.list(path)
+        found = self.inner.list(path)
         self.act()
         return found
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """With a version that cleaning may take."""
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     insert(made, "a", "b", "c")
     for _ in range(2):
         change(made, "b")
         options = CompactionOptions(base_path=made.base_path, hoodie_conf=CONF)
-        run_compaction(options, job_context(engine=ENGINE))
+        run_compaction(options, job_context(engine=ENGINE, lake=root.lake))
     change(made, "c")
     return made
 
 
 def clean(table: HudiTable) -> None:
-    result = run_cleaning(CleanOptions(base_path=table.base_path, hoodie_conf=CONF), job_context())
+    result = run_cleaning(CleanOptions(base_path=table.base_path, hoodie_conf=CONF), job_context(lake=table.lake))
     assert result.extra["deleted_files"] > 0
 
 
@@ -74,7 +76,7 @@ def findings(table: HudiTable, storage: Busy) -> tuple[Finding, ...]:
 
 @pytest.mark.parametrize("before", [True, False])
 def test_a_clean(table: HudiTable, before: bool) -> None:
-    assert findings(table, Busy(f"{table.base_path}/p", lambda: clean(table), before=before)) == ()
+    assert findings(table, Busy(table.storage, f"{table.base_path}/p", lambda: clean(table), before=before)) == ()
 
 
 def test_a_clean_that_is_not_done(table: HudiTable) -> None:
@@ -84,7 +86,7 @@ def test_a_clean_that_is_not_done(table: HudiTable) -> None:
         table.storage.delete(table.timeline.path(done))
         assert table.refreshed().timeline.pending({Action.CLEAN})[0].state is State.INFLIGHT
 
-    assert findings(table, Busy(f"{table.base_path}/p", half, before=True)) == ()
+    assert findings(table, Busy(table.storage, f"{table.base_path}/p", half, before=True)) == ()
 
 
 def test_a_write_that_begins(table: HudiTable) -> None:
@@ -92,12 +94,15 @@ def test_a_write_that_begins(table: HudiTable) -> None:
         time = next_time(table)
         start(table, time)
         create_marker(table.storage, table.base_path, time, "p", f"f_0-1-1_{time}.parquet", MarkerType.CREATE)
-        Path(table.base_path, "p", f"f_0-1-1_{time}.parquet").write_bytes(b"half a file")
+        file_at(table.storage, table.base_path, "p", f"f_0-1-1_{time}.parquet").write_bytes(b"half a file")
 
-    assert findings(table, Busy(f"{table.base_path}/p", begin, before=True)) == ()
-    assert findings(table, Busy(f"{table.base_path}/.hoodie/.temp", begin, before=True)) == ()
+    assert findings(table, Busy(table.storage, f"{table.base_path}/p", begin, before=True)) == ()
+    assert findings(table, Busy(table.storage, f"{table.base_path}/.hoodie/.temp", begin, before=True)) == ()
 
 
 def test_a_write_that_ends(table: HudiTable) -> None:
     for before in (True, False):
-        assert findings(table, Busy(f"{table.base_path}/p", lambda: change(table, "a"), before=before)) == ()
+        assert (
+            findings(table, Busy(table.storage, f"{table.base_path}/p", lambda: change(table, "a"), before=before))
+            == ()
+        )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.services.validation.run import validate
+from tests import hudi_tables
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 from tests.unit.services.validation.damage import (
     data_files,
     findings,
@@ -25,7 +25,7 @@ from tests.unit.services.validation.damage import (
 
 pytestmark = pytest.mark.unit
 
-Unpack = Callable[[str], Path]
+Unpack = Callable[[str], Folder]
 
 
 def without_listing(found: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
@@ -33,13 +33,13 @@ def without_listing(found: list[tuple[int, str, str]]) -> list[tuple[int, str, s
     return [one for one in found if one[0] != 9]
 
 
-def live_base(base: Path) -> str:
-    return HudiTable.open(str(base), lists_storage=True).view().latest_base_files()[0].relative_path
+def live_base(base: Folder) -> str:
+    return base.table(lists_storage=True).view().latest_base_files()[0].relative_path
 
 
-def old_base(base: Path) -> str:
+def old_base(base: Folder) -> str:
     """A base file that a newer one of its group stands on."""
-    groups = HudiTable.open(str(base), lists_storage=True).view().all_groups()
+    groups = base.table(lists_storage=True).view().all_groups()
     found = [one.base_file for group in groups for one in group.slices[1:] if one.base_file is not None]
     return found[0].relative_path
 
@@ -62,15 +62,15 @@ def test_a_live_log_file_is_gone(unpack: Unpack) -> None:
 
 @pytest.mark.parametrize("deep", [False, True])
 def test_a_file_of_an_archived_write_of_a_table_without_a_metadata_table(
-    tmp_path: Path, deep: bool, monkeypatch: pytest.MonkeyPatch
+    root: Folder, deep: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else tells of it, so the archive is read for it."""
     monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.enable", "false")
-    base = tmp_path / "t"
+    base = root / "t"
     local.create(base, "COPY_ON_WRITE")
     for number in range(3):
         local.write(base, local.batch(10 * number, 10, "v", 1), str(number))
-    timeline = HudiTable.open(str(base)).timeline
+    timeline = base.table().timeline
     archived = timeline.completed_commits()[0]
     archive(timeline, str(base), [archived])
     assert findings(base, deep=deep) == []
@@ -96,7 +96,7 @@ def test_an_old_file_that_no_clean_took(unpack: Unpack) -> None:
 
 def test_a_file_of_a_savepoint_is_gone(unpack: Unpack) -> None:
     base = unpack("tables/archived")
-    table = HudiTable.open(str(base))
+    table = base.table()
     (savepoint,) = [one for one in table.timeline.instants if one.action.value == "savepoint"]
     saved = [
         f"{one['partitionPath']}/{name}"
@@ -109,7 +109,7 @@ def test_a_file_of_a_savepoint_is_gone(unpack: Unpack) -> None:
 
 def test_a_file_of_a_pending_plan_is_gone(unpack: Unpack) -> None:
     base = unpack("tables/mor_pending_compaction")
-    table = HudiTable.open(str(base))
+    table = base.table()
     (plan,) = [one for one in table.timeline.instants if not one.is_completed]
     operation = table.timeline.plan(plan, table.clock)["operations"][0]
     path = f"{operation['partitionPath']}/{operation['dataFilePath']}"
@@ -149,10 +149,10 @@ def test_a_log_file_begins_with_something_else(unpack: Unpack) -> None:
 def test_a_footer_and_the_write_stats_count_differently(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
     path = live_base(base)
-    size = (base / path).stat().st_size
+    size = (base / path).size
     rewrite(base / path, rows=lambda table: table.slice(1))
     commit = instant_file(base, f"{path.rsplit('_', 1)[-1].removesuffix('.parquet')}.commit")
-    new = (base / path).stat().st_size
+    new = (base / path).size
     commit.write_text(commit.read_text().replace(f": {size},", f": {new},").replace(f": {size}\n", f": {new}\n"))
     found = the_finding(base, 5)
     assert found.path == path
@@ -180,7 +180,7 @@ def test_a_footer_without_what_hudi_looks_for(unpack: Unpack, name: bytes, value
         return kept if value is None else {**kept, name: value}
 
     rewrite(base / path, footer=change)
-    assert [one for one in validate(str(base)) if one.path == path and said in one.what]
+    assert [one for one in validate(str(base), lake=base.lake) if one.path == path and said in one.what]
 
 
 def test_a_base_file_that_two_commits_name(unpack: Unpack) -> None:
@@ -199,7 +199,7 @@ def test_a_base_file_of_an_instant_that_nobody_knows(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
     path = live_base(base)
     orphan = path.rsplit("_", 1)[0] + "_20991231000000000.parquet"
-    shutil.copy(base / path, base / orphan)
+    (base / path).copy_to(base / orphan)
     assert findings(base) == [(7, "WARNING", orphan)]
 
 
@@ -207,7 +207,7 @@ def test_a_base_file_that_readers_take_for_archived(unpack: Unpack) -> None:
     base = unpack("tables/archived")
     path = live_base(base)
     orphan = path.rsplit("/", 1)[0] + "/00000000-aaaa-0_0-1-1_20200101000000000.parquet"
-    shutil.copy(base / path, base / orphan)
+    (base / path).copy_to(base / orphan)
     assert findings(base) == [(7, "ERROR", orphan)]
 
 
@@ -217,9 +217,9 @@ def test_a_base_file_that_its_commit_does_not_name(unpack: Unpack) -> None:
     folder, name = path.rsplit("/", 1)
     file_id, token, rest = name.split("_")
     rival, stranger = f"{folder}/{file_id}_9-9-9_{rest}", f"{folder}/00000000-aaaa-0_{token}_{rest}"
-    shutil.copy(base / path, base / rival)
+    (base / path).copy_to(base / rival)
     assert findings(base) == [(7, "WARNING", rival)]
-    shutil.copy(base / path, base / stranger)
+    (base / path).copy_to(base / stranger)
     assert findings(base) == [(7, "ERROR", stranger), (7, "WARNING", rival)]
 
 
@@ -227,9 +227,9 @@ def test_a_log_file_of_an_instant_that_nobody_knows(unpack: Unpack) -> None:
     base, other = unpack("log_tables/logs_avro"), unpack("log_tables/logs_parquet")
     path = data_files(other, ".log.")[0]
     folder = base / data_files(base)[0].rsplit("/", 1)[0]
-    shutil.copy(other / path, folder)
-    orphan = (folder / path.rsplit("/", 1)[-1]).relative_to(base).as_posix()
-    assert findings(base) == [(7, "WARNING", orphan)]
+    orphan = folder / path.rsplit("/", 1)[-1]
+    (other / path).copy_to(orphan)
+    assert findings(base) == [(7, "WARNING", orphan.relative_to(base).as_posix())]
 
 
 def test_blocks_that_were_taken_back_are_no_orphans(unpack: Unpack) -> None:
@@ -244,7 +244,7 @@ def test_blocks_of_an_undone_write_that_nothing_takes_back(unpack: Unpack) -> No
     base = unpack("log_tables/logs_rolled_back")
     (rolled_back,) = base.glob("0/.*_20261121160852859.log.2_0-472-481")
     left = rolled_back.with_name(rolled_back.name.replace(".log.2_", ".log.7_"))
-    shutil.copy(rolled_back, left)
+    rolled_back.copy_to(left)
     assert findings(base) == [(7, "WARNING", left.relative_to(base).as_posix())]
 
 
@@ -255,18 +255,18 @@ def test_a_partition_without_its_metafile(unpack: Unpack) -> None:
     assert (7, "ERROR", f"{folder}/.hoodie_partition_metadata") in findings(base)
 
 
-def test_a_partition_inside_another(unpack: Unpack) -> None:
-    base = unpack("tables/cow_upserts")
+def test_a_partition_inside_another(tmp_path: Path) -> None:
+    base = hudi_tables.unpack("tables/cow_upserts", Folder(str(tmp_path)))
     path = data_files(base)[0]
     folder = path.rsplit("/", 1)[0]
-    (base / folder / "inner").mkdir()
-    shutil.copy(base / path, base / folder / "inner")
-    shutil.copy(base / folder / ".hoodie_partition_metadata", base / folder / "inner")
+    inner = base / folder / "inner"
+    (base / path).copy_to(inner / path.rsplit("/", 1)[-1])
+    (base / folder / ".hoodie_partition_metadata").copy_to(inner / ".hoodie_partition_metadata")
     assert findings(base) == [(7, "ERROR", f"{folder}/inner")]
 
 
-def test_what_writers_left_behind(unpack: Unpack) -> None:
-    base = unpack("tables/cow_upserts")
+def test_what_writers_left_behind(tmp_path: Path) -> None:
+    base = hudi_tables.unpack("tables/cow_upserts", Folder(str(tmp_path)))
     folder = data_files(base)[0].rsplit("/", 1)[0]
     time = instant_file(base, ".commit").name.split(".")[0]
     left = {

@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.table import HudiTable
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Folder
 from tests.unit.services.validation.damage import findings, instant_file, rewrite, with_value
 
 pytestmark = pytest.mark.unit
 
-Unpack = Callable[[str], Path]
+Unpack = Callable[[str], Folder]
 KEY = "_hoodie_record_key"
 
 
-def said(base: Path) -> list[tuple[str, str]]:
+def said(base: Folder) -> list[tuple[str, str]]:
     """(path, what) by invariant 9."""
-    return [(one.path, one.what) for one in validate(str(base), deep=True) if one.invariant == 9]
+    return [(one.path, one.what) for one in validate(str(base), deep=True, lake=base.lake) if one.invariant == 9]
 
 
-def live_base(base: Path) -> str:
-    return HudiTable.open(str(base), lists_storage=True).view().latest_base_files()[0].relative_path
+def live_base(base: Folder) -> str:
+    return base.table(lists_storage=True).view().latest_base_files()[0].relative_path
 
 
 def test_a_metadata_table_that_is_gone(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
-    shutil.rmtree(base / ".hoodie" / "metadata")
+    (base / ".hoodie" / "metadata").remove()
     assert findings(base) == [(9, "ERROR", ".hoodie/metadata/files")]
 
 
 def test_one_that_is_not_listed_does_not_count(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
-    shutil.rmtree(base / ".hoodie" / "metadata")
+    (base / ".hoodie" / "metadata").remove()
     properties = base / ".hoodie" / "hoodie.properties"
     lines = [
         one for one in properties.read_text().splitlines() if not one.startswith("hoodie.table.metadata.partitions")
@@ -70,9 +68,8 @@ def test_one_that_lists_a_file_that_is_gone(unpack: Unpack) -> None:
 def test_one_that_lists_another_size(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
     path = live_base(base)
-    size = (base / path).stat().st_size
-    with (base / path).open("ab") as file:
-        file.write(b"x")
+    size = (base / path).size
+    (base / path).append_text("x")
     assert said(base) == [(path, f"the metadata table lists it with {size} bytes, and storage has {size + 1}")]
 
 
@@ -80,22 +77,21 @@ def test_a_partition_that_is_not_listed(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
     path = live_base(base)
     folder = path.split("/")[0]
-    shutil.move(base / folder, base / "moved")
+    (base / folder).rename(base / "moved")
     found = findings(base)
     assert (9, "ERROR", folder) in found
 
 
 def test_partitions_that_count_as_being_built(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
-    with (base / ".hoodie" / "hoodie.properties").open("a") as file:
-        file.write("\nhoodie.table.metadata.partitions.inflight=column_stats\n")
+    (base / ".hoodie" / "hoodie.properties").append_text("\nhoodie.table.metadata.partitions.inflight=column_stats\n")
     assert findings(base) == [(9, "WARNING", ".hoodie/hoodie.properties")]
 
 
 @pytest.mark.parametrize("index", ["column_stats", "bloom_filters", "record_index"])
 def test_an_index_that_is_gone(unpack: Unpack, index: str) -> None:
     base = unpack("metadata_tables/indexed_cow")
-    shutil.rmtree(base / ".hoodie" / "metadata" / index)
+    (base / ".hoodie" / "metadata" / index).remove()
     assert findings(base) == [(9, "ERROR", f".hoodie/metadata/{index}")]
     assert set(findings(base, deep=True)) == {(9, "ERROR", f".hoodie/metadata/{index}")}
 

@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.services.validation import key_checks
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Folder, read_parquet
 from tests.unit.services.validation.damage import data_files, findings, flip, rewrite, with_value
 
 pytestmark = pytest.mark.unit
 
-Unpack = Callable[[str], Path]
+Unpack = Callable[[str], Folder]
 KEY = "_hoodie_record_key"
 
 
-def live_bases(base: Path) -> list[str]:
-    return [one.relative_path for one in HudiTable.open(str(base), lists_storage=True).view().latest_base_files()]
+def live_bases(base: Folder) -> list[str]:
+    return [one.relative_path for one in base.table(lists_storage=True).view().latest_base_files()]
 
 
-def said(base: Path, path: str, invariant: int) -> list[str]:
+def said(base: Folder, path: str, invariant: int) -> list[str]:
     """What a deep validation says of a file by one invariant, and a quick one does not."""
-    quick = {one.what for one in validate(str(base)) if (one.path, one.invariant) == (path, invariant)}
-    deep = [one.what for one in validate(str(base), deep=True) if (one.path, one.invariant) == (path, invariant)]
+    quick = {one.what for one in validate(str(base), lake=base.lake) if (one.path, one.invariant) == (path, invariant)}
+    deep = [
+        one.what
+        for one in validate(str(base), deep=True, lake=base.lake)
+        if (one.path, one.invariant) == (path, invariant)
+    ]
     return [what for what in deep if what not in quick]
 
 
@@ -65,7 +67,7 @@ def test_a_commit_time_of_no_timeline(unpack: Unpack) -> None:
 
 def test_a_row_of_a_write_that_was_rolled_back(unpack: Unpack) -> None:
     base = unpack("tables/mor_logs")
-    table = HudiTable.open(str(base))
+    table = base.table()
     (rollback,) = [one for one in table.timeline.instants if one.action.value == "rollback"]
     rolled_back = table.timeline.payload(rollback, table.clock)["commitsRollback"][0]
     path = live_bases(base)[0]
@@ -87,19 +89,19 @@ def test_a_key_that_look_ups_miss(unpack: Unpack) -> None:
 def test_a_key_in_two_file_groups(unpack: Unpack) -> None:
     base = unpack("shared/cow-v6_nonpartitioned")
     first, second = _split(base)
-    row = pq.read_table(base / first).slice(0, 1)
+    row = read_parquet(base / first).slice(0, 1)
     rewrite(base / second, lambda table: pa.concat_tables([table, row.cast(table.schema)]))
     found = [what for path in (first, second) for what in said(base, path, 2) if " and in " in what]
     assert len(found) == 1
     assert repr(row.column(KEY)[0].as_py()) in found[0]
 
 
-def _split(base: Path) -> tuple[str, str]:
+def _split(base: Folder) -> tuple[str, str]:
     """Two live files of one partition: the commit of the first is made to name an empty second one."""
     path = live_bases(base)[0]
     name = path.rsplit("/", 1)[-1]
     other = path.replace(name, "00000000-" + name.split("-", 1)[1])
-    shutil.copy(base / path, base / other)
+    (base / path).copy_to(base / other)
     rewrite(base / other, lambda table: table.slice(0, 0))
     commit = next(base.glob(f".hoodie/{name.rsplit('_', 1)[-1].removesuffix('.parquet')}.*commit"))
     raw = json.loads(commit.read_text())
@@ -123,7 +125,7 @@ def test_many_pairs_of_groups_are_counted_alone(unpack: Unpack, monkeypatch: pyt
     base = unpack("tables/cow_upserts")
     path = live_bases(base)[0]
     rewrite(base / path, lambda table: pa.concat_tables([table, table.slice(0, 3)]))
-    (found,) = [one for one in validate(str(base), deep=True) if one.invariant == 2]
+    (found,) = [one for one in validate(str(base), deep=True, lake=base.lake) if one.invariant == 2]
     assert found.path == path.split("/")[0]
     assert found.what == "up to 3 more key(s) are in two places, in 1 pairs of file groups"
 
@@ -132,7 +134,7 @@ def test_the_same_key_in_two_partitions_is_none(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
     first, second = live_bases(base)[:2]
     assert first.split("/")[0] != second.split("/")[0]
-    key = pq.read_table(base / first).column(KEY)[0].as_py()
+    key = read_parquet(base / first).column(KEY)[0].as_py()
     rewrite(base / second, with_value(KEY, 0, key))
     assert not [what for what in said(base, second, 2) if " and in " in what]
 
@@ -140,7 +142,7 @@ def test_the_same_key_in_two_partitions_is_none(unpack: Unpack) -> None:
 def test_a_page_that_is_damaged(unpack: Unpack) -> None:
     base = unpack("tables/cow_upserts")
     path = live_bases(base)[0]
-    group = pq.ParquetFile(base / path).metadata.row_group(0)
+    group = pq.read_metadata(pa.BufferReader((base / path).read_bytes())).row_group(0)
     for column in range(group.num_columns):
         chunk = group.column(column)
         flip(base / path, chunk.data_page_offset + 3)
@@ -178,7 +180,7 @@ def test_a_compaction_that_changed_a_row(unpack: Unpack, table: str) -> None:
 def test_a_compaction_that_lost_a_row(unpack: Unpack) -> None:
     base = unpack("tables/mor_logs")
     path, _ = _output(base, OperationType.COMPACT)
-    count = pq.read_metadata(base / path).num_rows
+    count = read_parquet(base / path).num_rows
     rewrite(base / path, lambda table: table.slice(1))
     (what,) = said(base, path, 4)
     assert f"{count} rows went in and {count - 1} came out" in what
@@ -191,9 +193,9 @@ def test_a_rewrite_whose_inputs_were_cleaned_is_passed_over(unpack: Unpack) -> N
     assert said(base, path, 4) == []
 
 
-def _output(base: Path, operation: OperationType) -> tuple[str, str]:
+def _output(base: Folder, operation: OperationType) -> tuple[str, str]:
     """A file that a service made, and its instant."""
-    table = HudiTable.open(str(base))
+    table = base.table()
     for instant in table.timeline.completed_commits():
         metadata = table.timeline.commit_metadata(instant, table.clock)
         if operation is (OperationType.COMPACT if metadata.compacted else metadata.operation_type):

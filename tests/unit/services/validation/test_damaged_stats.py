@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.format.v6.file_names import parse_log_file_name
 from spark_jobs.services.validation.run import validate
-from tests.unit.services.validation.damage import HASTY, data_files, findings, instant_file, the_finding
+from tests.support.folder import Folder
+from tests.unit.services.validation.damage import data_files, findings, hasty, instant_file, the_finding
 
 pytestmark = pytest.mark.unit
 
-Unpack = Callable[[str], Path]
+Unpack = Callable[[str], Folder]
 Stat = dict[str, Any]
 
 
-def change_stats(commit: Path, change: Callable[[list[Stat]], object]) -> str:
+def change_stats(commit: Folder, change: Callable[[list[Stat]], object]) -> str:
     """Change the write stats of one partition; gives the relative path of the commit."""
     raw = json.loads(commit.read_text())
     change(next(iter(raw["partitionToWriteStats"].values())))
@@ -28,7 +27,7 @@ def change_stats(commit: Path, change: Callable[[list[Stat]], object]) -> str:
     return f".hoodie/{commit.name}"
 
 
-def stats_of(commit: Path) -> list[Stat]:
+def stats_of(commit: Folder) -> list[Stat]:
     return [one for many in json.loads(commit.read_text())["partitionToWriteStats"].values() for one in many]
 
 
@@ -45,7 +44,7 @@ def stats_of(commit: Path) -> list[Stat]:
 def test_a_stat_that_its_own_path_contradicts(unpack: Unpack, table: str, ending: str, change: Stat, what: str) -> None:
     base = unpack(table)
     where = change_stats(instant_file(base, ending), lambda stats: stats[0].update(change))
-    told = [one for one in validate(str(base), lake=HASTY) if one.path == where]
+    told = [one for one in validate(str(base), lake=hasty(base)) if one.path == where]
     assert [(one.invariant, one.is_error) for one in told] == [(5, True)]
     assert what in told[0].what
 
@@ -88,7 +87,7 @@ def test_a_log_that_is_named_once_for_each_append(unpack: Unpack) -> None:
     assert findings(base) == findings(base, deep=True) == []
 
 
-def newest_log(base: Path) -> tuple[Path, list[str]]:
+def newest_log(base: Folder) -> tuple[Folder, list[str]]:
     """The newest delta commit that appended, and the logs it names."""
     for number in range(-1, -9, -1):
         commit = instant_file(base, ".deltacommit", number)
@@ -105,7 +104,7 @@ def test_a_log_that_its_commit_does_not_name(unpack: Unpack) -> None:
     for stats in raw["partitionToWriteStats"].values():
         stats[:] = [one for one in stats if one["path"] != logs[0]]
     commit.write_text(json.dumps(raw))
-    (found,) = [one for one in validate(str(base), lake=HASTY) if one.path == logs[0]]
+    (found,) = [one for one in validate(str(base), lake=hasty(base)) if one.path == logs[0]]
     assert (found.invariant, found.is_error) == (7, True)
     assert "is completed and does not name it" in found.what
 
@@ -123,7 +122,7 @@ def test_the_log_of_a_task_that_was_tried_twice(unpack: Unpack) -> None:
     base = unpack("log_tables/logs_avro")
     _, logs = newest_log(base)
     twin = with_version(logs[0], 9)
-    shutil.copy(base / logs[0], base / twin)
+    (base / logs[0]).copy_to(base / twin)
     assert findings(base) == [(7, "WARNING", twin)]
 
 
@@ -138,7 +137,7 @@ def test_the_copy_of_an_older_log(unpack: Unpack) -> None:
     several = next(one for one in versions.values() if len(one) > 1)
     oldest = several[min(several)]
     stray = with_version(oldest, 9)
-    shutil.copy(base / oldest, base / stray)
+    (base / oldest).copy_to(base / stray)
     assert findings(base) == [(7, "ERROR", stray)]
 
 
@@ -153,7 +152,7 @@ def test_all_else_is_told_where_the_newest_commit_is_cut(unpack: Unpack, table: 
     assert (1, "ERROR", f".hoodie/{commit.name}") in found
 
 
-def change_log_stat(base: Path, change: Stat) -> tuple[str, str]:
+def change_log_stat(base: Folder, change: Stat) -> tuple[str, str]:
     """Change what the newest delta commit says of its first log; relative paths of both."""
     commit, logs = newest_log(base)
     raw = json.loads(commit.read_text())
@@ -214,7 +213,7 @@ def test_deletes_of_a_write_that_began_another_log_meanwhile(unpack: Unpack) -> 
             other = with_version(stat["path"], 9)
             many.append({**stat, "path": other, "numWrites": 0, "numUpdateWrites": 0, "numInserts": 0, "numDeletes": 0})
             stat["numDeletes"] += 1
-            shutil.copy(base / logs[0], base / other)
+            (base / logs[0]).copy_to(base / other)
     commit.write_text(json.dumps(raw))
-    found = validate(str(base), deep=True, lake=HASTY)
+    found = validate(str(base), deep=True, lake=hasty(base))
     assert [one for one in found if "deletes, and the write stat counts" in one.what] == []

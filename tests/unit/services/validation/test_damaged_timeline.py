@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -13,15 +11,15 @@ from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.v6.instant_names import file_name_of
-from spark_jobs.core.table import HudiTable
 from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.folder import Folder, file_at
 from tests.unit.services.validation.damage import data_files, findings, instant_file, make_old, the_finding
 
 pytestmark = pytest.mark.unit
 
-Unpack = Callable[[str], Path]
+Unpack = Callable[[str], Folder]
 
 
 def test_an_instant_that_two_actions_have(unpack: Unpack) -> None:
@@ -83,7 +81,7 @@ def test_a_replace_commit_that_is_empty(unpack: Unpack) -> None:
     commit.write_bytes(b"")
     assert (3, "ERROR", f".hoodie/{commit.name}") in findings(base)
     with pytest.raises(CorruptTableError, match=f"{commit.name} is empty, and does not say which file groups"):
-        HudiTable.open(str(base)).scan().to_arrow()  # else what it replaced is read beside what it wrote
+        base.table().scan().to_arrow()  # else what it replaced is read beside what it wrote
 
 
 @pytest.mark.parametrize("ending", [".clean", ".rollback", ".savepoint"])
@@ -141,10 +139,8 @@ def test_archival_went_past_a_pending_write(unpack: Unpack) -> None:
 
 def test_the_commit_of_a_savepoint_was_archived(unpack: Unpack) -> None:
     base = unpack("tables/archived")
-    archived = [
-        one for one in HudiTable.open(str(base)).archived_timeline().instants if one.action.value == "deltacommit"
-    ]
-    shutil.copy(instant_file(base, ".savepoint"), base / ".hoodie" / f"{archived[-1].timestamp}.savepoint")
+    archived = [one for one in base.table().archived_timeline().instants if one.action.value == "deltacommit"]
+    instant_file(base, ".savepoint").copy_to(base / ".hoodie" / f"{archived[-1].timestamp}.savepoint")
     assert (8, "ERROR", ".hoodie/archived") in findings(base)
 
 
@@ -157,7 +153,7 @@ def test_a_pending_instant_past_its_deadline(unpack: Unpack) -> None:
     found = the_finding(base, 12)
     assert (found.severity, found.path) == ("WARNING", f".hoodie/{requested.name}")
     assert found.todo.startswith("execute it: compact.py --mode execute --instant-time ")
-    assert validate(str(base), overdue_hours=48) == []
+    assert validate(str(base), overdue_hours=48, lake=base.lake) == []
 
 
 def test_a_pending_write_without_a_pulse(unpack: Unpack) -> None:
@@ -175,14 +171,14 @@ def test_a_pending_write_without_a_pulse(unpack: Unpack) -> None:
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_a_write_that_lost_its_completed_file(tmp_path: Path, table_type: str) -> None:
-    path = tmp_path / "t"
+def test_a_write_that_lost_its_completed_file(root: Folder, table_type: str) -> None:
+    path = root / "t"
     local.create(path, table_type)
     local.write(path, local.batch(0, 4, "one", 1), "first")
     time = local.write(path, local.batch(0, 4, "two", 2), "second")
-    table = HudiTable.open(str(path))
+    table = path.table()
     (done,) = table.timeline.find(time)
-    Path(table.timeline.path(done)).unlink()
+    file_at(table.storage, table.timeline.path(done)).unlink()
     found = the_finding(path, 3)
     assert (found.severity, found.path) == ("ERROR", f".hoodie/{file_name_of(done)}")
     assert "restore it from a copy" in found.todo
@@ -190,25 +186,25 @@ def test_a_write_that_lost_its_completed_file(tmp_path: Path, table_type: str) -
     assert findings(path) == []  # a writer that died before it made that file
 
 
-def test_a_plan_that_is_carried_out_again_at_its_old_time(tmp_path: Path) -> None:
-    path = tmp_path / "t"
+def test_a_plan_that_is_carried_out_again_at_its_old_time(root: Folder) -> None:
+    path = root / "t"
     local.create(path, "COPY_ON_WRITE")
     for value in ("one", "two"):
         local.write(path, local.batch(0, 4, value, 1), value)
     local.cluster(path)
-    table = HudiTable.open(str(path))
+    table = path.table()
     (done,) = table.timeline.completed(Action.REPLACE_COMMIT)
-    Path(table.timeline.path(done)).unlink()
+    file_at(table.storage, table.timeline.path(done)).unlink()
     assert the_finding(path, 3).path == f".hoodie/{file_name_of(done)}"
     undo(table.transaction_settings({}), done.timestamp, print)
     assert findings(path) == []
-    Path(table.timeline.path(done.at(State.INFLIGHT))).write_bytes(b"")
+    file_at(table.storage, table.timeline.path(done.at(State.INFLIGHT))).write_bytes(b"")
     assert findings(path) == []  # Hudi has begun it, and made no marker yet
 
 
-def test_a_lost_compaction_upon_which_a_later_one_built(tmp_path: Path) -> None:
+def test_a_lost_compaction_upon_which_a_later_one_built(root: Folder) -> None:
     """Writers would put their logs on its slice, below the newest. Carried out again, it is what it was."""
-    base = tmp_path / "t"
+    base = root / "t"
     local.create(base, "MERGE_ON_READ")
     for number in range(3):
         local.write(base, local.batch(0, 4, f"v{number}", number), f"k{number}")

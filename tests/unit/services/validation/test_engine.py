@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.validate import ValidateOptions
@@ -19,6 +17,7 @@ from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.job import run_validation
 from spark_jobs.services.validation.run import inspect
 from spark_jobs.services.validation.scans import Scans
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.services.validation.damage import data_files
 
@@ -48,8 +47,8 @@ class Elsewhere(LocalEngine):
         return pickle.loads(pickle.dumps(super().run_each(items, work, advance, sizes)))
 
 
-def findings(base: Path, engine: LocalEngine | None = None) -> tuple[Finding, ...]:
-    table = HudiTable.open(str(base), lists_storage=True)
+def findings(base: Folder, engine: LocalEngine | None = None) -> tuple[Finding, ...]:
+    table = base.table(lists_storage=True)
     return inspect(table, deep=True, overdue_hours=24, progress=QUIET, engine=engine).findings
 
 
@@ -63,14 +62,14 @@ def findings(base: Path, engine: LocalEngine | None = None) -> tuple[Finding, ..
         "tables/bootstrap_mor",
     ],
 )
-def test_the_same_findings(name: str, unpack: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_findings(name: str, unpack: Callable[[str], Folder], monkeypatch: pytest.MonkeyPatch) -> None:
     base = unpack(name)
     assert findings(base, Elsewhere()) == findings(base)
     for path in data_files(base)[::2]:
         data = bytearray((base / path).read_bytes())
         for place in range(len(data) // 3, len(data) // 2):
             data[place] ^= 0x5A
-        (base / path).write_bytes(data)
+        (base / path).write_bytes(bytes(data))
     monkeypatch.setattr(key_checks, "_MOST_BYTES", 1)  # a job for each slice
     engine = Elsewhere()
     found = findings(base, engine)
@@ -81,9 +80,10 @@ def test_the_same_findings(name: str, unpack: Callable[[str], Path], monkeypatch
     assert all(engine.told)
 
 
-def test_footers_alone_count_by_calls(unpack: Callable[[str], Path]) -> None:
+def test_footers_alone_count_by_calls(unpack: Callable[[str], Folder]) -> None:
     engine = Elsewhere()
-    result = run_validation(ValidateOptions(base_path=str(unpack("tables/cow_upserts"))), job_context(engine=engine))
+    base = unpack("tables/cow_upserts")
+    result = run_validation(ValidateOptions(base_path=str(base)), job_context(engine=engine, lake=base.lake))
     assert engine.told is not None
     assert (engine.told[0], engine.told[1] > 0, engine.jobs) == (0, True, 1)
     assert (result.extra["engine"], result.extra["sound"]) == ("spark", True)

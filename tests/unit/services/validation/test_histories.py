@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.format.instant import Action, Instant
-from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.payloads.schemas import RESTORE_METADATA
 from spark_jobs.services.validation.run import validate
-from tests.unit.services.validation.damage import HASTY, data_files, findings, instant_file
+from tests.support.folder import Folder
+from tests.unit.services.validation.damage import data_files, findings, hasty, instant_file
 
 pytestmark = pytest.mark.unit
 
-Unpack = Callable[[str], Path]
+Unpack = Callable[[str], Folder]
 
 
-def archived(base: Path, count: int) -> tuple[Instant, ...]:
+def archived(base: Folder, count: int) -> tuple[Instant, ...]:
     """The oldest completed writes, moved to the archive as a service does it."""
-    table = HudiTable.open(str(base))
+    table = base.table()
     instants = table.timeline.completed_commits()[:count]
     archive(table.timeline, table.base_path, instants)
     return instants
@@ -64,7 +62,7 @@ def test_an_archive_that_lost_the_commit_of_a_file(unpack: Unpack) -> None:
     archived(base, 1)
     for one in base.glob(".hoodie/archived/.commits_.archive.*"):
         one.unlink()
-    (found,) = [one for one in validate(str(base), lake=HASTY) if one.invariant == 8]
+    (found,) = [one for one in validate(str(base), lake=hasty(base)) if one.invariant == 8]
     assert found.path.startswith(".hoodie/")
     assert "is neither on the active nor on the archived timeline" in found.what
 
@@ -75,7 +73,7 @@ def test_two_base_files_of_an_archived_slice(unpack: Unpack) -> None:
     path = next(path for path in data_files(base) if first in path)
     file_id, _, rest = path.split("_")
     twin = f"{file_id}_9-9-9_{rest}"
-    shutil.copy(base / path, base / twin)
+    (base / path).copy_to(base / twin)
     assert (7, "WARNING", twin) in findings(base)
     assert [one for one in findings(base) if one[0] == 5] == []
 
@@ -98,7 +96,7 @@ def test_an_archived_entry_that_is_unreadable(unpack: Unpack) -> None:
 
 def test_archival_that_went_past_what_the_last_clean_retains(unpack: Unpack) -> None:
     base = unpack("tables/cow_clustered")
-    table = HudiTable.open(str(base))
+    table = base.table()
     (clean,) = table.timeline.completed(Action.CLEAN)
     retained = table.timeline.payload(clean, table.clock)["earliestCommitToRetain"]
     archived(base, sum(one.timestamp <= retained for one in table.timeline.completed_commits()))
@@ -140,7 +138,7 @@ def test_a_log_file_that_readers_take_for_archived(unpack: Unpack) -> None:
     """Its block is of an instant older than the active timeline, which the archive does not have."""
     base, other = unpack("tables/archived"), unpack("log_tables/logs_avro")
     path = data_files(other, ".log.")[0]
-    live = HudiTable.open(str(base)).view().latest_slices()[0]
+    live = base.table().view().latest_slices()[0]
     name = f".{live.file_id}_{live.base_instant}.log.9_0-1-1"
     (base / live.partition / name).write_bytes((other / path).read_bytes())
     assert (7, "ERROR", f"{live.partition}/{name}") in findings(base)
@@ -151,9 +149,9 @@ def test_a_partition_that_the_metadata_table_does_not_list(unpack: Unpack) -> No
     time = instant_file(base, ".commit").name.split(".")[0]
     folder, old = base / "new", data_files(base)[-1]
     folder.mkdir()
-    shutil.copy(base / old.split("/")[0] / ".hoodie_partition_metadata", folder)
+    (base / old.split("/")[0] / ".hoodie_partition_metadata").copy_to(folder / ".hoodie_partition_metadata")
     name = f"00000000-aaaa-0_0-1-1_{time}.parquet"
-    shutil.copy(base / old, folder / name)
+    (base / old).copy_to(folder / name)
     commit = instant_file(base, ".commit")
     raw = json.loads(commit.read_text())
     raw["partitionToWriteStats"]["new"] = [{"fileId": "00000000-aaaa-0", "path": f"new/{name}", "partitionPath": "new"}]
@@ -163,11 +161,11 @@ def test_a_partition_that_the_metadata_table_does_not_list(unpack: Unpack) -> No
 
 def test_rows_around_a_compaction_that_can_not_be_read(unpack: Unpack) -> None:
     base = unpack("tables/mor_logs")
-    table = HudiTable.open(str(base))
+    table = base.table()
     (compaction,) = table.timeline.completed(Action.COMMIT)
     stat = table.timeline.commit_metadata(compaction, table.clock).write_stats[0]
     (base / str(stat.path)).write_bytes(b"PAR1")
-    found = {(one.invariant, one.path) for one in validate(str(base), deep=True, lake=HASTY)}
+    found = {(one.invariant, one.path) for one in validate(str(base), deep=True, lake=hasty(base))}
     assert (1, stat.path) in found
     assert (5, stat.path) in found
 

@@ -15,11 +15,18 @@ from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.validate import ValidateOptions
 from spark_jobs.services.validation.finding import INVARIANTS
 from spark_jobs.services.validation.job import not_sound, run_validation
+from tests import hudi_tables
 from tests.unit.services.validation.damage import data_files, make_old
 
 pytestmark = pytest.mark.unit
 
 ROOT = Path(__file__).resolve().parents[4]
+
+
+@pytest.fixture
+def unpack(tmp_path: Path) -> Callable[[str], Path]:
+    """On the local disk, where a command line finds it."""
+    return lambda name: hudi_tables.unpack(name, tmp_path / name.split("/")[1])
 
 
 def validate(base: Path, *words: str) -> int:

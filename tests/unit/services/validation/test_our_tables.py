@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,6 +22,7 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.validation.run import validate
+from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
 from tests.unit.services.validation.damage import rewrite
@@ -71,13 +69,13 @@ def change(table: HudiTable, key: str, *, delete: bool = False, partition: str =
 
 def sweep(table: HudiTable) -> None:
     """What the end of a write does, which the writes here don't have."""
-    for one in Path(table.base_path, ".hoodie", ".temp").iterdir():
-        shutil.rmtree(one)
+    for one in file_at(table.storage, table.base_path, ".hoodie", ".temp").iterdir():
+        one.remove()
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+def table(root: Folder) -> HudiTable:
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     insert(made, "a", "b", "c")
     insert(made, "d")
     change(made, "b")
@@ -88,23 +86,23 @@ def test_every_step_leaves_it_sound(table: HudiTable) -> None:
     base = table.base_path
     assert validate(table, deep=True) == []
     change(table, "c", delete=True)
-    run_compaction(CompactionOptions(base_path=base, hoodie_conf=CONF), job_context(engine=ENGINE))
+    run_compaction(CompactionOptions(base_path=base, hoodie_conf=CONF), job_context(engine=ENGINE, lake=table.lake))
     assert validate(table, deep=True) == []
-    run_clustering(ClusteringOptions(base_path=base, hoodie_conf=CONF), job_context(engine=ENGINE))
+    run_clustering(ClusteringOptions(base_path=base, hoodie_conf=CONF), job_context(engine=ENGINE, lake=table.lake))
     assert validate(table, deep=True) == []
-    run_cleaning(CleanOptions(base_path=base, hoodie_conf=CONF), job_context())
+    run_cleaning(CleanOptions(base_path=base, hoodie_conf=CONF), job_context(lake=table.lake))
     assert validate(table, deep=True) == []
 
 
 def test_a_clustering_that_changed_a_row(table: HudiTable) -> None:
     options = ClusteringOptions(base_path=table.base_path, hoodie_conf=CONF)
-    run_clustering(options, job_context(engine=ENGINE))
+    run_clustering(options, job_context(engine=ENGINE, lake=table.lake))
     opened = table.refreshed()
     (done,) = opened.timeline.completed(Action.REPLACE_COMMIT)
     stat = opened.timeline.commit_metadata(done, SYSTEM_CLOCK).write_stats[0]
     assert stat.path is not None
     assert not [one for one in validate(table, deep=True) if one.invariant == 4]
-    rewrite(Path(table.base_path, stat.path), lambda found: found.slice(1))
+    rewrite(file_at(table.storage, table.base_path, stat.path), lambda found: found.slice(1))
     (found,) = [one for one in validate(table, deep=True) if one.invariant == 4]
     assert found.path == stat.path
     assert f"{done} did not keep the rows: 4 rows went in and 3 came out" in found.what

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pytest
 
 from spark_jobs.core.table import HudiTable
 from spark_jobs.write.direct import locate
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -60,10 +60,10 @@ def footers(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     ids=str,
 )
 def test_where_they_come_from(
-    tmp_path: Path, footers: list[object], index: str, made_by: dict[str, str], asked_by: dict[str, str], reads: int
+    root: Folder, footers: list[object], index: str, made_by: dict[str, str], asked_by: dict[str, str], reads: int
 ) -> None:
     fields = {"record_key_fields": ["id"], "partition_fields": ["p"], "precombine_field": "ts"}
-    table = HudiTable.create(str(tmp_path / "t"), name="t", table_type="COPY_ON_WRITE", **fields)
+    table = HudiTable.create(str(root / "t"), name="t", table_type="COPY_ON_WRITE", **fields, lake=root.lake)
     conf = {**BLOOM, "hoodie.index.type": index}
     table.insert(data(0, 10, "x"), hoodie_conf={**conf, **made_by})
     done = table.upsert(data(5, 10, "later"), hoodie_conf={**conf, **made_by, **asked_by})
@@ -74,7 +74,7 @@ def test_where_they_come_from(
     assert len(rows) == 15
 
 
-def test_a_file_whose_range_lies_elsewhere_is_left_out_by_ranges_alone(tmp_path: Path) -> None:
+def test_a_file_whose_range_lies_elsewhere_is_left_out_by_ranges_alone() -> None:
     keys = pa.array(["a", "m", "z"])
     assert locate.possible_places(locate.KeyRange(0, "b", "n"), None, keys).tolist() == [1]
     assert locate.possible_places(locate.KeyRange(0), None, keys).tolist() == [0, 1, 2]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.progress import Progress
@@ -22,6 +19,7 @@ from spark_jobs.write.direct.place import Placement, Placing
 from spark_jobs.write.direct.tagged import NEW, by_partition
 from spark_jobs.write.routes import number_slices
 from spark_jobs.write.workload import OpenWrite
+from tests.support.folder import Folder
 from tests.unit.core.support import contents, context_of, new_table
 from tests.unit.services.test_runs import ENGINE, change, compact, insert
 
@@ -37,9 +35,9 @@ def index(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> HudiTable:
+def table(root: Folder) -> HudiTable:
     """With the keys a, b, c in one file group, from which a log deletes a."""
-    made = new_table(str(tmp_path / "t"), clock=SYSTEM_CLOCK)
+    made = new_table(root / "t", clock=SYSTEM_CLOCK)
     insert(made, "a", "b", "c")
     change(made, [("a", True)], 5)
     return made
@@ -52,7 +50,7 @@ def placed(table: HudiTable, index: str, op: Operation, keys: list[str], conf: d
     placing = Placing(
         engine=ENGINE,
         tasks=2,
-        config=resolve(options, table, Lake()),
+        config=resolve(options, table, table.lake),
         table=table,
         context=context_of(table, "1"),
         incoming=by_partition(pa.table(incoming)),
@@ -80,7 +78,7 @@ def exchanged(
     """The file groups of each key, and how many rows an insert drops."""
     table = table.refreshed()
     conf = {"hoodie.index.type": index, "pyhudi.ingest.driver.max.rows": "1", **conf}
-    config = resolve(IngestOptions(base_path=table.base_path, op=op, hoodie_conf=conf), table, Lake())
+    config = resolve(IngestOptions(base_path=table.base_path, op=op, hoodie_conf=conf), table, table.lake)
     progress = Progress.silent("write", SYSTEM_CLOCK)
     write = OpenWrite(engine=ENGINE, config=config, table=table, context=context_of(table, "1"), progress=progress)
     rows = pa.table({"id": keys, "p": ["p"] * len(keys)})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.format.instant import Action
@@ -13,15 +11,16 @@ from spark_jobs.services.rewriting.context import slice_reader
 from spark_jobs.write.direct.moved_rows import MovedRows
 from spark_jobs.write.direct.tagged import NEW
 from spark_jobs.write.tasks import BUCKET
+from tests.support.folder import Folder
 from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
 
 pytestmark = pytest.mark.unit
 
 
 @pytest.mark.parametrize("payload", [OVERWRITE, EVENT_TIME], ids=["overwrite", "event time"])
-def test_what_becomes_of_records_that_come_with_another_partition(tmp_path: Path, payload: Payload) -> None:
+def test_what_becomes_of_records_that_come_with_another_partition(root: Folder, payload: Payload) -> None:
     """k1 is newer than what is stored, k2 older, k3 is gone meanwhile."""
-    table = new_table(str(tmp_path / "t"), merge_on_read=False)
+    table = new_table(root / "t", merge_on_read=False)
     inflight = start(table, "20240101000000000", Action.COMMIT)
     context = context_of(table, inflight.timestamp, payload)
     handle = CreateHandle(context, scope(), "a", "f")
