@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import numpy as np
 import pytest
@@ -196,17 +196,10 @@ def die(*_: object) -> None:
     raise Died
 
 
-@pytest.mark.parametrize("undone", [by_the_next_write, by_name, in_two_runs])
+@pytest.mark.parametrize("undone", [by_the_next_write, by_name, in_two_runs, and_swept])
 def test_rows_that_a_dead_write_held_go_with_it(root: Folder, undone: Callable[[FailedWrite], None]) -> None:
-    held_rows_go(failed_write(root / "t"), undone)
-
-
-def test_rows_that_outlived_its_rollback_are_found_and_swept(tmp_path: Path) -> None:
-    held_rows_go(failed_write(tmp_path / "t"), and_swept)
-
-
-def held_rows_go(failed: FailedWrite, undone: Callable[[FailedWrite], None]) -> None:
     """Those of writers that live stay."""
+    failed = failed_write(root / "t")
     living = str(int(T2) + 1)
     start(failed.table, living)
     heartbeat = heartbeat_path(failed.table.base_path, living)
