@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import HudiError, WriteConflictError
+from spark_jobs.core.format.folders import MARKER_FOLDER, SOURCE_FOLDER
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.repair import RepairOptions
 from spark_jobs.options.result import JobResult, JobState
@@ -87,6 +88,21 @@ def test_leftovers_go_and_nothing_else(path: Folder, table_type: str) -> None:
     assert stranger.exists()
     assert before <= {one for one in path.rglob("*") if one.is_file()}
     assert local.rows_of(path) == local.expected_rows(FIRST)
+
+
+def test_folders_of_dead_writes_go(path: Folder) -> None:
+    """A storage without folders has files below their paths alone."""
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, FIRST, "k")
+    folders = [path / MARKER_FOLDER / "20200101000000000", path / SOURCE_FOLDER / "20200101000000001"]
+    for one in folders:
+        one.mkdir(parents=True, exist_ok=True)
+        (one / "a.marker.CREATE").write_bytes(b"")
+    dry = repair(path, dry_run=True)
+    assert dry.plan is not None
+    assert list(dry.plan["leftovers"]) == sorted(one.relative_to(path).as_posix() for one in folders)
+    assert repair(path, plan_hash=dry.extra["plan_hash"]).extra["left"] == {"errors": 0, "warnings": 0}
+    assert not any(one.exists() for one in folders)
 
 
 def test_a_plan_that_is_another_by_now_is_refused(path: Folder) -> None:
