@@ -21,7 +21,7 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit spark model together installs provider interop fixtures-services \
+.PHONY: help demo kill-demo test lint format docs unit long spark model together installs provider interop fixtures-services \
 	operations-in-turn rounds-in-turn all-plans all-faults mutants object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
@@ -40,10 +40,10 @@ kill-demo: ## Kill the demo at each task's start and at 20 random moments, look 
 	$(WITH_JAVA)
 	exec python scripts/kill_demo.py $(ARGS)
 
-test: ## Run all checks and tests: lint, unit, installs, provider, spark, faults, interop; stops at the first that fails
+test: ## Run all checks and tests: lint, unit, long, installs, provider, spark, faults, interop; stops at the first that fails
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
-	exec scripts/run_tests.sh lint unit installs provider spark $(if $(wildcard tests/faults/test_*.py),faults) interop
+	exec scripts/run_tests.sh lint unit long installs provider spark $(if $(wildcard tests/faults/test_*.py),faults) interop
 
 lint: ## Run ruff, mypy --strict, the import rules and the check of docs/
 	@$(call ENTER,dev)
@@ -57,9 +57,13 @@ docs: ## Write the tables of options and keys in docs/ from the code
 	@$(call ENTER,dev)
 	python scripts/reference_docs.py
 
-unit: ## Run the tests that need neither Spark nor Airflow's database (seconds)
+unit: ## Run the tests that need neither Spark nor Airflow's database, but for the long ones (a minute and a half)
 	@$(call ENTER,dev)
 	exec scripts/run_tests.sh unit
+
+long: ## Run the long ones of the unit tests: whole tables and random cases (four minutes)
+	@$(call ENTER,dev)
+	exec scripts/run_tests.sh long
 
 spark: ## Run the tests that start Spark
 	@$(call ENTER,dev)

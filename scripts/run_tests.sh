@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the named phases in their order, stops at the first that fails, and ends with one summary line.
 #
-#   scripts/run_tests.sh lint unit provider spark faults interop
+#   scripts/run_tests.sh lint unit long provider spark faults interop
 #
 # The project's environment must be on PATH (the Makefile sees to it). ARGS goes to pytest. With PYHUDI_NIGHTLY=1 they
 # run the cases too that tests/nightly.py leaves to the night.
@@ -35,8 +35,11 @@ tests() {
     # together: what a run of a DAG left is looked at by many tests. Each process has a database of Airflow's of its own.
     local processes=(-n 2 --dist worksteal)
     [ "$1" != provider ] || processes=(-n 2 --dist loadfile)
+    local marked=$1 folder=$1
+    [ "$1" != unit ] || marked="unit and not long"
+    [ "$1" != long ] || folder=unit
     # shellcheck disable=SC2086
-    python -m pytest -m "$1" -o "testpaths=tests/demo tests/$1" "${processes[@]}" --junit-xml="$reports/$1.xml" \
+    python -m pytest -m "$marked" -o "testpaths=tests/demo tests/$folder" "${processes[@]}" --junit-xml="$reports/$1.xml" \
         ${ARGS:-} </dev/null
 }
 
@@ -65,11 +68,11 @@ for phase in "$@"; do
     code=0
     case "$phase" in
         lint) lint || code=$? ;;
-        unit|installs) tests "$phase" || code=$? ;;
+        unit|long|installs) tests "$phase" || code=$? ;;
         provider|faults) { classes && tests "$phase"; } || code=$? ;;
         spark) { classes && python scripts/kafka_env.py >/dev/null && tests spark; } || code=$? ;;
         interop) { classes && python scripts/real_hudi_env.py >/dev/null && tests interop; } || code=$? ;;
-        *) echo "unknown phase $phase: lint, unit, installs, provider, spark, faults or interop" >&2; exit 2 ;;
+        *) echo "unknown phase $phase: lint, unit, long, installs, provider, spark, faults or interop" >&2; exit 2 ;;
     esac
     if [ "$code" -ne 0 ]; then
         printf '\nFAILED: %s (exit code %s) after %s s; before it: %s\n' \

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.long import LONG
 from tests.nightly import NIGHTLY, OBJECT_STORE, TESTS, for_the_night
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ SHARED_FOLDERS = ("demo",)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    gone = sorted(one for one in LONG if not (TESTS / one).is_file())
+    if gone:
+        raise pytest.UsageError(f"tests/long.py names what is not there: {', '.join(gone)}")
+    for item in items:
+        if TESTS in item.path.parents and item.path.relative_to(TESTS).as_posix() in LONG:
+            item.add_marker(pytest.mark.long)
     homeless = sorted({item.location[0] for item in items if not _runs(item)})
     if homeless:
         raise pytest.UsageError(f"no marker of {', '.join(PHASES)} for its folder in {', '.join(homeless)}")
