@@ -1,5 +1,5 @@
 """The files of unit tests that take two thirds of the time of all: whole tables that are written, damaged, restored and
-read, and random cases by the hundred. They are a phase of their own: ``make unit`` is quick, and ``make test`` runs both.
+read, and random cases by the hundred. They are a phase of their own, and ``make test`` runs both.
 """
 
 from __future__ import annotations

@@ -135,14 +135,15 @@ def remove_partition(table: HudiTable, partition: str) -> bool:
 
     One that puts its file there after the listing keeps its directory, and gets the metafiles back.
 
-    :returns: whether it is gone.
+    :returns: whether it is gone, with the metafiles and with the checksums that Hadoop leaves beside them.
     """
     folder = resolve(table.base_path, RelativePath(partition))
     names = {status.name for status in table.storage.list(folder)}
     metafiles = names.intersection(METAFILES)
-    if names - metafiles - {f".{name}.crc" for name in metafiles}:
+    checksums = names.intersection(f".{name}.crc" for name in metafiles)
+    if names - metafiles - checksums:
         return False
-    contents = {f"{folder}/{name}": table.storage.read(f"{folder}/{name}") for name in metafiles}
+    contents = {f"{folder}/{name}": table.storage.read(f"{folder}/{name}") for name in (*metafiles, *checksums)}
     for path in contents:
         table.storage.delete(path)
     if table.storage.remove_empty_directory(folder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -63,10 +62,8 @@ def table(root: Folder) -> HudiTable:
     return made
 
 
-def test_a_partition_without_files_goes_with_its_directory(tmp_path: Path) -> None:
-    """Of a local disk, where Hudi leaves a checksum beside each file."""
-    table = new_table(tmp_path / "t", clock=SYSTEM_CLOCK)
-    overwrite(table)
+def test_a_partition_without_files_goes_with_its_directory(table: HudiTable) -> None:
+    """Hudi leaves a checksum beside each file of a local disk, from where a table may have been copied."""
     overwrite(table, "q/1")
     file_at(table.storage, table.base_path, "q/1", f".{PARTITION_METAFILE}.crc").write_bytes(b"of Hudi")
     delete_partition(table, "q/1")

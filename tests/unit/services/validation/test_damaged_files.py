@@ -255,8 +255,8 @@ def test_a_partition_without_its_metafile(unpack: Unpack) -> None:
     assert (7, "ERROR", f"{folder}/.hoodie_partition_metadata") in findings(base)
 
 
-def test_a_partition_inside_another(tmp_path: Path) -> None:
-    base = hudi_tables.unpack("tables/cow_upserts", Folder(str(tmp_path)))
+def test_a_partition_inside_another(unpack: Unpack) -> None:
+    base = unpack("tables/cow_upserts")
     path = data_files(base)[0]
     folder = path.rsplit("/", 1)[0]
     inner = base / folder / "inner"
