@@ -28,8 +28,8 @@ from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
 from tests.interop.real_hudi import ROOT, RealHudi
 from tests.java import JVM_OPTIONS

@@ -33,8 +33,8 @@ from spark_jobs.core.metadata_table.scan import read_file_records
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.steps import request, transition
 
 TARGET_RATIO = 2.0
 TARGET_BYTES = 500_000_000

@@ -38,7 +38,7 @@ from spark_jobs.core.merge.payload import payload_of
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.view.file_slice import BaseFile
 from spark_jobs.write.routes import CreateRoute, MergeRoute, Route
 from spark_jobs.write.tasks import BUCKET, RecordRules, write_buckets

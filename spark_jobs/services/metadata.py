@@ -28,11 +28,11 @@ from spark_jobs.core.metadata_table.scan import read_slice
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import complete, request, transition
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
+from spark_jobs.core.timeline.steps import complete, request, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.file_slice import FileSlice

@@ -20,10 +20,10 @@ from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.engine.marker_server import MarkerServer
 from spark_jobs.options import ArchiveOptions
 from spark_jobs.services.archival.job import run_archival

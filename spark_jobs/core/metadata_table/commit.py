@@ -25,11 +25,11 @@ from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.schema import RECORD_TEXT, STORED_TEXT
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import join, resolve
-from spark_jobs.core.timeline.active import complete, request, transition
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
 from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
+from spark_jobs.core.timeline.steps import complete, request, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice, LogFile
 

@@ -21,9 +21,10 @@ from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.partition_files import append_to_new_group, write_partition
 from spark_jobs.core.metadata_table.table import MetadataTable
 from spark_jobs.core.storage import Storage
-from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.payloads.payload import Payload
+from spark_jobs.core.timeline.steps import complete, request, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 _FOLLOWED = frozenset({*Action}) - {Action.INDEXING, Action.SAVEPOINT}

@@ -27,8 +27,9 @@ from spark_jobs.core.metadata_table.layout import group_indexes, identifier_of, 
 from spark_jobs.core.metadata_table.partition_files import write_partition
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES
 from spark_jobs.core.storage import Storage, join
-from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.steps import complete, request, transition
 from spark_jobs.core.view.file_system_view import build_view
 from spark_jobs.core.view.history import built_upon, written_by
 from spark_jobs.core.view.listing import StorageListing

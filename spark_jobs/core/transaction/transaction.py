@@ -28,10 +28,11 @@ from spark_jobs.core.locks.choose import LockChoice
 from spark_jobs.core.metadata_table.writer import MetadataWriter, Publication
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.times import refuse_clock_ahead
-from spark_jobs.core.timeline.active import ActiveTimeline, Content, complete, load_timeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline, load_timeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback
+from spark_jobs.core.timeline.steps import Content, complete, request, transition
 from spark_jobs.core.transaction.conflict import Baseline, FileGroupKey, candidates, find_conflict
 from spark_jobs.core.transaction.contradictions import refuse_rolled_back_commits
 from spark_jobs.core.transaction.heartbeat import Heartbeat, HeartbeatSettings

@@ -17,8 +17,8 @@ from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.merge.payload import payload_for_write
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.core.timeline.write_stat import WriteStat, written_paths
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, refuse_pending_restore, resume
 from spark_jobs.core.view.bootstrap import BOOTSTRAP_INSTANT, FULL_BOOTSTRAP_INSTANT

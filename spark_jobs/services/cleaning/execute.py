@@ -18,8 +18,8 @@ from spark_jobs.core.files.partition_metafile import METAFILES
 from spark_jobs.core.format.instant import Instant, State
 from spark_jobs.core.storage import RelativePath, resolve
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import complete, transition
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
+from spark_jobs.core.timeline.steps import complete, transition
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress

@@ -17,8 +17,9 @@ from spark_jobs.core.metadata_table.initialize import list_partitions
 from spark_jobs.core.metadata_table.layout import metadata_path
 from spark_jobs.core.metadata_table.recovery import recover
 from spark_jobs.core.metadata_table.table import MetadataTable
-from spark_jobs.core.timeline.active import ActiveTimeline, complete, transition
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
+from spark_jobs.core.timeline.steps import complete, transition
 from spark_jobs.core.transaction.heartbeat import Heartbeat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.services.indexing.plan import IndexPlan

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from spark_jobs.core.files.markers import delete_markers
 from spark_jobs.core.format.instant import WRITES, Action, Instant, State
-from spark_jobs.core.timeline.active import complete
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore
 from spark_jobs.core.timeline.results import RollbackRecord, restore_payload
+from spark_jobs.core.timeline.steps import complete
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress

@@ -17,8 +17,8 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.context import JobContext

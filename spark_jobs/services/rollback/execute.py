@@ -18,10 +18,11 @@ from spark_jobs.core.format.folders import MARKER_FOLDER, SOURCE_FOLDER
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.storage import RelativePath, join, resolve
 from spark_jobs.core.storage.many import find_files
-from spark_jobs.core.timeline.active import ActiveTimeline, complete, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.rewriting import slices_of_plan
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
+from spark_jobs.core.timeline.steps import complete, request, transition
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.late_files import is_own

@@ -13,9 +13,10 @@ from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
 from spark_jobs.core.format.order import precedes
 from spark_jobs.core.read.retained import refuse_cleaned
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import ActiveTimeline, complete, open_savepoint
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.cleaning import RequestedClean
 from spark_jobs.core.timeline.results import SavepointResult
+from spark_jobs.core.timeline.steps import complete, open_savepoint
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.context import JobContext

@@ -15,8 +15,8 @@ from dags_examples.demo.metastore import EmbeddedMetastore
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.hive.client import ThriftMetastore
 from spark_jobs.hive.facts import SyncedUntil, facts_of

@@ -12,7 +12,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.engine.progress import Progress
 from spark_jobs.hive.metastore import MetastoreUnreachableError
 from spark_jobs.options.choices import Operation

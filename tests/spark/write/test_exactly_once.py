@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_writer import archive
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from tests.spark.tables import COW, MOR, Jobs, digests, row, rows, shown
 

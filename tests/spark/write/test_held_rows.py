@@ -14,7 +14,7 @@ from spark_jobs.core.config.keys.write import DRIVER_ROWS
 from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.format.folders import SOURCE_FOLDER
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.timeline.active import request
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import SourceReader

@@ -20,8 +20,8 @@ from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_me
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata, OperationType
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import BaseFile, FileSlice, LogFile
 from tests.support.folder import Where, lake_of

@@ -4,9 +4,9 @@ import pytest
 
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.payloads.schemas import COMPACTION_PLAN
+from spark_jobs.core.timeline.steps import request
 from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit

@@ -11,7 +11,7 @@ import pytest
 from spark_jobs.core.errors import InstantGoneError, WriteConflictError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.engine.progress import Progress
 from spark_jobs.frame.at_once import ServiceAtOnce, run_at_once

@@ -14,7 +14,7 @@ from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.timeline.active import request
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,

@@ -15,10 +15,10 @@ from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.payloads.schemas import CLEANER_PLAN
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.services.cleaning.execute import remove_partition

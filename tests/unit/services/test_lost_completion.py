@@ -8,9 +8,9 @@ from spark_jobs.core.errors import CorruptTableError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback
 from spark_jobs.core.timeline.results import NamedInstant
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.options import SavepointOptions

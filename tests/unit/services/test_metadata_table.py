@@ -25,9 +25,9 @@ from spark_jobs.core.metadata_table.keys import bloom_filter_key, column_stats_k
 from spark_jobs.core.metadata_table.partition_changes import PartitionChanges
 from spark_jobs.core.metadata_table.records import FILES, file_list
 from spark_jobs.core.metadata_table.scan import read_records, schema_of
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.services import metadata
 from spark_jobs.services.metadata import maintain_metadata_table

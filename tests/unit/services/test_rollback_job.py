@@ -11,7 +11,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.timeline.active import request
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,

@@ -11,8 +11,8 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, UnknownInstantError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.timeline.active import open_savepoint, request
 from spark_jobs.core.timeline.archive_writer import archive
+from spark_jobs.core.timeline.steps import open_savepoint, request
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.options import (
     CleanOptions,

@@ -8,8 +8,8 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.config.keys.datasource import DuplicatePolicy
 from spark_jobs.core.errors import ConfigError, TableNotFoundError
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import WriteConfig, resolve

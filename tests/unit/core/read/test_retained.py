@@ -6,10 +6,10 @@ import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.timeline.active import open_savepoint, transition
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.payloads.schemas import SAVEPOINT_METADATA
+from spark_jobs.core.timeline.steps import open_savepoint, transition
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.services.cleaning.job import run_cleaning
 from tests.faults import local_table as local

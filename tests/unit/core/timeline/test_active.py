@@ -10,8 +10,9 @@ from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, Instan
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.active import ActiveTimeline, open_savepoint, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.steps import open_savepoint, request, transition
 from tests.support.payloads import stored
 from tests.unit.core.support import HandClock
 

@@ -11,7 +11,7 @@ from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.active import ActiveTimeline, request, transition
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.checkpoint import (
     CHECKPOINT_KEY,
@@ -23,6 +23,7 @@ from spark_jobs.core.timeline.checkpoint import (
     stored_checkpoint,
 )
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.steps import request, transition
 from tests.unit.core.timeline.lines import Line, time
 
 pytestmark = pytest.mark.unit

@@ -12,7 +12,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
-from spark_jobs.core.timeline.active import ActiveTimeline, Content, request
+from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.payloads import schemas
 from spark_jobs.core.timeline.payloads.avro_codec import note_of
 from spark_jobs.core.timeline.payloads.payload import Payload
@@ -29,6 +29,7 @@ from spark_jobs.core.timeline.plans.rewriting import (
 )
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore, RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant
+from spark_jobs.core.timeline.steps import Content, request
 from tests.support.payloads import stored
 
 pytestmark = pytest.mark.unit

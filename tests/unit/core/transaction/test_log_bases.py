@@ -8,8 +8,8 @@ from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.archive_writer import archive
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.transaction.log_bases import base_instants, logs_of_no_slice, refuse_logs_of_no_slice
 from tests.support.folder import Folder
 from tests.unit.core.support import complete, new_table, start

@@ -14,8 +14,8 @@ from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.instant_time import TimelineZone, format_instant, next_instant_time
 from spark_jobs.core.format.v6.instant_names import file_name_of
-from spark_jobs.core.timeline.active import request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
+from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin, resume, schedule

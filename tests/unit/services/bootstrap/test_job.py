@@ -17,8 +17,8 @@ from spark_jobs.core.files.base_file import footer_index
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.active import request
 from spark_jobs.core.timeline.commit_metadata import OperationType
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex
 from spark_jobs.engine.local import LocalEngine

@@ -11,7 +11,7 @@ import pytest
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
-from spark_jobs.core.timeline.active import request
+from spark_jobs.core.timeline.steps import request
 from spark_jobs.core.transaction.transaction import resume
 from spark_jobs.options import RestoreOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.result import JobResult, JobState

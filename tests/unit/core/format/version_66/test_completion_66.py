@@ -9,8 +9,8 @@ import pytest
 
 from spark_jobs.core.errors import InstantTakenError, StorageError
 from spark_jobs.core.format.instant import COMMITS, Action, Instant, State
-from spark_jobs.core.timeline.active import complete, request, transition
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
+from spark_jobs.core.timeline.steps import complete, request, transition
 from spark_jobs.core.transaction.transaction import begin
 from tests.faults import local_table
 from tests.support.folder import Folder, file_at
