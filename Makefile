@@ -57,11 +57,11 @@ docs: ## Write the tables of options and keys in docs/ from the code
 	@$(call ENTER,dev)
 	python scripts/reference_docs.py
 
-unit: ## Run the tests that need neither Spark nor Airflow's database, but for the long ones (a minute and a half)
+unit: ## Run the tests that need neither Spark nor Airflow's database, but for the long ones
 	@$(call ENTER,dev)
 	exec scripts/run_tests.sh unit
 
-long: ## Run the long ones of the unit tests: whole tables and random cases (four minutes)
+long: ## Run the long ones of the unit tests: whole tables and random cases
 	@$(call ENTER,dev)
 	exec scripts/run_tests.sh long
 
