@@ -12,12 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
 from tests.faults import forced
 from tests.faults import local_table as local
 from tests.faults.commands import environment, ingest_arguments, spark_submit
 from tests.faults.test_storage_faults import in_another_process
 from tests.java import needs_java
+from tests.support.jobs import job_context
 
 pytestmark = pytest.mark.faults
 
@@ -90,6 +93,38 @@ def test_what_a_write_under_way_leaves_is_found_by_its_rollback(
     assert in_another_process(die) == 0
     lost = [one for one in forced.lose_power(path, before, log) if one.startswith(".hoodie/")]
     assert [one for one in lost if not one.startswith(".hoodie/.heartbeat/")] == []  # nobody lives by that any more
+    local.roll_back(path)
+    assert local.problems_of(path) == []
+    assert local.rows_of(path) == local.expected_rows(STORED)
+
+
+@pytest.mark.parametrize("completed", [True, False], ids=["completed write", "write under way"])
+def test_a_rollback_under_way_is_finished_by_its_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, completed: bool
+) -> None:
+    """Its inflight file, which says nothing more, may go."""
+    path, log = tmp_path / "t", tmp_path / "log"
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, STORED, "first")
+    if completed:
+        local.write(path, CHANGED, "again")
+    else:
+        assert in_another_process(lambda: local.begin_and_leave(path, CHANGED)) == 0
+    undone = max(one.name[:17] for one in (path / ".hoodie").glob("2*"))
+    before = forced.files_of(path)
+
+    def break_off(*after_it_was_begun: object) -> None:
+        os._exit(0)
+
+    def die() -> None:
+        forced.record(str(log))
+        monkeypatch.setattr("spark_jobs.services.rollback.execute.carry_out", break_off)
+        run_rollback(RollbackOptions(base_path=str(path), instant_time=undone), job_context())
+
+    assert in_another_process(die) == 0
+    lost = {one.split(".", 2)[2] for one in forced.lose_power(path, before, log) if "rollback" in one}
+    assert lost == {"rollback.inflight"}
+    assert [one.name[18:] for one in (path / ".hoodie").glob("*.rollback*")] == ["rollback.requested"]
     local.roll_back(path)
     assert local.problems_of(path) == []
     assert local.rows_of(path) == local.expected_rows(STORED)

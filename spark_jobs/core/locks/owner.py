@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,7 @@ class Owner:
 
 def this_process() -> Owner:
     """The owner that this process is; without /proc its death can't be proved, only its silence."""
-    pid = os.getpid()
-    seen = _look(pid)
-    return Owner(host="", pid=pid, started=0) if seen is None else Owner(host=_host(), pid=pid, started=seen[1])
+    return _process(PROCESSES, os.getpid())
 
 
 def parse_owner(data: bytes) -> tuple[Owner, dict[str, Any]] | None:
@@ -64,6 +63,15 @@ def parse_owner(data: bytes) -> tuple[Owner, dict[str, Any]] | None:
         return Owner.from_json(raw["owner"]), raw
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=1)
+def _process(processes: Path, pid: int) -> Owner:
+    seen = _look(pid)
+    return Owner(host="", pid=pid, started=0) if seen is None else Owner(host=_host(), pid=pid, started=seen[1])
+
+
+os.register_at_fork(after_in_child=_process.cache_clear)  # a child may have the same id, in a namespace of its own
 
 
 def _host() -> str:

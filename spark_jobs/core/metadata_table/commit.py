@@ -29,7 +29,7 @@ from spark_jobs.core.timeline.commit_metadata import SCHEMA_KEY, CommitMetadata,
 from spark_jobs.core.timeline.payloads.payload import Payload
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
-from spark_jobs.core.timeline.steps import complete, request, transition
+from spark_jobs.core.timeline.steps import begin_at_once, complete, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_slice import FileSlice, LogFile
 
@@ -48,12 +48,11 @@ def commit_changes(table: MetadataTable, time: str, changes: EncodedChanges) -> 
     :raises CorruptTableError: a partition that has changes has no file group.
     """
     targets = [target for partition, share in changes.items() for target in _targets(table, partition, share)]
-    requested = request(table.timeline, time, Action.DELTA_COMMIT)
     profile = CommitMetadata(
         write_stats=tuple(stat for target in targets for stat in target.profile()),
         operation_type=OperationType.UPSERT_PREPPED,
     )
-    inflight = transition(table.timeline, requested, State.INFLIGHT, profile.payload())
+    inflight = begin_at_once(table.timeline, time, Action.DELTA_COMMIT, profile=profile.payload())
     contents = encoded(targets, lambda target: blocks_of(time, target.partition, target.changes))
     stats = tuple(target.append(table, time, content) for target, content in contents)
     complete(table.timeline, inflight, delta_commit_metadata(stats, OperationType.UPSERT_PREPPED), table.clock)
@@ -150,8 +149,8 @@ def undo_commit(table: MetadataTable, target: Instant, time: str) -> None:
         for base_instant, log in logs
     )
     plan = RequestedRollback(target=NamedInstant.naming(target), requests=tuple(requests))
-    requested = request(table.timeline, time, Action.ROLLBACK, plan.payload(table.folder, whole_logs=True))
-    _take_back(table, transition(table.timeline, requested, State.INFLIGHT), target, logs)
+    rollback = begin_at_once(table.timeline, time, Action.ROLLBACK, plan=plan.payload(table.folder, whole_logs=True))
+    _take_back(table, rollback, target, logs)
 
 
 def finish_undo(table: MetadataTable, rollback: Instant, target: Instant) -> None:

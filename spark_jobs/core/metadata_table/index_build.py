@@ -24,7 +24,7 @@ from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.payloads.payload import Payload
-from spark_jobs.core.timeline.steps import complete, request, transition
+from spark_jobs.core.timeline.steps import begin_at_once, complete
 from spark_jobs.core.timeline.write_stat import WriteStat
 
 _FOLLOWED = frozenset({*Action}) - {Action.INDEXING, Action.SAVEPOINT}
@@ -119,7 +119,7 @@ class IndexBuild:
                     todo="run the indexing again",
                 )
         own = own_timeline(storage, base_path, self.seen)
-        inflight = transition(own, request(own, self.time, Action.DELTA_COMMIT), State.INFLIGHT)
+        inflight = begin_at_once(own, self.time, Action.DELTA_COMMIT)
         appended = [
             append_to_new_group(storage, base_path, own.format, self.time, partition, group, b"".join(blocks))
             for (partition, group), blocks in self.blocks.items()

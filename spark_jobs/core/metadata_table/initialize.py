@@ -16,7 +16,7 @@ from spark_jobs.core.config.table_config import TableConfig, create_table_config
 from spark_jobs.core.files.hfile.cells import Cells
 from spark_jobs.core.files.log_extents import damaged
 from spark_jobs.core.format.folders import ARCHIVE_NAME
-from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.format.instant import Action
 from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.order import is_up_to, latest
 from spark_jobs.core.metadata_table.base_file import cells_of
@@ -29,7 +29,7 @@ from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES
 from spark_jobs.core.storage import Storage, join
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
-from spark_jobs.core.timeline.steps import complete, request, transition
+from spark_jobs.core.timeline.steps import begin_at_once, complete
 from spark_jobs.core.view.file_system_view import build_view
 from spark_jobs.core.view.history import built_upon, written_by
 from spark_jobs.core.view.listing import StorageListing
@@ -106,7 +106,7 @@ def add_partition(
     """
     own = own_timeline(storage, base_path, timeline)
     time = free_time(own, timeline)
-    inflight = transition(own, request(own, time, Action.DELTA_COMMIT), State.INFLIGHT)
+    inflight = begin_at_once(own, time, Action.DELTA_COMMIT)
     stats = write_partition(storage, base_path, own.format, time, partition, cells_of_group, groups)
     complete(own, inflight, delta_commit_metadata(tuple(stats), OperationType.BULK_INSERT), clock)
     list_partitions(storage, base_path, clock, {own.format.metadata.path(partition)})

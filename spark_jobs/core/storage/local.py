@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK
@@ -335,7 +335,8 @@ def _drop_checksum_file(path: str) -> None:
     readers.
     """
     directory, name = os.path.split(path)
-    Path(directory, f".{name}.crc").unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        os.unlink(f"{directory}/.{name}.crc")
 
 
 def _sync_directory(path: str) -> None:

@@ -10,14 +10,11 @@ from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.storage import FileStatus, Storage
 
 CALLS_AT_ONCE = 16
-_SECONDS_ALONE = 0.002
-"""One call after the other for that long, which tells how long a file takes."""
-_SECONDS_OF_A_THREAD = 0.01
+_SECONDS_OF_A_THREAD = 0.004
 """At least so much work for each thread: where calls are quick, more of them wait for each other."""
 _SECONDS_OF_A_CALL = 0.005
 _FILES_OF_A_CALL = (4, 16)
 """At least and at most. A call under the table lock looks at that once, and nobody may take it over meanwhile."""
-_CHUNK = 4096
 _FILES_TO_LIST_FOR = 4
 
 
@@ -48,26 +45,21 @@ def delete_files(
 
     :raises StorageError: one can't be deleted; those after it may be there or not.
     """
-    found: list[bool] = []
-    begun, passed = clock.monotonic(), 0.0
-    least, most = _FILES_OF_A_CALL
-    while len(found) < len(paths) and passed < _SECONDS_ALONE:
-        for was_there in storage.delete_files(paths[len(found) : len(found) + (least if found else 1)]):
-            found.append(was_there)
-            advance(1)
-        passed = clock.monotonic() - begun
-    left = len(paths) - len(found)
-    if not left:
-        return found
-    each = passed / len(found)
-    threads = min(CALLS_AT_ONCE, left, 1 + int(left * each / _SECONDS_OF_A_THREAD))
-    size = min(max(least, int(_SECONDS_OF_A_CALL / each)), most, max(left // threads, 1))
+    begun = clock.monotonic()
+    found = list(storage.delete_files(paths[:1]))  # which tells how long a file takes
+    advance(len(found))
+    each, left = clock.monotonic() - begun, len(paths) - len(found)
+    threads = 1 + max(min(CALLS_AT_ONCE - 1, left - 1, int(left * each / _SECONDS_OF_A_THREAD)), 0)
     with ThreadPoolExecutor(threads) as pool:
-        for begin in range(len(found), len(paths), _CHUNK):
-            chunk = paths[begin : begin + _CHUNK]
-            calls = [chunk[first : first + size] for first in range(0, len(chunk), size)]
-            for were_there in pool.map(storage.delete_files, calls):
-                for was_there in were_there:
-                    found.append(was_there)
-                    advance(1)
+        for were_there in (pool.map if threads > 1 else map)(storage.delete_files, _calls(paths[1:], threads, each)):
+            found += were_there
+            advance(len(were_there))
     return found
+
+
+def _calls(paths: Sequence[str], threads: int, seconds_of_a_file: float) -> list[Sequence[str]]:
+    """The files of each call: for some milliseconds, and for all threads to have one."""
+    least, most = _FILES_OF_A_CALL
+    worth = int(_SECONDS_OF_A_CALL / seconds_of_a_file) if seconds_of_a_file else most
+    size = min(max(least, worth), most, max(len(paths) // threads, 1))
+    return [paths[first : first + size] for first in range(0, len(paths), size)]

@@ -59,10 +59,10 @@ def transition(
     return moved
 
 
-def _create(timeline: ActiveTimeline, instant: Instant, content: Content) -> None:
+def _create(timeline: ActiveTimeline, instant: Instant, content: Content, *, durable: bool = True) -> None:
     data = timeline.payloads.encode(content) if isinstance(content, Payload) else content
     try:
-        timeline.storage.create(timeline.path(instant), data)
+        timeline.storage.create(timeline.path(instant), data, durable=durable)
     except AlreadyExistsError as error:
         raise _taken(timeline, instant) from error
 
@@ -86,6 +86,23 @@ def request(timeline: ActiveTimeline, timestamp: str, action: Action, content: C
     instant = Instant(timestamp, action, State.REQUESTED)
     _create(timeline, instant, content)
     return instant
+
+
+def begin_at_once(
+    timeline: ActiveTimeline, timestamp: str, action: Action, *, plan: Content = b"", profile: Content = b""
+) -> Instant:
+    """Put a new instant on the timeline and move it on at once; the inflight one. Before this returns, what a loss of
+    power may not take is forced to the disk: the plan, by which another run goes on without the inflight file; or, of
+    an instant without a plan, that it is inflight, and in the same folder that it was requested.
+
+    :raises InstantTakenError: the instant is taken.
+    """
+    requested = Instant(timestamp, action, State.REQUESTED)
+    inflight = requested.at(State.INFLIGHT)
+    has_plan = plan != b""
+    _create(timeline, requested, plan, durable=has_plan)
+    _create(timeline, inflight, profile, durable=not has_plan)
+    return inflight
 
 
 def open_savepoint(timeline: ActiveTimeline, timestamp: str) -> Instant:

@@ -18,7 +18,7 @@ from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.initialize import has_reserved_partition, initialize, is_quiet
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore
-from spark_jobs.core.timeline.steps import request, transition
+from spark_jobs.core.timeline.steps import begin_at_once, transition
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.core.view.listing import StorageListing
 from spark_jobs.engine.context import JobContext
@@ -193,8 +193,7 @@ def _restore(
 ) -> Instant:
     timeline = table.timeline
     time = settings.next_instant(timeline)
-    requested = request(timeline, time, Action.RESTORE, plan.requested().payload(note))
-    inflight = transition(timeline, requested, State.INFLIGHT)
+    inflight = begin_at_once(timeline, time, Action.RESTORE, plan=plan.requested().payload(note))
     return execute_restore(settings, inflight, plan, [one.target for one in plan.rollbacks], progress, engine)
 
 

@@ -22,7 +22,7 @@ from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.plans.rewriting import slices_of_plan
 from spark_jobs.core.timeline.plans.rollback import RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant, PartitionOutcome, RollbackRecord
-from spark_jobs.core.timeline.steps import complete, request, transition
+from spark_jobs.core.timeline.steps import begin_at_once, complete, transition
 from spark_jobs.core.timeline.write_stat import written_paths
 from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.late_files import is_own
@@ -59,8 +59,7 @@ def roll_back(
     requests = requests_for_pending(settings, target) if requests is None else requests
     plan = RequestedRollback(target=NamedInstant.naming(target), requests=requests)
     time = settings.next_instant(timeline)
-    requested = request(timeline, time, Action.ROLLBACK, plan.payload(settings.base_path, note))
-    inflight = transition(timeline, requested, State.INFLIGHT)
+    inflight = begin_at_once(timeline, time, Action.ROLLBACK, plan=plan.payload(settings.base_path, note))
     keep_plan = keep_plan and not target.is_completed
     target = reopen(timeline, target) if target.is_completed else target
     return _execute(settings, timeline, inflight, target, requests, keep_plan=keep_plan, engine=engine, note=note)

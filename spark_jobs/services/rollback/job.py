@@ -167,12 +167,13 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
         self, locked: TransactionSettings, table: HudiTable, plan: RollbackJobPlan, progress: Progress
     ) -> JobResult:
         done = [*plan.before.items(), *self._finish(locked, plan.note, progress)]
-        worked = self.engine.settle(0, plan.facts.files)
+        facts = plan.facts
+        worked = self.engine.settle(0, facts.files)
         with progress.phase("rollback", len(plan.rollbacks)) as phase:
             for one in plan.rollbacks:
                 rollback = roll_back(
                     locked,
-                    locked.load_timeline(),
+                    locked.load_timeline() if done else table.timeline,
                     one.target,
                     keep_plan=one.keep_plan,
                     requests=one.requests,
@@ -182,11 +183,12 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
                 done.append((one.target.timestamp, rollback.timestamp))
                 phase.advance()
         last = done[-1][1] if done else None
-        return _result(table, plan, progress, instant=last, rolled_back=dict(done), engine=worked)
+        return _result(table, facts, progress, instant=last, rolled_back=dict(done), engine=worked)
 
     def shown(self, table: HudiTable, plan: RollbackJobPlan, progress: Progress) -> JobResult:
-        seconds = seconds_to_delete(table, Action.ROLLBACK, plan.facts.files)
-        return _result(table, plan, progress, shown=plan.to_json(), rolled_back={}, estimated_seconds=seconds)
+        facts = plan.facts
+        seconds = seconds_to_delete(table, Action.ROLLBACK, facts.files)
+        return _result(table, facts, progress, shown=plan.to_json(), rolled_back={}, estimated_seconds=seconds)
 
     def _finish(
         self, locked: TransactionSettings, note: Mapping[str, str], progress: Progress
@@ -199,7 +201,7 @@ class _Rollback(ServiceAtOnce[RollbackJobPlan]):
 
 def _result(
     table: HudiTable,
-    plan: RollbackJobPlan,
+    facts: PlanFacts,
     progress: Progress,
     *,
     shown: Mapping[str, Any] | None = None,
@@ -207,7 +209,6 @@ def _result(
     **extra: Any,
 ) -> JobResult:
     """:param shown: of a dry run alone."""
-    facts = plan.facts
     counts = {"deleted_files": facts.files, "deleted_bytes": facts.bytes}
     return plan_result(ACTION, table, facts, progress, shown=shown, instant=instant, **counts, **extra)
 

@@ -72,7 +72,7 @@ def files(folder: Path, count: int) -> list[str]:
 def test_each_answer_is_that_of_its_file(tmp_path: Path, count: int) -> None:
     told: list[int] = []
     assert delete_files(LocalStorage(), files(tmp_path, count), told.append) == [one % 2 == 0 for one in range(count)]
-    assert told == [1] * count
+    assert sum(told) == count
     assert not list(tmp_path.iterdir())
 
 

@@ -12,7 +12,7 @@ from spark_jobs.core.format.v6.layout import VERSION_6
 from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.steps import open_savepoint, request, transition
+from spark_jobs.core.timeline.steps import begin_at_once, open_savepoint, request, transition
 from tests.support.payloads import stored
 from tests.unit.core.support import HandClock
 
@@ -85,6 +85,18 @@ def test_no_step_is_left_out_and_none_goes_back(tmp_path: Path, action: Action) 
         with pytest.raises(InstantStateError, match=f"can't become {state}"):
             transition(line, done, state, b"")
     assert line.reload().instants == (done,)
+
+
+def test_an_instant_is_begun_at_once(tmp_path: Path) -> None:
+    line = load(tmp_path)
+    begun = begin_at_once(line, "1", Action.ROLLBACK, plan=b"what", profile=b"how")
+    assert line.reload().instants == (begun,) == (Instant("1", Action.ROLLBACK, State.INFLIGHT),)
+    assert [line.storage.read(line.path(begun.at(state))) for state in State if state is not State.COMPLETED] == [
+        b"what",
+        b"how",
+    ]
+    with pytest.raises(InstantTakenError):
+        begin_at_once(line, "1", Action.ROLLBACK)
 
 
 def test_a_savepoint_starts_inflight_and_needs_a_completed_write(tmp_path: Path) -> None:
