@@ -1,16 +1,24 @@
-"""The files of unit tests that take two thirds of the time of all: whole tables that are written, damaged, restored and
-read, and random cases by the hundred. They are a phase of their own, and ``make test`` runs both.
+"""The files of unit tests that take four fifths of the time of all: whole tables that are written, damaged, restored
+and read, and random cases by the hundred. They are a phase of their own, and ``make test`` runs both.
 """
 
 from __future__ import annotations
 
 LONG = frozenset(
     {
+        "unit/core/files/hfile/test_damage.py",
+        "unit/core/files/hfile/test_round_trip.py",
         "unit/core/files/test_avro_columns.py",
         "unit/core/files/test_hostile_files.py",
+        "unit/core/files/test_log_files.py",
+        "unit/core/files/test_log_formats.py",
+        "unit/core/keygen/test_hudi_made_tables.py",
         "unit/core/merge/test_payloads.py",
         "unit/core/metadata_table/test_column_stats.py",
+        "unit/core/metadata_table/test_damage.py",
+        "unit/core/metadata_table/test_made_by_hudi.py",
         "unit/core/metadata_table/test_stale.py",
+        "unit/core/read/test_bootstrap.py",
         "unit/core/read/test_damaged_logs.py",
         "unit/core/read/test_damaged_tables.py",
         "unit/core/read/test_hudi_answers.py",
@@ -18,8 +26,14 @@ LONG = frozenset(
         "unit/core/schema/test_hostile_avro.py",
         "unit/core/schema/test_internal.py",
         "unit/core/schema/test_round_trip.py",
+        "unit/core/timeline/test_archive.py",
         "unit/core/timeline/test_archived_writes.py",
+        "unit/options/test_round_trip.py",
         "unit/services/bootstrap/test_going_on.py",
+        "unit/services/bootstrap/test_job.py",
+        "unit/services/repair/test_job.py",
+        "unit/services/test_archival.py",
+        "unit/services/test_archive_merge.py",
         "unit/services/test_beside_archival.py",
         "unit/services/test_clustering_spill.py",
         "unit/services/test_history_of_hudi_tables.py",
@@ -33,15 +47,20 @@ LONG = frozenset(
         "unit/services/test_record_index.py",
         "unit/services/test_restore.py",
         "unit/services/test_rollback.py",
+        "unit/services/test_rollback_job.py",
         "unit/services/test_savepoint.py",
+        "unit/services/test_several_plans.py",
         "unit/services/test_table_machine.py",
+        "unit/services/validation/test_damaged_files.py",
         "unit/services/validation/test_damaged_rows.py",
         "unit/services/validation/test_damaged_stats.py",
+        "unit/services/validation/test_damaged_timeline.py",
         "unit/services/validation/test_engine.py",
         "unit/services/validation/test_sound_tables.py",
         "unit/test_imports.py",
         "unit/write/test_arrow.py",
         "unit/write/test_global_indexes.py",
+        "unit/write/test_inserted_keys.py",
     }
 )
 """Below ``tests``."""

@@ -9,7 +9,9 @@ from spark_jobs.core.config.key import of_streamer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithoutEffect:
-    """Keys that change nothing about a table. A name that ends with a dot stands for all that begin with it."""
+    """Keys that change nothing about a table. A name that ends with a dot stands for all that begin with it,
+    but for those that are read or refused.
+    """
 
     because: str
     names: tuple[str, ...]
