@@ -2,7 +2,7 @@
 
 :func:`record` wraps ``os.fsync`` and ``os.fdatasync`` of a process; :data:`SITE` does so in every Python process that
 has it on its path, workers of Spark too. Nothing is kept beyond what a file system promises: a file needs its bytes
-forced, and its name, by its folder.
+forced, and its name, by its folder; and one that was deleted may be there again, but where its folder was forced.
 """
 
 from __future__ import annotations
@@ -42,6 +42,20 @@ def record(log: str) -> None:
 def files_of(folder: Path) -> dict[Path, int]:
     """Every file and folder below, with its inode."""
     return {path: path.stat().st_ino for path in folder.rglob("*")}
+
+
+def come_back(copy: Path, folder: Path, log: Path) -> list[str]:
+    """Files of a folder that were deleted and whose folder was not forced since are there again; their names.
+
+    :param copy: of the folder, as it was before.
+    """
+    forced = [json.loads(line) for line in log.read_text().splitlines()]
+    last = {inode: held for inode, held in forced if isinstance(held, dict)}
+    gone = [one for one in sorted(copy.iterdir()) if one.is_file() and not (folder / one.name).exists()]
+    back = [one for one in gone if one.name in last.get(folder.stat().st_ino, {one.name})]
+    for one in back:
+        shutil.copy2(one, folder / one.name)
+    return [one.name for one in back]
 
 
 def lose_power(folder: Path, before: dict[Path, int], log: Path) -> list[str]:

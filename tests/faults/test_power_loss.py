@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.options.rollback import RollbackOptions
+from spark_jobs.services.rollback import execute
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
 from tests.faults import forced
@@ -98,11 +101,12 @@ def test_what_a_write_under_way_leaves_is_found_by_its_rollback(
     assert local.rows_of(path) == local.expected_rows(STORED)
 
 
+@pytest.mark.parametrize("deleted", [False, True], ids=["before its deletions", "after them"])
 @pytest.mark.parametrize("completed", [True, False], ids=["completed write", "write under way"])
 def test_a_rollback_under_way_is_finished_by_its_plan(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, completed: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, completed: bool, deleted: bool
 ) -> None:
-    """Its inflight file, which says nothing more, may go."""
+    """Its inflight file, which says nothing more, may go; the completed file of the write may not come back."""
     path, log = tmp_path / "t", tmp_path / "log"
     local.create(path, "COPY_ON_WRITE")
     local.write(path, STORED, "first")
@@ -112,19 +116,26 @@ def test_a_rollback_under_way_is_finished_by_its_plan(
         assert in_another_process(lambda: local.begin_and_leave(path, CHANGED)) == 0
     undone = max(one.name[:17] for one in (path / ".hoodie").glob("2*"))
     before = forced.files_of(path)
+    shutil.copytree(path, tmp_path / "copy")
+    carry_out = execute.carry_out
 
-    def break_off(*after_it_was_begun: object) -> None:
+    def break_off(*given: Any) -> None:
+        if deleted:
+            carry_out(*given)
         os._exit(0)
 
     def die() -> None:
         forced.record(str(log))
-        monkeypatch.setattr("spark_jobs.services.rollback.execute.carry_out", break_off)
+        monkeypatch.setattr(execute, "carry_out", break_off)
         run_rollback(RollbackOptions(base_path=str(path), instant_time=undone), job_context())
 
     assert in_another_process(die) == 0
-    lost = {one.split(".", 2)[2] for one in forced.lose_power(path, before, log) if "rollback" in one}
-    assert lost == {"rollback.inflight"}
-    assert [one.name[18:] for one in (path / ".hoodie").glob("*.rollback*")] == ["rollback.requested"]
+    forced.lose_power(path, before, log)
+    assert [
+        one for one in forced.come_back(tmp_path / "copy" / ".hoodie", path / ".hoodie", log) if "lock" not in one
+    ] == []
+    rollbacks = [one.name[18:] for one in (path / ".hoodie").glob("*.rollback*")]
+    assert sorted(rollbacks) == [*(["rollback.inflight"] if completed else []), "rollback.requested"]
     local.roll_back(path)
     assert local.problems_of(path) == []
     assert local.rows_of(path) == local.expected_rows(STORED)

@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,19 @@ class Owner:
 
 def this_process() -> Owner:
     """The owner that this process is; without /proc its death can't be proved, only its silence."""
-    return _process(PROCESSES, os.getpid())
+    if _OWN:
+        return _OWN[0]
+    pid = os.getpid()
+    seen = _look(pid)
+    own = Owner(host="", pid=pid, started=0) if seen is None else Owner(host=_host(), pid=pid, started=seen[1])
+    if own.host:
+        _OWN.append(own)
+    return own
+
+
+_OWN: list[Owner] = []
+"""This process, once /proc has shown it."""
+os.register_at_fork(after_in_child=_OWN.clear)  # a child may have the same id, in a namespace of its own
 
 
 def parse_owner(data: bytes) -> tuple[Owner, dict[str, Any]] | None:
@@ -63,15 +74,6 @@ def parse_owner(data: bytes) -> tuple[Owner, dict[str, Any]] | None:
         return Owner.from_json(raw["owner"]), raw
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-
-
-@lru_cache(maxsize=1)
-def _process(processes: Path, pid: int) -> Owner:
-    seen = _look(pid)
-    return Owner(host="", pid=pid, started=0) if seen is None else Owner(host=_host(), pid=pid, started=seen[1])
-
-
-os.register_at_fork(after_in_child=_process.cache_clear)  # a child may have the same id, in a namespace of its own
 
 
 def _host() -> str:

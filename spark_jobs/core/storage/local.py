@@ -336,7 +336,7 @@ def _drop_checksum_file(path: str) -> None:
     """
     directory, name = os.path.split(path)
     with suppress(FileNotFoundError):
-        os.unlink(f"{directory}/.{name}.crc")
+        os.unlink(os.path.join(directory, f".{name}.crc"))
 
 
 def _sync_directory(path: str) -> None:

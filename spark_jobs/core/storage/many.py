@@ -41,10 +41,12 @@ def delete_files(
     *,
     clock: Clock = SYSTEM_CLOCK,
 ) -> list[bool]:
-    """Delete files; for each whether it was there. ``advance`` is called for each that is done.
+    """Delete files; for each whether it was there. ``advance`` gets the number of those that are done, some at a time.
 
     :raises StorageError: one can't be deleted; those after it may be there or not.
     """
+    if not paths:
+        return []
     begun = clock.monotonic()
     found = list(storage.delete_files(paths[:1]))  # which tells how long a file takes
     advance(len(found))

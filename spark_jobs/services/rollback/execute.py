@@ -69,7 +69,8 @@ def reopen(timeline: ActiveTimeline, completed: Instant) -> Instant:
     """Take the completed file of a write away, so that no reader sees its rows any more; the pending instant it is now.
 
     The plan of a clustering is emptied before: whoever ends this after a crash must not take the instant for one that
-    is yet to be executed.
+    is yet to be executed. That the file is gone is forced to the disk: after a loss of power it may not be there again
+    without its data files.
     """
     pending = pending_form(timeline, completed)
     for state in (State.REQUESTED, State.INFLIGHT):
@@ -78,6 +79,7 @@ def reopen(timeline: ActiveTimeline, completed: Instant) -> Instant:
     if pending.action is Action.REPLACE_COMMIT:
         timeline.storage.replace(timeline.path(pending.at(State.REQUESTED)), b"")
     timeline.storage.delete(timeline.path(completed))
+    timeline.storage.sync((), [timeline.path(completed)])
     return pending
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.clock import SYSTEM_CLOCK, SystemClock
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.instant_time import next_instant_time
@@ -56,8 +58,14 @@ def die_writing(path: Folder) -> str:
         local.begin_and_leave(path, THIRD)
         os._exit(0)
     os.waitpid(child, 0)
-    (pending,) = path.table().timeline.pending_writes()
-    return pending.timestamp
+    return path.table().timeline.pending_writes()[-1].timestamp
+
+
+class Behind(SystemClock):
+    """Half a minute."""
+
+    def now(self) -> datetime:
+        return super().now() - timedelta(seconds=30)
 
 
 def is_sound(path: Folder) -> bool:
@@ -216,6 +224,19 @@ def test_what_a_dead_writer_left(root: Folder, table_type: str, by_markers: str)
     assert local.problems_of(path) == []
     assert is_sound(path)
     assert roll_back(path).reason == "no write is pending without a live heartbeat"
+
+
+def test_several_writes_of_a_run_are_undone_in_turn_by_a_clock_that_is_behind(root: Folder) -> None:
+    path = root / "t"
+    local.create(path, "COPY_ON_WRITE")
+    local.write(path, FIRST, "0")
+    dead = [die_writing(path) for _ in range(3)]
+    options = RollbackOptions(base_path=str(path))
+    done = run_rollback(options, job_context(lake=replace(path.lake, clock=Behind()))).extra["rolled_back"]
+    assert list(done) == dead[::-1]
+    assert sorted({*dead, *done.values()}) == [*dead, *done.values()]
+    assert local.rows_of(path) == local.expected_rows(FIRST)
+    assert is_sound(path)
 
 
 def test_a_living_writer_is_left_alone(root: Folder) -> None:

@@ -59,6 +59,26 @@ def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner, "PROCESSES", tmp_path)
 
 
+def test_a_process_that_proc_did_not_show_is_looked_for_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No descriptor may have been free."""
+    shown = this_process()
+    monkeypatch.setattr(owner, "_OWN", [])
+    with monkeypatch.context() as hiding:
+        hiding.setattr(owner, "PROCESSES", tmp_path)
+        assert not this_process().host
+    assert this_process() == shown
+    assert [shown] == owner._OWN
+
+
+def test_a_forked_process_looks_for_itself() -> None:
+    this_process()
+    child = os.fork()
+    if child == 0:
+        os._exit(len(owner._OWN))
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
 def test_what_proc_does_not_show_is_alive(child: subprocess.Popen[bytes], request: pytest.FixtureRequest) -> None:
     found = owner_of(child.pid)
     request.getfixturevalue("hidden")
