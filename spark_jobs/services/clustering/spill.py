@@ -15,8 +15,8 @@ from pyarrow import ipc
 
 from spark_jobs.core.storage.failure import one_line
 
-RUN_BYTES = 256 * 1024 * 1024
-"""Arrow bytes that are held and sorted at a time."""
+RUN_BYTES = 96 * 1024 * 1024
+"""Arrow bytes that are held and sorted at a time: a worker peaks at some 410 MiB then (``benchmarks/scale.py``)."""
 PIECES_PER_RUN = 64
 """A merge holds one or two pieces of every run."""
 
@@ -72,10 +72,17 @@ def _runs(
 
 
 def _sorted_run(held: list[pa.RecordBatch], schema: pa.Schema, columns: Sequence[str]) -> pa.Table:
-    """Empties ``held``: the caller holds no second copy while it writes the run."""
+    """Empties ``held``, and takes the rows a column at a time: no second copy of all is held."""
     rows = pa.Table.from_batches(held, schema=schema)
     held.clear()
-    return rows.take(_order(rows, columns)) if columns else rows
+    if not columns:
+        return rows
+    order = _order(rows, columns)
+    taken = []
+    for _ in schema:
+        taken.append(rows.column(0).take(order))
+        rows = rows.remove_column(0)
+    return pa.Table.from_arrays(taken, schema=schema)
 
 
 def _order(rows: pa.Table, columns: Sequence[str]) -> pa.Array:
