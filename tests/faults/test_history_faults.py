@@ -27,8 +27,8 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint, savepoints_of
 from tests.faults import local_table as local
+from tests.faults.broken_calls import COW, FIRST, MOR, SECOND, THIRD, Case, two_commits, wrong_after_broken_calls
 from tests.faults.faulty_storage import Fault
-from tests.faults.test_storage_faults import COW, FIRST, MOR, SECOND, THIRD, Case, two_commits, wrong_after_broken_calls
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 

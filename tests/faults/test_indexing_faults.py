@@ -10,8 +10,8 @@ import pytest
 from spark_jobs.options.indexing import IndexingOptions
 from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
+from tests.faults.broken_calls import FIRST, SECOND, Case, wrong_after_broken_calls
 from tests.faults.faulty_storage import Fault
-from tests.faults.test_storage_faults import FIRST, SECOND, Case, wrong_after_broken_calls
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 

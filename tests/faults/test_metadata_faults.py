@@ -6,7 +6,7 @@ import pytest
 
 from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
-from tests.faults.test_storage_faults import FIRST, SECOND, Case, wrong_after_broken_calls
+from tests.faults.broken_calls import FIRST, SECOND, Case, wrong_after_broken_calls
 from tests.support.folder import Folder
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]

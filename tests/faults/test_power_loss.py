@@ -20,8 +20,8 @@ from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
 from tests.faults import forced
 from tests.faults import local_table as local
+from tests.faults.broken_calls import in_another_process
 from tests.faults.commands import environment, ingest_arguments, spark_submit
-from tests.faults.test_storage_faults import in_another_process
 from tests.java import needs_java
 from tests.support.jobs import job_context
 

@@ -20,8 +20,7 @@ from spark_jobs.services.clustering.job import run_clustering
 from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.rewriting.completion import FOLDER
 from tests.faults import local_table as local
-from tests.faults.faulty_storage import DIED, Fault
-from tests.faults.test_storage_faults import (
+from tests.faults.broken_calls import (
     COW,
     FIRST,
     MOR,
@@ -33,6 +32,7 @@ from tests.faults.test_storage_faults import (
     two_commits,
     wrong_after_broken_calls,
 )
+from tests.faults.faulty_storage import DIED, Fault
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 

@@ -18,7 +18,7 @@ from tests.faults import local_table as local
 from tests.faults.local_table import batch, expected_rows, rows_of
 from tests.interop.real_hudi import RealHudi
 from tests.interop.tending import assert_hudi_validates
-from tests.unit.services.test_cancel_beside_writer import beside, compact, logs_of, take_back
+from tests.unit.services.cancelled import beside, compact, logs_of, take_back
 
 pytestmark = pytest.mark.interop
 

@@ -18,8 +18,8 @@ from spark_jobs.core.table import HudiTable
 from tests.interop.flights import KEY, PARTITION, Oracle, delayed, flights, revise, sample
 from tests.interop.ours import Ours
 from tests.interop.real_hudi import RealHudi
+from tests.interop.shared import Shared
 from tests.interop.tending import tended_by_hudi
-from tests.interop.test_in_turn import Shared
 
 PARTITIONS_TO_DELETE = "hoodie.datasource.write.partitions.to.delete"
 

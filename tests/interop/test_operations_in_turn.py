@@ -15,8 +15,8 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.interop.indexed import InTurn
 from tests.interop.real_hudi import RealHudi
-from tests.interop.test_indexes import InTurn
 from tests.spark.tables import COW, MOR, SMALL, Row, SparkJobs, row
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]

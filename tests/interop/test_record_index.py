@@ -14,9 +14,9 @@ from spark_jobs.options.indexing import IndexingMode
 from spark_jobs.options.result import JobState
 from tests.faults import local_table as local
 from tests.interop.real_hudi import RealHudi
+from tests.support.indexing import run as index_job
+from tests.support.record_index import delete, index_of, maintain, places_by_index, places_of_rows
 from tests.unit.core.metadata_table.agreement import disagreements
-from tests.unit.services.test_indexing import run as index_job
-from tests.unit.services.test_record_index import delete, index_of, maintain, places_by_index, places_of_rows
 
 INDEX = {
     "hoodie.metadata.record.index.enable": "true",

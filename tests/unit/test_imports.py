@@ -97,3 +97,11 @@ def test_both_distributions_have_one_version() -> None:
     )
     assert provider["version"] == tables["version"]
     assert f"pyhudi[ddl,hive,spark]=={tables['version']}" in provider["dependencies"]
+
+
+def test_no_test_is_imported_by_another() -> None:
+    """What several of them use stands in a module of its own, in ``tests/support`` where they are of several suites."""
+    taken = re.compile(r"^(?:from|import) tests\.[\w.]*\btest_\w+|^from tests\.[\w.]* import .*\btest_\w+", re.M)
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    assert len(files) > 300
+    assert [str(one.relative_to(ROOT)) for one in files if taken.search(one.read_text())] == []

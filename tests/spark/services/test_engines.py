@@ -25,7 +25,7 @@ from tests import hudi_tables
 from tests.faults import local_table as local
 from tests.support.jobs import job_context
 from tests.unit.core.support import new_table
-from tests.unit.services.test_cleaning_job import overwrite
+from tests.unit.services.by_hand import overwrite
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

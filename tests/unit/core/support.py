@@ -10,9 +10,11 @@ from uuid import UUID
 
 import pyarrow as pa
 
+from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.format.v6.file_names import BaseFileName, LogFileName
 from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.merge.payload import OVERWRITE, Payload
@@ -146,6 +148,12 @@ def rows(*records: tuple[str, int, str], partition: str = "a") -> pa.Table:
         {RECORD_KEY: ids, PARTITION_PATH: [partition] * len(ids), "id": ids, "ts": stamps, "value": values},
         schema=KEYED,
     )
+
+
+def next_time(table: HudiTable) -> str:
+    """A time for a new instant."""
+    table = table.refreshed()
+    return next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
 
 
 def start(table: HudiTable, time: str, action: Action = Action.DELTA_COMMIT, plan: bytes = b"") -> Instant:

@@ -13,7 +13,7 @@ from spark_jobs.hive.config import SyncConfig
 from spark_jobs.hive.sync import HiveSync
 from spark_jobs.options import JobState
 from tests.faults import local_table as local
-from tests.unit.hive.test_sync import InMemory
+from tests.unit.hive.in_memory import InMemory
 
 pytestmark = pytest.mark.unit
 

@@ -2,56 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.options import (
-    ArchiveOptions,
-    CleanOptions,
     ClusteringOptions,
-    JobResult,
     JobState,
     SavepointOptions,
 )
-from spark_jobs.services.archival.job import run_archival
-from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.clustering.job import run_clustering
-from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
-from tests.support.folder import Folder, Where, as_folder, lake_of
+from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.core.metadata_table.agreement import disagreements
+from tests.unit.services.archived import KEEP, active, archive, clean, compact_metadata
 
 pytestmark = pytest.mark.unit
-
-KEEP = {
-    "hoodie.keep.min.commits": "2",
-    "hoodie.keep.max.commits": "3",
-    "hoodie.cleaner.commits.retained": "1",
-    "hoodie.metadata.compact.max.delta.commits": "1",
-}
-
-
-def archive(path: Where, options: dict[str, str] | None = None, **more: Any) -> JobResult:
-    return run_archival(
-        ArchiveOptions(base_path=str(path), hoodie_conf={**KEEP, **(options or {})}, **more),
-        job_context(lake=lake_of(path)),
-    )
-
-
-def clean(path: Where, **options: str) -> JobResult:
-    asked = CleanOptions(base_path=str(path), hoodie_conf={**KEEP, **options})
-    return run_cleaning(asked, job_context(lake=lake_of(path)))
-
-
-def compact_metadata(path: Where) -> None:
-    maintain_metadata_table(as_folder(path).table().transaction_settings(KEEP), KEEP, pytest.fail)
 
 
 def written(path: Folder, count: int, table_type: str = "COPY_ON_WRITE", *, metadata: bool = True) -> list[str]:
@@ -62,10 +32,6 @@ def written(path: Folder, count: int, table_type: str = "COPY_ON_WRITE", *, meta
         if metadata:
             compact_metadata(path)
     return times
-
-
-def active(path: Where) -> list[str]:
-    return [one.timestamp for one in as_folder(path).table().timeline.completed_commits()]
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])

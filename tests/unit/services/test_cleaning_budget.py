@@ -19,11 +19,11 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.indexing.job import run_indexing
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.support.engines import StopsAfter
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.unit.core.support import new_table
-from tests.unit.services.test_cleaning_job import overwrite
-from tests.unit.services.test_planned_runs import StopsAfter
+from tests.unit.services.by_hand import overwrite
 
 pytestmark = pytest.mark.unit
 

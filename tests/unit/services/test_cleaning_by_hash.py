@@ -17,9 +17,9 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write import perform
 from tests.faults import local_table as local
+from tests.support.engines import StopsAfter
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
-from tests.unit.services.test_planned_runs import StopsAfter
 
 pytestmark = pytest.mark.unit
 

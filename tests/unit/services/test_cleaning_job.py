@@ -11,8 +11,6 @@ from spark_jobs.core.errors import UnsupportedTableError
 from spark_jobs.core.files.names import PARTITION_METAFILE
 from spark_jobs.core.files.partition_metafile import ensure_partition_metafile
 from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.storage import Storage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import OperationType
@@ -26,7 +24,8 @@ from spark_jobs.services.cleaning.job import run_cleaning
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.support.through import Through
-from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
+from tests.unit.core.support import complete, new_table, next_time, start
+from tests.unit.services.by_hand import overwrite
 
 pytestmark = pytest.mark.unit
 
@@ -36,20 +35,9 @@ def clean(table: HudiTable, retained: int = 1) -> JobResult:
     return run_cleaning(CleanOptions(base_path=table.base_path, hoodie_conf=conf), job_context(lake=table.lake))
 
 
-def overwrite(table: HudiTable, partition: str = "p") -> None:
-    """A replace commit of one new file group for all groups that the partition has."""
-    table = table.refreshed()
-    time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
-    old = tuple(one.file_id for one in table.view([partition]).latest_slices()) if table.partitions() else ()
-    work = start(table, time, Action.REPLACE_COMMIT)
-    handle = CreateHandle(context_of(table, time), scope(), partition, SYSTEM_CLOCK.new_uuid())
-    handle.write(rows(("a", 1, time), partition=partition))
-    complete(table, work, handle.close(), OperationType.INSERT_OVERWRITE, {partition: old} if old else {})
-
-
 def delete_partition(table: HudiTable, partition: str) -> None:
     table = table.refreshed()
-    time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
+    time = next_time(table)
     old = tuple(one.file_id for one in table.view([partition]).latest_slices())
     work = start(table, time, Action.REPLACE_COMMIT)
     complete(table, work, [], OperationType.DELETE_PARTITION, {partition: old})

@@ -22,16 +22,15 @@ from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.plans.indexing import RequestedIndexing
 from spark_jobs.options.choices import ServiceMode
 from spark_jobs.options.errors import OptionsError
-from spark_jobs.options.indexing import IndexingMode, IndexingOptions
+from spark_jobs.options.indexing import IndexingMode
 from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
-from spark_jobs.services.indexing.job import run_indexing
 from tests.faults import local_table as local
-from tests.support.folder import Folder, Where, lake_of
+from tests.support.folder import Folder
+from tests.support.indexing import run
 from tests.support.jobs import job_context
-from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
-from tests.unit.services.test_record_index import (
+from tests.support.record_index import (
     ENABLE,
     agrees,
     delete,
@@ -41,6 +40,7 @@ from tests.unit.services.test_record_index import (
     places_of_rows,
     upsert,
 )
+from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
 
 pytestmark = pytest.mark.unit
 
@@ -61,18 +61,6 @@ def path(request: pytest.FixtureRequest, root: Folder, monkeypatch: pytest.Monke
     upsert(root / "t", 0, 2)
     assert (root / "t").table().config.metadata_partitions == ("files",)
     return root / "t"
-
-
-def run(
-    path: Where,
-    mode: IndexingMode = IndexingMode.SCHEDULE_AND_EXECUTE,
-    types: tuple[str, ...] = ("RECORD_INDEX",),
-    **more: object,
-) -> JobResult:
-    given = IndexingOptions(
-        base_path=str(path), mode=mode, index_types=types, hoodie_conf=tuple(local.AT_ONCE.items()), **more
-    )
-    return run_indexing(given, job_context(lake=lake_of(path)))
 
 
 def listed(path: Folder) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from spark_jobs.services.compaction.job import run_compaction
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.core.support import contents, new_table
-from tests.unit.services.test_runs import AT_ONCE, CHANGES, Change, change, compact, everything, insert
+from tests.unit.services.by_hand import AT_ONCE, CHANGES, Change, change, compact, everything, insert
 
 pytestmark = pytest.mark.unit
 

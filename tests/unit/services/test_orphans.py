@@ -34,8 +34,8 @@ from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.support.through import Through
 from tests.unit.core.support import complete, contents
-from tests.unit.services.test_archival import KEEP, active, archive, clean, compact_metadata
-from tests.unit.services.test_rollback import BEFORE, FailedWrite, failed_write, write
+from tests.unit.services.archived import KEEP, active, archive, clean, compact_metadata
+from tests.unit.services.dead_writes import BEFORE, FailedWrite, failed_write, write
 
 pytestmark = pytest.mark.unit
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,75 +12,21 @@ from spark_jobs.core.errors import ConfigError, StorageError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult, JobState
-from spark_jobs.options.service import ClusteringOptions, CompactionOptions
-from spark_jobs.services.clustering.job import run_clustering
-from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.rewriting.completion import FOLDER
 from spark_jobs.services.validation.run import validate
+from tests.support.engines import StopsAfter
 from tests.support.folder import Folder, file_at
-from tests.support.jobs import job_context
-from tests.unit.core.support import contents, new_table
-from tests.unit.services.test_runs import AT_ONCE, change, everything, insert
+from tests.unit.core.support import contents
+from tests.unit.services.by_hand import everything
+from tests.unit.services.planned import RUNS, Run, actions, cluster, compact, three_groups, update
 
 pytestmark = pytest.mark.unit
-
-Run = Callable[..., JobResult]
-
-
-class StopsAfter(LocalEngine):
-    """Breaks off when so many pieces are done."""
-
-    def __init__(self, pieces: int) -> None:
-        super().__init__(SYSTEM_CLOCK)
-        self.left = pieces
-
-    def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None, sizes: Any = None) -> Any:
-        def limited(item: Any, scope: Any) -> Any:
-            self.left -= 1
-            if self.left < 0:
-                raise StorageError("the disk is full (injected)")
-            return work(item, scope)
-
-        return super().run_each(items, limited, advance, sizes)
-
-
-def compact(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
-    given = CompactionOptions(base_path=table.base_path, hoodie_conf={**AT_ONCE, **dict(conf)}, **options)
-    return run_compaction(given, job_context(Progress("test"), engine=engine, lake=table.lake))
-
-
-def cluster(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
-    small = {"hoodie.clustering.plan.strategy.max.bytes.per.group": "1", **AT_ONCE, **dict(conf)}
-    given = ClusteringOptions(base_path=table.base_path, hoodie_conf=small, **options)
-    return run_clustering(given, job_context(Progress("test"), engine=engine, lake=table.lake))
 
 
 @pytest.fixture
 def table(root: Folder) -> HudiTable:
-    """Three file groups, each with a log."""
-    made = new_table(root / "t", clock=SYSTEM_CLOCK)
-    for key in "abc":
-        insert(made, key, f"{key}2")
-    for key in "abc":
-        update(made, key, 2)
-    return made
-
-
-def update(table: HudiTable, key: str, ordering: int) -> None:
-    rows = table.refreshed().scan(query="read_optimized").to_arrow().to_pylist()
-    name = next(str(row["_hoodie_file_name"]) for row in rows if row["id"] == key)
-    change(table, [(key, False)], ordering, group=name.partition("_")[0])
-
-
-def actions(table: HudiTable) -> list[tuple[Action, State]]:
-    return [
-        (one.action, one.state) for one in table.refreshed().timeline.instants if one.action is not Action.DELTA_COMMIT
-    ]
-
-
-RUNS = pytest.mark.parametrize("run", [compact, cluster])
+    return three_groups(root / "t")
 
 
 @RUNS

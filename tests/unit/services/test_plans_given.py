@@ -9,11 +9,15 @@ from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.result import JobState
-from tests.unit.services.test_planned_runs import RUNS, Run, actions, compact, table, update
-
-__all__ = ["table"]
+from tests.support.folder import Folder
+from tests.unit.services.planned import RUNS, Run, actions, compact, three_groups, update
 
 pytestmark = pytest.mark.unit
+
+
+@pytest.fixture
+def table(root: Folder) -> HudiTable:
+    return three_groups(root / "t")
 
 
 @RUNS

@@ -12,7 +12,7 @@ from spark_jobs.core.errors import StorageError
 from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.handles.append import append_changes
+from spark_jobs.core.handles.append import append_changes, append_target
 from spark_jobs.core.handles.context import stamp
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.merge.changes import Changes
@@ -23,12 +23,13 @@ from spark_jobs.services.rewriting.command_logs import command_logs
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.validation.run import validate
+from tests.support.engines import StopsAfter
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.support.object_store import ObjectStore
-from tests.unit.core.support import context_of, new_table, rows, scope, start
-from tests.unit.services.test_planned_runs import RUNS, Run, StopsAfter, cluster, compact, update
-from tests.unit.services.test_runs import append_target, everything, insert, next_time
+from tests.unit.core.support import context_of, new_table, next_time, rows, scope, start
+from tests.unit.services.by_hand import everything, insert
+from tests.unit.services.planned import RUNS, Run, cluster, compact, update
 
 pytestmark = pytest.mark.unit
 

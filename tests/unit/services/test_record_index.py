@@ -14,22 +14,27 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.metadata_table.record_index import RecordIndexSettings
-from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.core.metadata_table.writer import UpdatingMetadataWriter
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction
-from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.write import tasks
 from tests.faults import local_table as local
-from tests.support.folder import Folder, Where, as_folder
-from tests.unit.core.metadata_table.agreement import disagreements, metadata_table_of
+from tests.support.folder import Folder
+from tests.support.record_index import (
+    ENABLE,
+    agrees,
+    delete,
+    in_a_process_that_dies,
+    index_of,
+    maintain,
+    places_by_index,
+    upsert,
+)
+from tests.unit.core.metadata_table.agreement import metadata_table_of
 
 pytestmark = pytest.mark.unit
-
-ENABLE = "hoodie.metadata.record.index.enable"
-PLACES = ["_hoodie_record_key", "_hoodie_partition_path", "_hoodie_file_name"]
 
 
 @pytest.fixture(params=["COPY_ON_WRITE", "MERGE_ON_READ"])
@@ -45,53 +50,6 @@ def path(request: pytest.FixtureRequest, root: Folder, monkeypatch: pytest.Monke
         monkeypatch.setitem(local.AT_ONCE, key, value)
     local.create(root / "t", request.param)
     return root / "t"
-
-
-def index_of(path: Where) -> RecordIndex:
-    return RecordIndex.of(metadata_table_of(path))
-
-
-def places_by_index(path: Where) -> list[tuple[str, str, str]]:
-    found = index_of(path).read_all()
-    return sorted(zip(*(found.column(name).to_pylist() for name in ("key", "partition", "file_id")), strict=True))
-
-
-def places_of_rows(path: Where) -> list[tuple[str, str, str]]:
-    rows = as_folder(path).table().scan(columns=PLACES).to_arrow().to_pylist()
-    return sorted((row[PLACES[0]], row[PLACES[1]], row[PLACES[2]].split("_")[0]) for row in rows)
-
-
-def agrees(path: Folder) -> bool:
-    assert "record_index" in path.table().config.metadata_partitions
-    assert not disagreements(path)
-    return places_by_index(path) == places_of_rows(path) != []
-
-
-def upsert(path: Folder, first: int, number: int) -> str:
-    return local.write(path, local.batch(first, 10, f"v{number}", number), f"k{number}")
-
-
-def delete(path: Where, first: int, count: int, key: str, ts: int = 9) -> str:
-    """Delete the records ``first`` to ``first + count``."""
-    return local.delete(path, local.batch(first, count, "", ts), key)
-
-
-def maintain(path: Where, after: int) -> None:
-    told: list[str] = []
-    settings = as_folder(path).table().transaction_settings(local.AT_ONCE)
-    properties = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": str(after)}
-    maintain_metadata_table(settings, properties, told.append)
-    assert told == []
-
-
-def in_a_process_that_dies(work: Callable[[], object]) -> None:
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_it_follows_every_action(path: Folder) -> None:

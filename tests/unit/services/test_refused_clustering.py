@@ -20,8 +20,8 @@ from spark_jobs.services.clustering.sortable import sort_columns_in
 from tests.support.folder import Folder, file_at
 from tests.support.payloads import stored
 from tests.unit.core.support import new_table
-from tests.unit.services.test_planned_runs import actions, cluster
-from tests.unit.services.test_runs import everything, insert
+from tests.unit.services.by_hand import everything, insert
+from tests.unit.services.planned import actions, cluster
 
 pytestmark = pytest.mark.unit
 

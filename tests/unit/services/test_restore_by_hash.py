@@ -13,10 +13,10 @@ from spark_jobs.options import JobResult, JobState, RestoreOptions
 from spark_jobs.services import deletions
 from spark_jobs.services.restore.job import run_restore
 from tests.faults import local_table as local
+from tests.support.engines import StopsAfter
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
-from tests.unit.services.test_planned_runs import StopsAfter
-from tests.unit.services.test_rollback_job import FIRST, THIRD, die_writing, is_sound, table_of
+from tests.unit.services.two_writes import FIRST, THIRD, die_writing, is_sound, table_of
 
 pytestmark = pytest.mark.unit
 

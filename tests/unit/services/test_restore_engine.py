@@ -16,9 +16,9 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.restore.verify import moment_of, refuse_changed
 from spark_jobs.services.validation.scans import Scans
 from tests.faults import local_table as local
+from tests.support.engines import Elsewhere
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
-from tests.unit.services.validation.test_engine import Elsewhere
 
 pytestmark = pytest.mark.unit
 

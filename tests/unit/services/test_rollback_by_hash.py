@@ -15,10 +15,10 @@ from spark_jobs.services import deletions
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.write import perform
 from tests.faults import local_table as local
+from tests.support.engines import StopsAfter
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
-from tests.unit.services.test_planned_runs import StopsAfter
-from tests.unit.services.test_rollback_job import FIRST, SECOND, die_writing, is_sound, roll_back, table_of
+from tests.unit.services.two_writes import FIRST, SECOND, die_writing, is_sound, roll_back, table_of
 
 pytestmark = pytest.mark.unit
 

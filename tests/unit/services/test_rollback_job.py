@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK, SystemClock
+from spark_jobs.core.clock import SystemClock
 from spark_jobs.core.errors import ConfigError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.timeline.steps import request
 from spark_jobs.options import (
     CleanOptions,
     CompactionOptions,
-    JobResult,
     JobState,
     RestoreOptions,
     RollbackOptions,
@@ -31,34 +28,13 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.execute import reopen
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
-from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
-from tests.unit.core.metadata_table.agreement import disagreements
+from tests.unit.core.support import next_time
+from tests.unit.services.two_writes import FIRST, SECOND, THIRD, die_writing, is_sound, roll_back, table_of
 
 pytestmark = pytest.mark.unit
-
-FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(15, 10, "three", 3)
-
-
-def roll_back(path: Folder, instant: str | None = None, **more: Any) -> JobResult:
-    return run_rollback(RollbackOptions(base_path=str(path), instant_time=instant, **more), job_context(lake=path.lake))
-
-
-def table_of(path: Folder, table_type: str) -> list[str]:
-    local.create(path, table_type)
-    return [local.write(path, rows, str(place)) for place, rows in enumerate((FIRST, SECOND))]
-
-
-def die_writing(path: Folder) -> str:
-    """A write that another process, dead by now, left behind; its instant."""
-    child = os.fork()
-    if child == 0:
-        local.begin_and_leave(path, THIRD)
-        os._exit(0)
-    os.waitpid(child, 0)
-    return path.table().timeline.pending_writes()[-1].timestamp
 
 
 class Behind(SystemClock):
@@ -66,12 +42,6 @@ class Behind(SystemClock):
 
     def now(self) -> datetime:
         return super().now() - timedelta(seconds=30)
-
-
-def is_sound(path: Folder) -> bool:
-    assert validate(str(path), deep=True, lake=path.lake) == []
-    assert disagreements(path) == []
-    return True
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
@@ -268,7 +238,7 @@ def test_a_clean_that_is_pending_may_take_what_is_needed_again(root: Folder) -> 
     versions = {"hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS", "hoodie.cleaner.fileversions.retained": "1"}
     plan = plan_clean(table, versions)
     assert plan.files
-    time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
+    time = next_time(table)
     request(table.timeline, time, Action.CLEAN, plan.requested().payload(table.base_path))
     for undo in (
         lambda: roll_back(path, times[1]),

@@ -7,10 +7,8 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError, CorruptTableError, StorageError, UnknownInstantError, WriteConflictError
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.format.instant_time import next_instant_time
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.steps import open_savepoint, request
 from spark_jobs.core.transaction.transaction import resume
@@ -38,6 +36,7 @@ from spark_jobs.write.inserted_keys import InsertedKeys
 from tests.faults import local_table as local
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
+from tests.unit.core.support import next_time
 
 pytestmark = pytest.mark.unit
 
@@ -137,7 +136,7 @@ def test_a_clean_that_is_pending_is_looked_at(root: Folder) -> None:
     table = path.table()
     plan = plan_clean(table, {"hoodie.cleaner.commits.retained": "1"})
     assert plan.files
-    time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
+    time = next_time(table)
     request(table.timeline, time, Action.CLEAN, plan.requested().payload(table.base_path))
     with pytest.raises(WriteConflictError, match=f"clean {time}, which is pending, deletes"):
         savepoint(path, instant=commits(path)[0])

@@ -23,10 +23,11 @@ from spark_jobs.services.inline import run_inline_services
 from spark_jobs.services.rewriting.completion import FOLDER
 from spark_jobs.services.upkeep import maintain_table
 from spark_jobs.services.validation.run import validate
+from tests.support.engines import StopsAfter
 from tests.support.folder import Folder, file_at
 from tests.unit.core.support import contents, new_table
-from tests.unit.services.test_planned_runs import RUNS, Run, StopsAfter, actions, cluster, compact, update
-from tests.unit.services.test_runs import AT_ONCE, clean, everything, insert
+from tests.unit.services.by_hand import AT_ONCE, clean, everything, insert
+from tests.unit.services.planned import RUNS, Run, actions, cluster, compact, update
 
 pytestmark = pytest.mark.unit
 

@@ -14,7 +14,7 @@ from spark_jobs.services.rollback.failed_writes import undo
 from spark_jobs.services.rollback.new_table import take_back_table
 from tests.support.folder import Folder
 from tests.unit.core.support import HandClock, MortalStorage, new_table
-from tests.unit.services.test_rollback import dies, write
+from tests.unit.services.dead_writes import dies, write
 
 pytestmark = pytest.mark.unit
 

@@ -17,7 +17,7 @@ from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from tests.support.folder import Folder, file_at
 from tests.unit.core.support import Died, MortalStorage, complete, contents
-from tests.unit.services.test_rollback import BEFORE, T2, FailedWrite, failed_write, planned_by_another, write
+from tests.unit.services.dead_writes import BEFORE, T2, FailedWrite, failed_write, planned_by_another, write
 
 pytestmark = pytest.mark.unit
 

@@ -23,7 +23,7 @@ from spark_jobs.core.files.log_reader import read_blocks
 from spark_jobs.core.files.log_writer import data_blocks, schema_text
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.schema.meta_fields import META_FIELDS, RECORD_KEY
-from tests.unit.core.files.test_avro_columns import records
+from tests.unit.core.files.avro_records import records
 from tests.unit.core.logs import scan_log_files
 
 pytestmark = pytest.mark.unit

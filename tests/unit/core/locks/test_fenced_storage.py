@@ -15,7 +15,7 @@ from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.storage import LocalStorage, Storage
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
-from tests.unit.core.locks.test_file_lock import elsewhere, make_older
+from tests.unit.core.locks.other_owners import elsewhere, make_older
 
 pytestmark = pytest.mark.unit
 

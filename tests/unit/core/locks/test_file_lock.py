@@ -19,6 +19,7 @@ from spark_jobs.core.errors import LockNotAcquiredError
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.owner import Owner, parse_owner, this_process
 from spark_jobs.core.storage import LocalStorage, Storage
+from tests.unit.core.locks.other_owners import elsewhere, make_older
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -61,18 +62,6 @@ def lock_at(
 ) -> FileLock:
     settings = FileLockSettings(path=str(path), wait_ms=wait_ms, expire_ms=expire_ms, lease_ms=lease_ms)
     return FileLock(storage, settings, clock or SYSTEM_CLOCK)
-
-
-def make_older(path: Path, seconds: float) -> None:
-    """As if the file had been written so long ago, by the clock of the disk."""
-    then = path.stat().st_mtime - seconds
-    os.utime(path, (then, then))
-
-
-def elsewhere(**fields: object) -> bytes:
-    """The lock file of a process of another host."""
-    owner = {"host": "elsewhere/1/2", "pid": 7, "started": 0}
-    return json.dumps({"token": "another", "owner": owner, **fields}).encode()
 
 
 def python(code: str, *args: str) -> subprocess.Popen[str]:

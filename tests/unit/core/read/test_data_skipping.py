@@ -15,7 +15,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.transaction.transaction import begin
 from tests.support.folder import Folder, file_at
-from tests.unit.core.schema.test_tables import make, write
+from tests.unit.core.schema.altered import make, write
 
 pytestmark = pytest.mark.unit
 

@@ -19,7 +19,7 @@ from spark_jobs.core.schema.changes import (
 from spark_jobs.core.schema.internal import ArrayType, Column, InternalSchema, RecordType
 from spark_jobs.core.table import HudiTable
 from tests.support.folder import Folder, file_at
-from tests.unit.core.schema.test_tables import V0, alter, make, rows_of, write
+from tests.unit.core.schema.altered import V0, alter, make, rows_of, write
 
 pytestmark = pytest.mark.unit
 

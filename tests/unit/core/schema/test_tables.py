@@ -4,38 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
-from spark_jobs.core.alter import alter_schema
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.files.write_format import base_file_format
-from spark_jobs.core.format.instant import Action, Instant, State
-from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.handles.append import append_changes, append_target
-from spark_jobs.core.handles.context import WriteContext, stamp
-from spark_jobs.core.handles.create import CreateHandle
-from spark_jobs.core.handles.merge import merge_base_file
-from spark_jobs.core.merge.changes import Changes
-from spark_jobs.core.merge.payload import OVERWRITE
-from spark_jobs.core.read.table_schema import add_to_history, schema_metadata
-from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, without_meta_fields
+from spark_jobs.core.schema.avro import without_meta_fields
 from spark_jobs.core.schema.changes import add_column, drop_column, move_column, rename_column, widen_column
 from spark_jobs.core.schema.conform import conform
-from spark_jobs.core.schema.evolution import SchemaEvolution
 from spark_jobs.core.schema.history import LATEST_SCHEMA_KEY
-from spark_jobs.core.schema.internal import InternalSchema
-from spark_jobs.core.schema.meta_fields import META_FIELDS, PARTITION_PATH, RECORD_KEY
-from spark_jobs.core.schema.reconcile import SchemaRules, deduce_writer_schema
+from spark_jobs.core.schema.meta_fields import META_FIELDS
 from spark_jobs.core.table import HudiTable
-from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
-from spark_jobs.core.timeline.steps import request, transition
+from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.clustering.job import run_clustering
@@ -43,97 +25,17 @@ from spark_jobs.services.compaction.job import run_compaction
 from tests.interop.schema_rows import STEPS, TYPED, stepped, typed
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
-from tests.unit.core.support import scope
+from tests.unit.core.schema.altered import BARE, V0, alter, make, rows_of, write
 
 pytestmark = pytest.mark.unit
 
 ENGINE = LocalEngine(SYSTEM_CLOCK)
-BARE = {"hoodie.metadata.enable": "false"}
-"""Without a metadata table, which :func:`write` would not keep."""
 AT_ONCE = {
     **BARE,
     "hoodie.compact.inline.max.delta.commits": "1",
     "hoodie.clustering.async.max.commits": "1",
 }
-PARTITION = "p"
 KINDS = pytest.mark.parametrize("merge_on_read", [True, False], ids=["mor", "cow"])
-
-
-def make(path: Folder, *, merge_on_read: bool) -> HudiTable:
-    return HudiTable.create(
-        str(path / "t"),
-        name="t",
-        table_type="MERGE_ON_READ" if merge_on_read else "COPY_ON_WRITE",
-        record_key_fields=["id"],
-        partition_fields=["part"],
-        precombine_field="ts",
-        lake=path.lake,
-    )
-
-
-def write(table: HudiTable, rows: pa.Table, rules: SchemaRules | None = None) -> str:
-    """Insert the first rows of a table as one file group, later ones into it: as a log, or as its next base file."""
-    table = table.refreshed()
-    known, evolution = table.known_avro_schema(), table.evolution_at()
-    schema = deduce_writer_schema(
-        known, avro_schema_of(rows.schema, "t"), rules or SchemaRules(), evolution.wanted if evolution else None
-    )
-    time = next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
-    of_files = None
-    if evolution and schema.internal:
-        of_files = SchemaEvolution(versions=evolution.versions, wanted=schema.internal)
-    context = WriteContext(
-        storage=table.storage,
-        base_path=table.base_path,
-        format=VERSION_6,
-        instant=time,
-        file_format=base_file_format({}, arrow_schema_of(schema.avro), schema.avro),
-        payload=OVERWRITE,
-        ordering_field="ts",
-        max_file_size=1 << 30,
-        evolution=of_files,
-    )
-    data = conform(rows, arrow_schema_of(schema.avro))
-    keyed = data.append_column(RECORD_KEY, rows["id"]).append_column(
-        PARTITION_PATH, pa.repeat(pa.scalar(PARTITION), rows.num_rows)
-    )
-    action = Action.DELTA_COMMIT if table.config.is_merge_on_read else Action.COMMIT
-    work = transition(table.timeline, request(table.timeline, time, action), State.INFLIGHT, b"")
-    view = table.view()
-    slices = list(view.latest_slices())
-    if not slices:
-        handle = CreateHandle(context, scope(), PARTITION, SYSTEM_CLOCK.new_uuid())
-        handle.write(keyed)
-        stats = handle.close()
-    else:
-        changes = Changes(stamp(keyed, context, scope(), PARTITION, ""), np.zeros(rows.num_rows, bool))
-        if table.config.is_merge_on_read:
-            target = append_target(view, slices[0], None)
-            stats = append_changes(context, scope(), target, changes, hard_deletes=False)
-        else:
-            base = slices[0].base_file
-            assert base is not None
-            stats = [merge_base_file(context, scope(), base, changes)]
-    internal = schema.internal
-    if internal is not None:
-        internal = internal if internal.version else internal.at(int(time))
-        add_to_history(table.storage, table.base_path, table.timeline, time, evolution, internal)
-    metadata = CommitMetadata(
-        write_stats=tuple(stats),
-        operation_type=OperationType.UPSERT,
-        extra_metadata=schema_metadata(schema.avro, internal),
-    )
-    transition(table.timeline, work, State.COMPLETED, metadata.payload())
-    return time
-
-
-def alter(table: HudiTable, change: Callable[[InternalSchema], InternalSchema]) -> Instant:
-    return alter_schema(table, change, BARE)
-
-
-def rows_of(table: HudiTable, **query: Any) -> dict[str, dict[str, Any]]:
-    found = table.refreshed().scan(**query).to_arrow().drop(list(META_FIELDS)).to_pylist()
-    return {row["id"]: row for row in found}
 
 
 def compact(table: HudiTable) -> None:
@@ -220,18 +122,6 @@ def _schema_of(row: dict[str, Any]) -> pa.Schema:
         if set(schema.names) == set(row)
         and all(pa.types.is_floating(schema.field(name).type) == isinstance(row[name], float) for name in ("c", "f"))
     )
-
-
-XY = pa.struct([("x", pa.int32()), ("y", pa.string())])
-V0 = pa.table(
-    {
-        "id": ["a", "b", "c"],
-        "ts": [0, 0, 0],
-        "n": pa.array([1, 2, None], pa.int32()),
-        "gone": ["x", "y", "z"],
-        "s": pa.array([{"x": 1, "y": "p"}, None, {"x": 3, "y": None}], XY),
-    }
-)
 
 
 @KINDS

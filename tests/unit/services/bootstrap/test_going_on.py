@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -18,51 +17,20 @@ from spark_jobs.services.metadata import maintain_metadata_table
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
-from spark_jobs.services.validation.run import validate
 from spark_jobs.write.pack import SizeSettings, small_files
 from tests.faults import local_table as local
 from tests.support.folder import Folder, read_parquet, write_parquet
 from tests.support.jobs import job_context
-from tests.unit.services.bootstrap.sources import ALL_COPIED, bootstrap
+from tests.unit.services.bootstrap.tables_over import COW, FIRST, MODES, MOR, NEW, SECOND, is_sound, table_over
 
 pytestmark = pytest.mark.unit
 
-COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
-A_STAYS = {
-    "hoodie.bootstrap.mode.selector": "BootstrapRegexModeSelector",
-    "hoodie.bootstrap.mode.selector.regex": "(p=)?a",
-}
-MODES = {"kept": {}, "copied": ALL_COPIED, "both": A_STAYS}
-FIRST, SECOND, NEW = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(30, 4, "new", 3)
 TYPES = pytest.mark.parametrize("table_type", [COW, MOR])
-
-
-def make_source(folder: Folder, *, hive: bool) -> Folder:
-    for name in local.PARTITIONS:
-        place = folder / (f"p={name}" if hive else name)
-        place.mkdir(parents=True)
-        rows = FIRST.filter(pc.equal(FIRST["p"], name))
-        write_parquet(rows.drop_columns(["p"]) if hive else rows, place / "part-0.parquet", row_group_size=4)
-    return folder
-
-
-def table_over(root: Folder, mode: str, table_type: str, *, hive: bool = False) -> Folder:
-    source = make_source(root / "source", hive=hive)
-    fields = {"record_key_fields": ("id",), "partition_path_fields": ("p",), "precombine_field": "ts"}
-    bootstrap(root / "t", source, MODES[mode], table_type=table_type, **fields)
-    return root / "t"
 
 
 def rewrite(path: Folder) -> None:
     service = local.compact if path.table().config.is_merge_on_read else local.cluster
     service(path)
-
-
-def is_sound(path: Folder, *batches: pa.Table) -> bool:
-    assert local.rows_of(path) == local.expected_rows(*batches)
-    assert [str(one) for one in validate(str(path), deep=True, lake=path.lake)] == []
-    assert local.problems_of(path) == []
-    return True
 
 
 @TYPES

@@ -11,7 +11,7 @@ from spark_jobs.services.compaction.job import run_compaction
 from tests.faults import local_table as local
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
-from tests.unit.services.bootstrap.test_going_on import COW, FIRST, MOR, SECOND, is_sound, table_over
+from tests.unit.services.bootstrap.tables_over import COW, FIRST, MOR, SECOND, is_sound, table_over
 
 pytestmark = pytest.mark.unit
 

@@ -23,8 +23,10 @@ from spark_jobs.services.validation.run import inspect
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.support.through import Through
-from tests.unit.core.support import new_table, start
-from tests.unit.services.validation.test_our_tables import CONF, ENGINE, change, insert, next_time
+from tests.unit.core.support import new_table, next_time, start
+from tests.unit.services.by_hand import AT_ONCE as CONF
+from tests.unit.services.by_hand import ENGINE
+from tests.unit.services.validation.written import change, insert
 
 pytestmark = pytest.mark.unit
 

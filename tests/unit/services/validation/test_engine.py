@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.validate import ValidateOptions
@@ -17,6 +14,7 @@ from spark_jobs.services.validation.finding import Finding
 from spark_jobs.services.validation.job import run_validation
 from spark_jobs.services.validation.run import inspect
 from spark_jobs.services.validation.scans import Scans
+from tests.support.engines import Elsewhere
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.services.validation.damage import data_files
@@ -24,27 +22,6 @@ from tests.unit.services.validation.damage import data_files
 pytestmark = pytest.mark.unit
 
 QUIET = Progress.silent("validate")
-
-
-class Elsewhere(LocalEngine):
-    """As Spark does: all goes there and comes back by pickle."""
-
-    def __init__(self) -> None:
-        super().__init__(SYSTEM_CLOCK)
-        self.told: tuple[int, int] | None = None
-        self.jobs = 0
-
-    def settle(self, bytes_in: int, calls: int = 0) -> str:
-        self.told = (bytes_in, calls)
-        return "spark"
-
-    def run_each(
-        self, items: Any, work: Any, advance: Callable[[int], Any] = lambda steps: None, sizes: Any = None
-    ) -> Any:
-        assert sizes is None or len(sizes) == len(items)
-        self.jobs += 1
-        items, work = pickle.loads(pickle.dumps((items, work)))
-        return pickle.loads(pickle.dumps(super().run_each(items, work, advance, sizes)))
 
 
 def findings(base: Folder, engine: LocalEngine | None = None) -> tuple[Finding, ...]:

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action
-from spark_jobs.core.format.instant_time import next_instant_time
-from spark_jobs.core.handles.append import append_changes, append_target
-from spark_jobs.core.handles.context import stamp
-from spark_jobs.core.handles.create import CreateHandle
-from spark_jobs.core.merge.changes import Changes
-from spark_jobs.core.schema.meta_fields import PARTITION_PATH
 from spark_jobs.core.table import HudiTable
-from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.clean import CleanOptions
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
 from spark_jobs.services.cleaning.job import run_cleaning
@@ -24,53 +15,13 @@ from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.validation.run import validate
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
-from tests.unit.core.support import complete, context_of, new_table, rows, scope, start
+from tests.unit.core.support import new_table
+from tests.unit.services.by_hand import AT_ONCE as CONF
+from tests.unit.services.by_hand import ENGINE
 from tests.unit.services.validation.damage import rewrite
+from tests.unit.services.validation.written import change, insert
 
 pytestmark = pytest.mark.unit
-
-CONF = {
-    "hoodie.compact.inline.max.delta.commits": "1",
-    "hoodie.clustering.async.max.commits": "1",
-    "hoodie.cleaner.commits.retained": "1",
-    "hoodie.clean.max.commits": "1",
-    "hoodie.metadata.enable": "false",  # the writes here are put together by hand and tell it nothing
-}
-ENGINE = LocalEngine(SYSTEM_CLOCK)
-
-
-def next_time(table: HudiTable) -> str:
-    table = table.refreshed()
-    return next_instant_time(SYSTEM_CLOCK.now(), table.config.timezone, table.timeline.last_time)
-
-
-def insert(table: HudiTable, *keys: str) -> None:
-    time = next_time(table)
-    work = start(table, time)
-    handle = CreateHandle(context_of(table, time), scope(), "p", SYSTEM_CLOCK.new_uuid())
-    handle.write(rows(*((key, 1, time) for key in keys), partition="p"))
-    complete(table, work, handle.close())
-    sweep(table)
-
-
-def change(table: HudiTable, key: str, *, delete: bool = False, partition: str = "p") -> None:
-    time = next_time(table)
-    work = start(table, time)
-    view = table.refreshed().view()
-    home = min(view.latest_slices(), key=lambda one: one.base_instant)  # the group of the first three keys
-    context, target = context_of(table, time), append_target(view, home, None)
-    stamped = stamp(rows((key, 9, time), partition="p"), context, scope(), "p", "")
-    place = stamped.schema.get_field_index(PARTITION_PATH)
-    stamped = stamped.set_column(place, stamped.schema.field(place), pa.array([partition], pa.string()))
-    changes = Changes(stamped, np.array([delete]))
-    complete(table, work, append_changes(context, scope(), target, changes, hard_deletes=False))
-    sweep(table)
-
-
-def sweep(table: HudiTable) -> None:
-    """What the end of a write does, which the writes here don't have."""
-    for one in file_at(table.storage, table.base_path, ".hoodie", ".temp").iterdir():
-        one.remove()
 
 
 @pytest.fixture

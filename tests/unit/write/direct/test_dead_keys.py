@@ -21,7 +21,7 @@ from spark_jobs.write.routes import number_slices
 from spark_jobs.write.workload import OpenWrite
 from tests.support.folder import Folder
 from tests.unit.core.support import contents, context_of, new_table
-from tests.unit.services.test_runs import ENGINE, change, compact, insert
+from tests.unit.services.by_hand import ENGINE, change, compact, insert
 
 pytestmark = pytest.mark.unit
 

@@ -15,7 +15,7 @@ from spark_jobs.core.timeline.payloads.payload import Kind
 from spark_jobs.core.timeline.payloads.schemas import SCHEMAS
 from spark_jobs.core.timeline.payloads.shapes import _shape_for, shaped
 from tests.support.payloads import shaped_in
-from tests.unit.core.timeline.payloads.test_avro_codec import values_of
+from tests.unit.core.timeline.payloads.values import values_of
 
 pytestmark = pytest.mark.unit
 

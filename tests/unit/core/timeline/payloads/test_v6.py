@@ -13,7 +13,7 @@ from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.timeline.payloads.payload import Kind, Payload, kind_of
 from spark_jobs.core.timeline.payloads.schemas import SCHEMAS
 from spark_jobs.core.timeline.payloads.v6 import PayloadsOf6
-from tests.unit.core.timeline.payloads.test_avro_codec import values_of
+from tests.unit.core.timeline.payloads.values import values_of
 
 pytestmark = pytest.mark.unit
 
