@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from spark_jobs.services.savepoint.job import savepoints_of
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import CHANGES, DIED, GUARDS, NOT_MET, Fault, FaultyStorage
+from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
 from tests.unit.core.metadata_table.agreement import disagreements
 
@@ -46,21 +46,6 @@ def two_commits(path: Folder) -> None:
 def small_files(path: Folder) -> None:
     local.write(path, FIRST, "first")
     local.write(path, local.batch(20, 10, "more", 2), "second")
-
-
-def in_another_process(work: Callable[[], object]) -> int:
-    """Run in a forked process that ends without cleaning up; its exit code: 0 done, 1 an error."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def act_with(storage: FaultyStorage, act: Callable[[Folder], object], path: Folder) -> None:

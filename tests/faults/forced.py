@@ -39,6 +39,11 @@ def record(log: str) -> None:
     os.fsync, os.fdatasync = recording(os.fsync), recording(os.fdatasync)
 
 
+def _forced(log: Path) -> list[tuple[int, int | dict[str, int]]]:
+    """Inodes in their order, each with the size of a file or the names of a folder."""
+    return [(inode, held) for inode, held in map(json.loads, log.read_text().splitlines())]
+
+
 def files_of(folder: Path) -> dict[Path, int]:
     """Every file and folder below, with its inode."""
     return {path: path.stat().st_ino for path in folder.rglob("*")}
@@ -49,8 +54,7 @@ def come_back(copy: Path, folder: Path, log: Path) -> list[str]:
 
     :param copy: of the folder, as it was before.
     """
-    forced = [json.loads(line) for line in log.read_text().splitlines()]
-    last = {inode: held for inode, held in forced if isinstance(held, dict)}
+    last = {inode: held for inode, held in _forced(log) if isinstance(held, dict)}
     gone = [one for one in sorted(copy.iterdir()) if one.is_file() and not (folder / one.name).exists()]
     back = [one for one in gone if one.name in last.get(folder.stat().st_ino, {one.name})]
     for one in back:
@@ -62,8 +66,7 @@ def lose_power(folder: Path, before: dict[Path, int], log: Path) -> list[str]:
     """Take away what was not forced since ``before``; the relative paths of what lost its name or bytes."""
     sizes: dict[int, int] = {}
     names: set[tuple[int, str, int]] = set()
-    for line in log.read_text().splitlines():
-        inode, held = json.loads(line)
+    for inode, held in _forced(log):
         if isinstance(held, int):
             sizes[inode] = held
         else:

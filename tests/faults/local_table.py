@@ -29,6 +29,7 @@ from spark_jobs.write import perform
 from spark_jobs.write.config import resolve
 from spark_jobs.write.direct.arrow_source import ArrowSource
 from spark_jobs.write.source_rows import write_source
+from tests.support.deaths import in_another_process
 from tests.support.folder import Where, as_folder, lake_of
 from tests.support.jobs import job_context
 
@@ -137,6 +138,11 @@ def begin_and_leave(path: Where, rows: pa.Table) -> None:
         suppress(_Died),
     ):
         _write(path, rows, None, Operation.UPSERT)
+
+
+def die_writing(path: Where, rows: pa.Table) -> None:
+    """:func:`begin_and_leave` in another process, which is gone then."""
+    assert in_another_process(lambda: begin_and_leave(path, rows)) == 0
 
 
 def compact(path: Where) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
-from tests.faults.broken_calls import ALL, act_with, in_another_process
+from tests.faults.broken_calls import ALL, act_with
 from tests.faults.faulty_storage import CHANGES, DIED, GUARDS, Fault, FaultyStorage
+from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
 from tests.unit.services.bootstrap.sources import NORTH_STAYS, all_rows, bootstrap, make_source, rows_of
 

@@ -6,13 +6,10 @@ a first run, of a run that goes on with an earlier one, of a log compaction, and
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.options.service import ClusteringOptions, CompactionOptions
@@ -27,33 +24,17 @@ from tests.faults.broken_calls import (
     SECOND,
     THIRD,
     Case,
-    in_another_process,
     small_files,
     two_commits,
     wrong_after_broken_calls,
 )
 from tests.faults.faulty_storage import DIED, Fault
+from tests.support.deaths import in_another_process
+from tests.support.engines import DiesAfter
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
-
-
-class DiesAfter(LocalEngine):
-    """The process is gone when so many pieces are done."""
-
-    def __init__(self, pieces: int) -> None:
-        super().__init__(SYSTEM_CLOCK)
-        self.left = pieces
-
-    def run_each(self, items: Any, work: Any, advance: Any = lambda steps: None, sizes: Any = None) -> Any:
-        def limited(item: Any, scope: Any) -> Any:
-            if not self.left:
-                os._exit(DIED)
-            self.left -= 1
-            return work(item, scope)
-
-        return super().run_each(items, limited, advance, sizes)
 
 
 def log_compact(path: Folder) -> None:
@@ -69,7 +50,7 @@ def two_blocks(path: Folder) -> None:
 
 
 def half_done(path: Folder, service: Callable[[LocalEngine], object]) -> None:
-    assert in_another_process(lambda: service(DiesAfter(1))) == DIED
+    assert in_another_process(lambda: service(DiesAfter(1, DIED))) == DIED
     assert len(list((path / FOLDER).glob("*/*.json"))) == 1
 
 

@@ -21,7 +21,6 @@ from tests.faults.broken_calls import (
     SECOND,
     THIRD,
     Case,
-    in_another_process,
     small_files,
     two_commits,
     wrong_after_broken_calls,
@@ -34,7 +33,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
 
 def dead_write(path: Folder) -> None:
     two_commits(path)
-    assert in_another_process(lambda: local.begin_and_leave(path, THIRD)) == 0
+    local.die_writing(path, THIRD)
 
 
 CASES = {

@@ -6,7 +6,7 @@ Hudi runs at its defaults. Both of its own listings, by the metadata table and b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
 from tests.interop.real_hudi import RealHudi
+from tests.support.deaths import in_another_process
 from tests.unit.core.metadata_table.agreement import disagreements, listed_files, metadata_table_of
 
 COMPACT_AFTER = "hoodie.metadata.compact.max.delta.commits"
@@ -161,7 +162,7 @@ def test_hudi_goes_on_with_ours(shared: Shared) -> None:
 def test_hudi_goes_on_where_we_died(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the delta commit of the metadata table and the commit itself; and before either. Then the other way."""
     shared.by_us(local.batch(0, 20, "one", 1))
-    _in_a_process_that_dies(lambda: local.begin_and_leave(shared.path, local.batch(4, 10, "lost", 2)))
+    local.die_writing(shared.path, local.batch(4, 10, "lost", 2))
     shared.by_hudi(local.batch(4, 6, "three", 3), rolls_back=True)
 
     def die(*_: object) -> None:
@@ -169,7 +170,7 @@ def test_hudi_goes_on_where_we_died(shared: Shared, monkeypatch: pytest.MonkeyPa
 
     with monkeypatch.context() as patched:
         patched.setattr(Transaction, "_complete", die)
-        _in_a_process_that_dies(lambda: local.write(shared.path, local.batch(2, 10, "lost", 4), "lost"))
+        assert in_another_process(lambda: local.write(shared.path, local.batch(2, 10, "lost", 4), "lost")) == 0
     (left,) = (one for one in HudiTable.open(str(shared.path)).timeline.instants if not one.is_completed)
     assert left.timestamp in {one.timestamp for one in metadata_table_of(shared.path).timeline.completed_commits()}
     shared.by_hudi(local.batch(2, 10, "five", 5), rolls_back=True)
@@ -177,7 +178,7 @@ def test_hudi_goes_on_where_we_died(shared: Shared, monkeypatch: pytest.MonkeyPa
     assert left.timestamp not in {one.timestamp for one in timeline.completed_commits()}
     with monkeypatch.context() as patched:
         patched.setattr(Transaction, "_complete", die)
-        _in_a_process_that_dies(lambda: local.write(shared.path, local.batch(2, 10, "lost", 6), "lost again"))
+        assert in_another_process(lambda: local.write(shared.path, local.batch(2, 10, "lost", 6), "lost again")) == 0
     local.roll_back(shared.path)
     shared.check("after our rollback", hudi_rows=not shared.is_mor)  # what Hudi's write missed, it misses still
     shared.by_hudi(local.batch(2, 10, "seven", 7))
@@ -201,16 +202,6 @@ def test_we_go_on_with_hudis(tmp_path: Path, real_hudi: RealHudi, monkeypatch: p
     local.compact(shared.path)
     shared.check("after our compaction")
     shared.by_hudi(local.batch(4, 10, "four", 4))
-
-
-def _in_a_process_that_dies(work: Callable[[], object]) -> None:
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_hudi_uses_our_column_statistics(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:

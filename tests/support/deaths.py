@@ -1,10 +1,29 @@
-"""Tables as processes leave them that die."""
+"""Processes that die, and tables as they leave them."""
 
 from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable
 
 from spark_jobs.core.files.markers import create_marker
 from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.table import HudiTable
+
+
+def in_another_process(work: Callable[[], object]) -> int:
+    """Run in a forked process that ends without cleaning up; its exit code: 0 done, 1 an error."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def forget_newest(table: HudiTable) -> None:

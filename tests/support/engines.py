@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +44,21 @@ class StopsAfter(LocalEngine):
         def limited(item: Any, scope: Any) -> Any:
             self.left -= 1
             if self.left < 0:
-                raise StorageError("the disk is full (injected)")
+                self.break_off()
             return work(item, scope)
 
         return super().run_each(items, limited, advance, sizes)
+
+    def break_off(self) -> None:
+        raise StorageError("the disk is full (injected)")
+
+
+class DiesAfter(StopsAfter):
+    """The process is gone, with this exit code, when so many pieces are done."""
+
+    def __init__(self, pieces: int, code: int) -> None:
+        super().__init__(pieces)
+        self.code = code
+
+    def break_off(self) -> None:
+        os._exit(self.code)

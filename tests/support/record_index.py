@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-
 from spark_jobs.core.metadata_table.record_locations import RecordIndex
 from spark_jobs.services.metadata import maintain_metadata_table
 from tests.faults import local_table as local
@@ -50,13 +47,3 @@ def maintain(path: Where, after: int) -> None:
     properties = {**local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits": str(after)}
     maintain_metadata_table(settings, properties, told.append)
     assert told == []
-
-
-def in_a_process_that_dies(work: Callable[[], object]) -> None:
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        finally:
-            os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0

@@ -150,7 +150,8 @@ class Storage(Protocol):
     def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
         """Let files outlive a loss of power, with their names, that :meth:`open_output` made and that are closed.
 
-        :param names: paths of empty files, which are not on the disk later than the names of the others.
+        :param names: paths of empty files, which are not on the disk later than the names of the others; and of files
+            that were deleted, which don't come back.
         """
         ...
 

@@ -77,12 +77,9 @@ def _sorted_run(held: list[pa.RecordBatch], schema: pa.Schema, columns: Sequence
     held.clear()
     if not columns:
         return rows
-    order = _order(rows, columns)
-    taken = []
-    for _ in schema:
-        taken.append(rows.column(0).take(order))
-        rows = rows.remove_column(0)
-    return pa.Table.from_arrays(taken, schema=schema)
+    order, left = _order(rows, columns), rows.columns
+    del rows
+    return pa.Table.from_arrays([left.pop(0).take(order) for _ in schema], schema=schema)
 
 
 def _order(rows: pa.Table, columns: Sequence[str]) -> pa.Array:

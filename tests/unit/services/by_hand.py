@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -35,18 +37,18 @@ AT_ONCE = {
 Change = tuple[str, bool]
 
 
-def compact(table: HudiTable, **options: object) -> JobResult:
-    given = CompactionOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_compaction(given, job_context(Progress("compact"), engine=ENGINE, lake=table.lake))
+def compact(table: HudiTable, engine: LocalEngine = ENGINE, conf: Any = (), **options: Any) -> JobResult:
+    given = CompactionOptions(base_path=table.base_path, hoodie_conf={**AT_ONCE, **dict(conf)}, **options)
+    return run_compaction(given, job_context(Progress("compact"), engine=engine, lake=table.lake))
 
 
-def cluster(table: HudiTable, **options: object) -> JobResult:
-    given = ClusteringOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
-    return run_clustering(given, job_context(Progress("cluster"), engine=ENGINE, lake=table.lake))
+def cluster(table: HudiTable, engine: LocalEngine = ENGINE, conf: Any = (), **options: Any) -> JobResult:
+    given = ClusteringOptions(base_path=table.base_path, hoodie_conf={**AT_ONCE, **dict(conf)}, **options)
+    return run_clustering(given, job_context(Progress("cluster"), engine=engine, lake=table.lake))
 
 
-def clean(table: HudiTable, **options: object) -> JobResult:
-    given = CleanOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)  # type: ignore[arg-type]
+def clean(table: HudiTable, **options: Any) -> JobResult:
+    given = CleanOptions(base_path=table.base_path, hoodie_conf=AT_ONCE, **options)
     return run_cleaning(given, job_context(Progress("clean"), lake=table.lake))
 
 

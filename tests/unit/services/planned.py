@@ -11,28 +11,19 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
-from spark_jobs.engine.progress import Progress
 from spark_jobs.options.result import JobResult
-from spark_jobs.options.service import ClusteringOptions, CompactionOptions
-from spark_jobs.services.clustering.job import run_clustering
-from spark_jobs.services.compaction.job import run_compaction
 from tests.support.folder import Folder
-from tests.support.jobs import job_context
 from tests.unit.core.support import new_table
-from tests.unit.services.by_hand import AT_ONCE, change, insert
+from tests.unit.services import by_hand
+from tests.unit.services.by_hand import change, compact, insert
 
 Run = Callable[..., JobResult]
 
 
-def compact(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
-    given = CompactionOptions(base_path=table.base_path, hoodie_conf={**AT_ONCE, **dict(conf)}, **options)
-    return run_compaction(given, job_context(Progress("test"), engine=engine, lake=table.lake))
-
-
-def cluster(table: HudiTable, engine: LocalEngine | None = None, conf: Any = (), **options: Any) -> JobResult:
-    small = {"hoodie.clustering.plan.strategy.max.bytes.per.group": "1", **AT_ONCE, **dict(conf)}
-    given = ClusteringOptions(base_path=table.base_path, hoodie_conf=small, **options)
-    return run_clustering(given, job_context(Progress("test"), engine=engine, lake=table.lake))
+def cluster(table: HudiTable, engine: LocalEngine = by_hand.ENGINE, conf: Any = (), **options: Any) -> JobResult:
+    """One file group at a time."""
+    small = {"hoodie.clustering.plan.strategy.max.bytes.per.group": "1", **dict(conf)}
+    return by_hand.cluster(table, engine, small, **options)
 
 
 def three_groups(path: Folder) -> HudiTable:

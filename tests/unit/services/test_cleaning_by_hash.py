@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -45,11 +44,7 @@ def path(root: Folder) -> Folder:
 
 
 def die_writing(path: Folder) -> None:
-    child = os.fork()
-    if child == 0:
-        local.begin_and_leave(path, local.batch(0, 4, "dead", 9))
-        os._exit(0)
-    os.waitpid(child, 0)
+    local.die_writing(path, local.batch(0, 4, "dead", 9))
 
 
 def files(path: Folder) -> set[str]:

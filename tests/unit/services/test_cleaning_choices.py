@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -160,11 +159,7 @@ def test_a_pending_write_is_named(path: Folder) -> None:
 
 
 def test_failed_writes_may_be_left_alone(path: Folder) -> None:
-    child = os.fork()
-    if child == 0:
-        local.begin_and_leave(path, ONLY_A)
-        os._exit(0)
-    os.waitpid(child, 0)
+    local.die_writing(path, ONLY_A)
     clean(path, {**ONE, "hoodie.cleaner.policy.failed.writes": "NEVER"})
     assert path.table().timeline.pending_writes()
     clean(path, {**ONE, "hoodie.cleaner.policy.failed.writes": "LAZY"})

@@ -19,8 +19,8 @@ from spark_jobs.services.inline import run_inline_services
 from tests.faults import local_table as local
 from tests.support.folder import Folder, file_at
 from tests.unit.core.support import new_table
-from tests.unit.services.by_hand import AT_ONCE, everything, insert
-from tests.unit.services.planned import cluster, compact, update
+from tests.unit.services.by_hand import AT_ONCE, compact, everything, insert
+from tests.unit.services.planned import cluster, update
 
 pytestmark = pytest.mark.unit
 

@@ -27,6 +27,7 @@ from spark_jobs.options.result import JobResult, JobState
 from spark_jobs.options.service import CompactionOptions
 from spark_jobs.services.compaction.job import run_compaction
 from tests.faults import local_table as local
+from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
 from tests.support.indexing import run
 from tests.support.jobs import job_context
@@ -34,7 +35,6 @@ from tests.support.record_index import (
     ENABLE,
     agrees,
     delete,
-    in_a_process_that_dies,
     maintain,
     places_by_index,
     places_of_rows,
@@ -150,7 +150,7 @@ def test_what_completes_while_it_is_made_is_in_it(path: Folder, monkeypatch: pyt
         upsert(path, 10, 3)
         delete(path, 0, 3, "d1")
         local.clean(path)
-        in_a_process_that_dies(lambda: local.begin_and_leave(path, local.batch(30, 10, "lost", 99)))
+        local.die_writing(path, local.batch(30, 10, "lost", 99))
         local.roll_back(path)
         return found
 
@@ -260,7 +260,7 @@ def test_one_that_died_is_made_again(
             os._exit(0)
 
         patched.setattr(IndexBuild, where, die)
-        in_a_process_that_dies(lambda: run(path))
+        assert in_another_process(lambda: run(path)) == 0
     assert indexing_instants(path) == [State.INFLIGHT]
     assert (listed(path), being_made(path)) == (("files",), ("record_index",))
     upsert(path, 10, 3)
@@ -277,7 +277,7 @@ def test_one_that_died_is_made_again(
 def test_one_that_died_after_it_was_listed_is_completed(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(RequestedIndexing, "completed_payload", lambda *_: os._exit(0))
-        in_a_process_that_dies(lambda: run(path))
+        assert in_another_process(lambda: run(path)) == 0
     assert (indexing_instants(path), listed(path)) == ([State.INFLIGHT], ("files", "record_index"))
     upsert(path, 10, 3)
     files = sorted((path / ".hoodie/metadata/record_index").iterdir())

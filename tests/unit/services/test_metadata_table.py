@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pyarrow.compute as pc
@@ -66,11 +65,7 @@ def maintain(path: Folder, after: int) -> list[str]:
 
 
 def die_in_a_write(path: Folder) -> None:
-    child = os.fork()
-    if child == 0:
-        local.begin_and_leave(path, local.batch(4, 10, "lost", 99))
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+    local.die_writing(path, local.batch(4, 10, "lost", 99))
 
 
 def test_it_begins_with_the_table(path: Folder) -> None:

@@ -18,8 +18,8 @@ from spark_jobs.services.validation.run import validate
 from tests.support.engines import StopsAfter
 from tests.support.folder import Folder, file_at
 from tests.unit.core.support import contents
-from tests.unit.services.by_hand import everything
-from tests.unit.services.planned import RUNS, Run, actions, cluster, compact, three_groups, update
+from tests.unit.services.by_hand import compact, everything
+from tests.unit.services.planned import RUNS, Run, actions, cluster, three_groups, update
 
 pytestmark = pytest.mark.unit
 

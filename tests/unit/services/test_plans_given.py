@@ -10,7 +10,8 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.result import JobState
 from tests.support.folder import Folder
-from tests.unit.services.planned import RUNS, Run, actions, compact, three_groups, update
+from tests.unit.services.by_hand import compact
+from tests.unit.services.planned import RUNS, Run, actions, three_groups, update
 
 pytestmark = pytest.mark.unit
 

@@ -28,8 +28,8 @@ from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
 from tests.support.object_store import ObjectStore
 from tests.unit.core.support import context_of, new_table, next_time, rows, scope, start
-from tests.unit.services.by_hand import everything, insert
-from tests.unit.services.planned import RUNS, Run, cluster, compact, update
+from tests.unit.services.by_hand import compact, everything, insert
+from tests.unit.services.planned import RUNS, Run, cluster, update
 
 pytestmark = pytest.mark.unit
 

@@ -21,12 +21,12 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import Transaction
 from spark_jobs.write import tasks
 from tests.faults import local_table as local
+from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
 from tests.support.record_index import (
     ENABLE,
     agrees,
     delete,
-    in_a_process_that_dies,
     index_of,
     maintain,
     places_by_index,
@@ -144,12 +144,12 @@ def test_what_a_rollback_undoes_leaves_the_index(path: Folder, monkeypatch: pyte
     """Whether the writer died before the metadata table was told or after."""
     upsert(path, 0, 1)
     before = places_by_index(path)
-    in_a_process_that_dies(lambda: local.begin_and_leave(path, local.batch(10, 10, "lost", 99)))
+    local.die_writing(path, local.batch(10, 10, "lost", 99))
     local.roll_back(path)
     assert agrees(path)
     with monkeypatch.context() as patched:
         patched.setattr(Transaction, "_complete", lambda *_: os._exit(0))
-        in_a_process_that_dies(lambda: local.write(path, local.batch(10, 10, "lost", 3), "lost"))
+        assert in_another_process(lambda: local.write(path, local.batch(10, 10, "lost", 3), "lost")) == 0
     assert places_by_index(path) == before
     local.roll_back(path)
     assert agrees(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -29,15 +28,13 @@ from spark_jobs.services.restore import execute
 from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from spark_jobs.services.savepoint.job import run_savepoint
-from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
-from tests.unit.core.metadata_table.agreement import disagreements
+from tests.unit.services.two_writes import FIRST, SECOND, THIRD, is_sound, table_of
 
 pytestmark = pytest.mark.unit
 
-FIRST, SECOND, THIRD = local.batch(0, 20, "one", 1), local.batch(0, 10, "two", 2), local.batch(15, 10, "three", 3)
 TYPES = pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 
 
@@ -47,11 +44,6 @@ def restore(path: Folder, **options: Any) -> JobResult:
     )
 
 
-def table_of(path: Folder, table_type: str) -> list[str]:
-    local.create(path, table_type)
-    return [local.write(path, rows, str(place)) for place, rows in enumerate((FIRST, SECOND))]
-
-
 def rewrite(path: Folder) -> None:
     service = local.compact if path.table().config.is_merge_on_read else local.cluster
     service(path)
@@ -59,13 +51,6 @@ def rewrite(path: Folder) -> None:
 
 def save(path: Folder, instant: str) -> None:
     run_savepoint(SavepointOptions(base_path=str(path), instant_time=instant), job_context(lake=path.lake))
-
-
-def is_sound(path: Folder) -> bool:
-    assert local.problems_of(path) == []
-    assert validate(str(path), deep=True, lake=path.lake) == []
-    assert disagreements(path) == []
-    return True
 
 
 @TYPES
@@ -110,11 +95,7 @@ def test_back_to_a_commit_over_a_dead_writer_and_a_plan(root: Folder, table_type
         plan = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
         run_compaction(plan, job_context(lake=root.lake))
         local.write(path, THIRD, "on top of the plan")
-    child = os.fork()
-    if child == 0:
-        local.begin_and_leave(path, THIRD)
-        os._exit(0)
-    os.waitpid(child, 0)
+    local.die_writing(path, THIRD)
     assert restore(path, instant_time=times[0]).state is JobState.COMPLETED
     assert local.rows_of(path) == local.expected_rows(FIRST)
     timeline = path.table().timeline

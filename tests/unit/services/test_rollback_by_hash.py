@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from spark_jobs.core.errors import StorageError, WriteConflictError
@@ -98,11 +96,7 @@ def test_what_is_left_of_a_plan_of_several_is_done_by_its_hash(path: Folder) -> 
 
 
 def die_beside(path: Folder, other: Instant) -> str:
-    child = os.fork()
-    if child == 0:
-        local.begin_and_leave(path, SECOND)
-        os._exit(0)
-    os.waitpid(child, 0)
+    local.die_writing(path, SECOND)
     (made,) = (one for one in path.table().timeline.pending_writes() if one != other)
     return made.timestamp
 

@@ -26,8 +26,8 @@ from spark_jobs.services.validation.run import validate
 from tests.support.engines import StopsAfter
 from tests.support.folder import Folder, file_at
 from tests.unit.core.support import contents, new_table
-from tests.unit.services.by_hand import AT_ONCE, clean, everything, insert
-from tests.unit.services.planned import RUNS, Run, actions, cluster, compact, update
+from tests.unit.services.by_hand import AT_ONCE, clean, compact, everything, insert
+from tests.unit.services.planned import RUNS, Run, actions, cluster, update
 
 pytestmark = pytest.mark.unit
 

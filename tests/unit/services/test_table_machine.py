@@ -244,13 +244,7 @@ class TableMachine(RuleBasedStateMachine):
 
     @rule()
     def die_writing(self) -> None:
-        child = os.fork()
-        if child == 0:
-            try:
-                local.begin_and_leave(self.path, local.batch(0, 4, "never", 99))
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
+        local.die_writing(self.path, local.batch(0, 4, "never", 99))
         run_rollback(self.options(RollbackOptions), job_context(lake=self.path.lake))
         assert not self.pending(Action.COMMIT, Action.DELTA_COMMIT)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from spark_jobs.options import JobResult, RollbackOptions
@@ -27,15 +26,12 @@ def table_of(path: Folder, table_type: str) -> list[str]:
 
 def die_writing(path: Folder) -> str:
     """A write that another process, dead by now, left behind; its instant."""
-    child = os.fork()
-    if child == 0:
-        local.begin_and_leave(path, THIRD)
-        os._exit(0)
-    os.waitpid(child, 0)
+    local.die_writing(path, THIRD)
     return path.table().timeline.pending_writes()[-1].timestamp
 
 
 def is_sound(path: Folder) -> bool:
     assert validate(str(path), deep=True, lake=path.lake) == []
     assert disagreements(path) == []
+    assert local.problems_of(path) == []
     return True
