@@ -15,10 +15,12 @@ from pyarrow import ipc
 
 from spark_jobs.core.storage.failure import one_line
 
-RUN_BYTES = 96 * 1024 * 1024
-"""Arrow bytes that are held and sorted at a time: a worker peaks at some 410 MiB then (``benchmarks/scale.py``)."""
+RUN_BYTES = 64 * 1024 * 1024
+"""Arrow bytes that are held and sorted at a time (``benchmarks/scale.py`` has the memory of a worker)."""
 PIECES_PER_RUN = 64
-"""A merge holds one or two pieces of every run."""
+"""At least: a merge holds one or two pieces of every run."""
+BATCHES_PER_RUN = 512
+"""Of its file, which is read by them: of up to half as many runs, a merge holds less than one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class _Run:
     """A sorted table in a file, read from its start; ``buffer`` is what was read and not yet given away."""
 
     def __init__(self, rows: pa.Table, path: Path) -> None:
-        self._piece = max(1, rows.num_rows // PIECES_PER_RUN)
+        self._rows = rows.num_rows
         self._path = str(path)
         options = ipc.IpcWriteOptions(compression="lz4")
         with (
@@ -98,17 +100,17 @@ class _Run:
             pa.OSFile(self._path, "wb") as sink,
             ipc.new_stream(sink, rows.schema, options=options) as writer,
         ):
-            writer.write_table(rows, max_chunksize=self._piece)
+            writer.write_table(rows, max_chunksize=max(1, self._rows // BATCHES_PER_RUN))
         self._file = pa.OSFile(self._path, "rb")
         self._reader = ipc.open_stream(self._file)
         self.buffer = rows.schema.empty_table()
         self.at_end = False
 
-    def fill(self) -> None:
+    def fill(self, pieces_per_run: int) -> None:
         """Read until a piece is buffered, or all that is left."""
         pieces = [self.buffer]
         count = self.buffer.num_rows
-        while count < self._piece and not self.at_end:
+        while count < max(1, self._rows // pieces_per_run) and not self.at_end:
             try:
                 with one_line(self._path, "read"):
                     batch = self._reader.read_next_batch()
@@ -127,7 +129,7 @@ class _Run:
 def _one_after_another(runs: Sequence[_Run]) -> Iterator[pa.Table]:
     for run in runs:
         while not run.at_end:
-            run.fill()
+            run.fill(PIECES_PER_RUN)
             rows, run.buffer = run.buffer, run.buffer.slice(run.buffer.num_rows)
             if rows.num_rows:
                 yield rows
@@ -137,9 +139,10 @@ def _merge(runs: Sequence[_Run], columns: Sequence[str]) -> Iterator[pa.Table]:
     """Sort what is buffered of all runs; up to the first row that is the last one buffered of an unfinished run,
     nothing unread can come before.
     """
+    pieces_per_run = max(PIECES_PER_RUN, 2 * len(runs))  # however many runs: what is buffered of all is half of a run
     while True:
         for run in runs:
-            run.fill()
+            run.fill(pieces_per_run)
         lengths = np.array([run.buffer.num_rows for run in runs])
         if not lengths.sum():
             return

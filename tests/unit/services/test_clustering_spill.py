@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.handles.create import CreateHandle
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.write_stat import WriteStat
+from spark_jobs.services.clustering import spill
 from spark_jobs.services.clustering.execute import Clusterer
 from spark_jobs.services.clustering.plan import ClusteringGroup
 from spark_jobs.services.clustering.spill import PIECES_PER_RUN, ordered_rows
@@ -76,6 +78,22 @@ def test_a_merge_holds_pieces_and_not_runs() -> None:
     pieces = 64_000 // PIECES_PER_RUN
     assert sum(sizes) == 64_000
     assert max(sizes) <= 3 * pieces
+
+
+def test_a_merge_of_many_runs_holds_no_more_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+    order = spill._order
+
+    def noted(rows: pa.Table, columns: Sequence[str]) -> pa.Array:
+        held.append(rows.num_rows)
+        return order(rows, columns)
+
+    monkeypatch.setattr(spill, "PIECES_PER_RUN", 4)
+    given = some_rows(6_400)
+    with ordered_rows(given.to_batches(max_chunksize=64), SCHEMA, ("a", "n"), given.nbytes // 10) as found:
+        monkeypatch.setattr(spill, "_order", noted)
+        assert sum(table.num_rows for table in found.tables) == 6_400
+    assert max(held) <= 640
 
 
 def test_no_rows() -> None:
