@@ -11,6 +11,7 @@ import pyarrow as pa
 from spark_jobs.core.config.keys import datasource as datasource_keys
 from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.known import unknown_key_warnings
+from spark_jobs.core.config.refused import refuse_unserved
 from spark_jobs.core.create import new_table_properties
 from spark_jobs.core.errors import ConfigError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.keygen.new_tables import asked_class, known_generator, refuse_unknown_zones
@@ -45,6 +46,7 @@ def run_create_table(options: CreateTableOptions, context: JobContext) -> JobRes
     """
     progress, resolved = context.progress, options.effective()
     properties = resolved.hoodie_properties()
+    refuse_unserved(properties)
     for line in unknown_key_warnings(properties):
         progress.note(f"warning: {line}")
     with progress.phase("plan"):

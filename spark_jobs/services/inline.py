@@ -53,7 +53,9 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
                 continue
             result = one.job.run(one.options, context)
         except Exception as error:  # whatever ends it, the commit before it stands
-            progress.note(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
+            progress.note(
+                f"warning: {name} after the commit failed ({failure_of(error).message}); the next commit tries again"
+            )
             continue
         if result.state is JobState.NOTHING_TO_DO:
             progress.note(f"no {name} after the commit: {result.reason}")
@@ -64,7 +66,7 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
 def _asked_for(table: HudiTable, properties: Mapping[str, str]) -> Iterator[_InlineService]:
     if not table_keys.TABLE_SERVICES.of(properties):
         return
-    conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet."))}
+    conf = {name: value for name, value in properties.items() if name.startswith(("hoodie.", "parquet.", "pyhudi."))}
     if table.config.is_merge_on_read:
         mode = _mode(
             runs=compact_keys.COMPACT_INLINE.of(properties), plans=compact_keys.COMPACT_SCHEDULE_INLINE.of(properties)

@@ -52,7 +52,7 @@ def _try(
             table = HudiTable(locked.lake, locked.url, locked.storage, locked.base_path, config, lists_storage=True)
             result = work(locked, table, Progress.silent(name))
     except Exception as error:  # whatever ends it, the commit before it stands
-        notify(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
+        notify(f"warning: {name} after the commit failed ({failure_of(error).message}); the next commit tries again")
         return
     if result.state is JobState.COMPLETED:
         notify(f"{name} after the commit: {result.files_in} file(s) of {result.bytes_in} bytes")

@@ -11,6 +11,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.logged import LoggedProgress
 from spark_jobs.engine.progress import Progress
 from spark_jobs.options.choices import Operation
 from spark_jobs.options.ingest import IngestOptions
@@ -58,7 +59,7 @@ def write_to(
     for name in _SPARK_ALONE:
         if getattr(asked, name):
             raise ConfigError(f"{name} is an option of ingest.py", todo="leave it out, or run the job")
-    return _write(table.refreshed(), data, asked, progress or Progress.silent("write", table.clock))
+    return _write(table.refreshed(), data, asked, progress or LoggedProgress("write", table.clock))
 
 
 def _write(table: HudiTable, data: Any, options: IngestOptions, progress: Progress) -> JobResult:

@@ -98,7 +98,7 @@ class WriteConfig:
         """
         INDEX_CLASS.of(self.properties)
         kind = INDEX_TYPE.of(self.properties)
-        if kind is IndexType.BUCKET:
+        if kind.places_by_key:
             BucketSettings.of(self.properties, self.key_spec.record_key_fields)
         return kind
 
@@ -106,6 +106,11 @@ class WriteConfig:
     def looks_up(self) -> bool:
         """Whether the write has to know which of its records the table has."""
         return self.operation in (Operation.UPSERT, Operation.DELETE) or self.duplicates is not DuplicatePolicy.NONE
+
+    @property
+    def needs_no_places(self) -> bool:
+        """Whether tasks write the rows to new files as they come to them."""
+        return self.operation is Operation.BULK_INSERT and not self.index_type.places_by_key
 
     @property
     def concatenates(self) -> bool:

@@ -26,7 +26,7 @@ from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.error_rows import FIELDS, MOST_SHOWN
 
 ERROR_ID = "error_id"
-_SHARED = ("hoodie.write.lock.", "hoodie.write.concurrency.", "hoodie.parquet.compression.")
+_SHARED = ("hoodie.write.lock.", "hoodie.write.concurrency.", "hoodie.parquet.compression.", "pyhudi.")
 """Settings of the write that hold for its error table too."""
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.lake import LAKE, Lake
-from spark_jobs.engine.progress import Progress
+from spark_jobs.engine.logged import LoggedProgress
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.write.ingest import write_frame
@@ -42,7 +42,7 @@ def write(data: DataFrame, path: str, *, lake: Lake = LAKE, **options: Any) -> J
         )
     conf = {**{name: _text(value) for name, value in keys.items()}, **dict(given.pop("hoodie_conf", ()))}
     asked = IngestOptions(base_path=path, hoodie_conf=tuple(conf.items()), **given)
-    return write_frame(data.sparkSession, data, asked, Progress.silent("write", lake.clock), lake=lake)
+    return write_frame(data.sparkSession, data, asked, LoggedProgress("write", lake.clock), lake=lake)
 
 
 def _text(value: object) -> str:

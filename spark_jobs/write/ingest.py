@@ -8,7 +8,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.table import HudiTable
@@ -224,7 +223,7 @@ def _run(
         return Written(stats=[], replaced=replaced_groups(table, config.operation, partitions))
     with marker_service(spark, table, config.properties, transaction.time, progress.note) as markers:
         context = replace(write_context(config, table, rows.stored, transaction.time), marker_service=markers)
-        if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
+        if config.needs_no_places:
             transaction.to_inflight()
             with progress.phase("write"):
                 stats = bulk_insert(spark, rows, context, table.clock.new_uuid(), direct)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_jobs.core.config.keys.index import INDEX_TYPE, IndexType
+from spark_jobs.core.config.keys.index import INDEX_TYPE
 from spark_jobs.core.config.keys.logfile import LOG_BLOCK_FORMAT, LogBlockFormat
 from spark_jobs.core.config.keys.metadata import METADATA_ENABLED, RECORD_INDEX
 from spark_jobs.core.files.hfile.row_limits import LOG_BLOCK_LIMIT, RECORD_INDEX_LIMIT
@@ -23,5 +23,5 @@ def key_limit(properties: Mapping[str, str], operation: Operation, *, merge_on_r
     if METADATA_ENABLED.of(properties) and RECORD_INDEX.of(properties):
         return RECORD_INDEX_LIMIT
     by_hfile = merge_on_read and LOG_BLOCK_FORMAT.of(properties) is LogBlockFormat.HFILE
-    appends = operation is Operation.UPSERT or INDEX_TYPE.of(properties) is IndexType.BUCKET
+    appends = operation is Operation.UPSERT or INDEX_TYPE.of(properties).places_by_key
     return LOG_BLOCK_LIMIT if by_hfile and appends else None

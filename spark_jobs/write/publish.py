@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Instant
 from spark_jobs.core.index.buckets import place_of_bucket
@@ -86,7 +85,7 @@ def publish(
             add_to_history(timeline.storage, table.base_path, timeline, transaction.time, stored.evolution, internal)
 
     paths = written_paths(written.stats)
-    by_bucket = config.index_type is IndexType.BUCKET  # a bucket that had no group gets one, whoever begins it
+    by_bucket = config.index_type.places_by_key  # a bucket that had no group gets one, whoever begins it
 
     def complete(refuse: Check) -> Instant:
         def both(timeline: ActiveTimeline) -> None:

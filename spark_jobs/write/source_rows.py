@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from spark_jobs.core.config.keys import bulkinsert as bulkinsert_keys
-from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.table import HudiTable
@@ -146,7 +145,7 @@ def _write(
             replaced = replaced_groups(table, config.operation, partitions_to_delete(config, table, rows))
             return rows.stored, Written(stats=[], replaced=replaced)
         context = write_context(config, table, rows.stored, transaction.time)
-        if config.operation is Operation.BULK_INSERT and config.index_type is not IndexType.BUCKET:
+        if config.needs_no_places:
             transaction.to_inflight()
             return rows.stored, _bulk_insert(rows, table, context, engine, progress)
         with held_files(context) as held:

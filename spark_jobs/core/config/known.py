@@ -68,17 +68,19 @@ def declared() -> tuple[Key[object], ...]:
 
 
 def unknown_key_warnings(keys: Iterable[str]) -> list[str]:
-    """One line for each ``hoodie.*`` key that nothing reads: why, where it is one of Hudi's, or else the nearest one
-    that something reads.
+    """One line for each key of Hudi's or of this project's that nothing reads: why, where it is one of Hudi's, or else
+    the nearest one that something reads. Names of others (Kafka's, Spark's) are passed over.
     """
     known = {name for key in declared() for name in key.names} | {name for one in REFUSED for name in one.names}
     lines = []
     for name in sorted(keys):
-        if not name.startswith("hoodie.") or name in known:
+        if name in known:
             continue
         because = why_without_effect(name)
         if because:
             lines.append(f"{name} has no effect: {because}")
+            continue
+        if not name.startswith(("hoodie.", "pyhudi.")):
             continue
         nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
         hint = f"; did you mean {nearest[0]}?" if nearest else ""

@@ -132,7 +132,7 @@ WITHOUT_EFFECT = (
         names=("hoodie.spark.sql.", "hoodie.sql."),
     ),
     WithoutEffect(
-        because="it is of Hudi's readers; the options of a source, and of HudiTable.scan, say what is read",
+        because="it is of readers; HudiTable.scan and pyhudi.read have options of their own, and so has a source",
         names=(
             *(
                 "hoodie.datasource.query.",

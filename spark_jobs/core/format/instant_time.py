@@ -21,8 +21,17 @@ class TimelineZone(StrEnum):
 
 def format_instant(moment: datetime, zone: TimelineZone) -> str:
     """17 digits, ``yyyyMMddHHmmssSSS``, in the zone that the table keeps its timeline in."""
-    local = moment if zone is TimelineZone.UTC else moment.astimezone()
-    return local.strftime("%Y%m%d%H%M%S") + f"{local.microsecond // 1000:03d}"
+    return instant_text(moment if zone is TimelineZone.UTC else moment.astimezone())
+
+
+def instant_text(wall_clock: datetime) -> str:
+    """17 digits, ``yyyyMMddHHmmssSSS``, as the moment shows them."""
+    return wall_clock.strftime("%Y%m%d%H%M%S") + f"{wall_clock.microsecond // 1000:03d}"
+
+
+def just_before(timestamp: str) -> str:
+    """The time of a query that sees what precedes an instant, and not the instant."""
+    return str(int(timestamp) - 1).zfill(len(timestamp))
 
 
 _BEGINNINGS = frozenset(f"{number:014d}" for number in range(3))
@@ -57,7 +66,7 @@ def next_instant_time(moment: datetime, zone: TimelineZone, after: str) -> str:
         later = parse_instant_time(after) + timedelta(milliseconds=1)
     except OverflowError as error:
         raise CorruptTableError(f"the timeline has the instant {after[:40]}, which none can follow") from error
-    return later.strftime("%Y%m%d%H%M%S") + f"{later.microsecond // 1000:03d}"
+    return instant_text(later)
 
 
 def _is_moment(text: str) -> bool:

@@ -12,8 +12,10 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.in_process import InProcessLock
 from spark_jobs.core.locks.protocol import TableLock
-from spark_jobs.core.locks.providers import Served, provider_of
+from spark_jobs.core.locks.providers import HUDIS_DEFAULT, Served, provider_of
 from spark_jobs.core.storage import Storage
+
+_ZOOKEEPER_KEYS = "hoodie.write.lock.zookeeper."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +54,19 @@ def lock_notes(properties: Mapping[str, str]) -> list[str]:
     """What the lock, which is taken whatever the configuration says, does not exclude by it.
 
     A provider counts as it does for Hudi, which takes any that is not its default also where no mode is given (Hudi:
-    HoodieWriteConfig.isLockRequired).
+    HoodieWriteConfig.isLockRequired). Its default is the lock in ZooKeeper: writers that are told of several, and where
+    ZooKeeper is, take that.
 
-    :raises ConfigError: other writers hold a lock that is not taken here.
+    :raises ConfigError: other writers hold a lock that is not taken here; or the mode is none that Hudi has.
     """
+    mode = CONCURRENCY_MODE.of(properties)
     name = LOCK_PROVIDER.of(properties).strip()
+    if (
+        not properties.get(LOCK_PROVIDER.name)
+        and mode is not ConcurrencyMode.SINGLE_WRITER
+        and _names_zookeeper(properties)
+    ):
+        name = HUDIS_DEFAULT
     provider = provider_of(name)
     if provider.served is Served.BY_ITS_FILE:
         return []
@@ -65,7 +75,7 @@ def lock_notes(properties: Mapping[str, str]) -> list[str]:
             f"{LOCK_PROVIDER.name}={name} excludes nobody outside of its process: the file lock is taken, which "
             "excludes writers of this project, and Hudi's where they take the file lock too"
         ]
-    if properties.get(CONCURRENCY_MODE.name) and CONCURRENCY_MODE.of(properties) is ConcurrencyMode.SINGLE_WRITER:
+    if properties.get(CONCURRENCY_MODE.name) and mode is ConcurrencyMode.SINGLE_WRITER:
         return [
             f"{LOCK_PROVIDER.name}={name} is not taken, as {CONCURRENCY_MODE.name} says that nobody else writes; "
             "the file lock is, which writers with that provider don't see"
@@ -77,3 +87,7 @@ def lock_notes(properties: Mapping[str, str]) -> list[str]:
         key=LOCK_PROVIDER.name,
         value=name,
     )
+
+
+def _names_zookeeper(properties: Mapping[str, str]) -> bool:
+    return any(text.strip() for name, text in properties.items() if name.startswith(_ZOOKEEPER_KEYS))

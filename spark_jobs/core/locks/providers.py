@@ -27,6 +27,7 @@ class Provider:
 
 _CLIENT, _HIVE = "org.apache.hudi.client.transaction.lock", "org.apache.hudi.hive"
 _AWS = "org.apache.hudi.aws.transaction.lock"
+HUDIS_DEFAULT = f"{_CLIENT}.ZookeeperBasedLockProvider"
 PROVIDERS = (
     Provider(names=(LOCK_PROVIDER.default,), is_="is a lock file", served=Served.BY_ITS_FILE),
     Provider(
@@ -36,7 +37,7 @@ PROVIDERS = (
     ),
     Provider(
         names=(
-            f"{_CLIENT}.ZookeeperBasedLockProvider",
+            HUDIS_DEFAULT,
             f"{_CLIENT}.ZookeeperBasedImplicitBasePathLockProvider",
         ),
         is_="is a lock in ZooKeeper",

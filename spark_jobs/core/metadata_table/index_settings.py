@@ -51,7 +51,7 @@ def refuse_record_index_of(config: TableConfig, properties: Mapping[str, str]) -
     why = ""
     if not table_keys.POPULATE_META_FIELDS.of(config.properties):
         why = "has virtual keys, and a record index needs stored ones"
-    elif config.is_merge_on_read and index_keys.INDEX_TYPE.of(properties) is index_keys.IndexType.BUCKET:
+    elif config.is_merge_on_read and index_keys.INDEX_TYPE.of(properties).places_by_key:
         why = "takes new records into logs by its bucket index, which a record index would miss"
     elif bootstrap_keys.BOOTSTRAP_BASE_PATH.of(config.properties):
         why = "was bootstrapped, by an instant that is no moment, and a record index keeps moments"

@@ -10,11 +10,11 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from spark_jobs.core.errors import CorruptTableError
-from spark_jobs.core.format.instant_time import parse_instant_time
+from spark_jobs.core.format.instant_time import instant_text, parse_instant_time
 from spark_jobs.core.metadata_table.codec import Codec
 
 RECORD_INDEX_TYPE = 5
@@ -45,10 +45,10 @@ def instant_of(millis: int) -> str:
     :raises CorruptTableError: no moment that the calendar has.
     """
     try:
-        moment = datetime.fromtimestamp(millis // 1000)
+        moment = datetime.fromtimestamp(millis // 1000) + timedelta(milliseconds=millis % 1000)
     except (ValueError, OverflowError, OSError) as error:
         raise CorruptTableError(f"the record index has the instant {millis}, which is none ({error})") from error
-    return moment.strftime("%Y%m%d%H%M%S") + f"{millis % 1000:03d}"
+    return instant_text(moment)
 
 
 def _to_avro(_: str, one: RecordLocation) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from spark_jobs.core.config.keys import clean as clean_keys
 from spark_jobs.core.format.instant import Action, Instant
-from spark_jobs.core.format.instant_time import format_instant, parse_instant_time
+from spark_jobs.core.format.instant_time import format_instant, instant_text, parse_instant_time
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.plans.rewriting import RequestedCompaction
 from spark_jobs.core.view.pending import read_by_plan
@@ -53,7 +53,7 @@ def clean_settings(table: HudiTable, properties: Mapping[str, str], *, at_last_c
     hours = clean_keys.CLEAN_HOURS_RETAINED.of(properties)
     last, back = table.timeline.last_completed(), timedelta(hours=min(hours, _ALL_HOURS))
     if at_last_commit and last is not None:
-        since = (parse_instant_time(last.timestamp) - back).strftime("%Y%m%d%H%M%S%f")[:17]
+        since = instant_text(parse_instant_time(last.timestamp) - back)
     else:
         since = format_instant(table.clock.now() - back, table.config.timezone)
     return CleanSettings(policy=policy, retained=hours, since=since)

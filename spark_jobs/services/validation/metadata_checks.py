@@ -100,7 +100,7 @@ def _partitions(evidence: Evidence, records: Mapping[str, FileEntries]) -> Itera
                 REBUILD,
                 Repair.METADATA_TABLE,
             )
-        elif evidence.table.storage.stat(place) is None:
+        elif not evidence.table.storage.has_folder(place):
             yield warning(
                 9,
                 partition or ".",

@@ -8,6 +8,7 @@ from itertools import islice
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.format.instant import Action, Instant, State
+from spark_jobs.core.format.instant_time import just_before
 from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.schema.meta_fields import FILE_NAME
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
@@ -69,7 +70,7 @@ def _is_whole(evidence: Evidence, instant: Instant, metadata: CommitMetadata) ->
 
 def _check(evidence: Evidence, scans: Scans, instant: Instant, metadata: CommitMetadata) -> Iterator[Finding]:
     touched = metadata.touched_file_groups()
-    before_time = str(int(instant.timestamp) - 1).zfill(len(instant.timestamp))
+    before_time = just_before(instant.timestamp)
     if instant.action is Action.REPLACE_COMMIT:
         yield from _compare(evidence, scans, instant, before_time, [touched])
     else:

@@ -12,7 +12,6 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
 from spark_jobs.core.index.buckets import file_id_of
@@ -125,12 +124,12 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload:
         across = GlobalRules.of(config, kind, write.context.payload, source.source.schema)
     shares = source.source.aligned_shares(tasks_for_all(write.engine, source.source))
     drops_known = config.looks_up and config.operation is Operation.INSERT
-    searches = config.looks_up and index is None and (kind is not IndexType.BUCKET or drops_known)
+    searches = config.looks_up and index is None and (not kind.places_by_key or drops_known)
     counts, asked = count_rows(write, source, shares, kind, searches=searches)
     view, replaced = write.target(counts, None if across is not None and config.looks_up else sorted(counts))
     slices = number_slices(table.slices_to_read(view))
     settings = numbers = None
-    if kind is IndexType.BUCKET:
+    if kind.places_by_key:
         settings = BucketSettings.of(config.properties, config.key_spec.record_key_fields)
         numbers = numbers_by_bucket(slices, settings.buckets)
         refuse_other_buckets(slice_reader(table, write.context, config.properties), slices.values(), settings)

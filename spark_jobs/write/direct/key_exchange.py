@@ -195,7 +195,7 @@ def count_rows(
     """Rows by partition path; where stored keys are searched for theirs, also what tells most of these apart."""
     rows, config = source.source.rows, write.config
     shift = KeyFilter.shift_for(rows) if searches and rows <= MOST_FILTERED else None
-    by_bloom = kind in (IndexType.BLOOM, IndexType.GLOBAL_BLOOM) and config.populate_meta_fields
+    by_bloom = kind.by_bloom and config.populate_meta_fields
     ranged = searches and by_bloom and PRUNE_BY_RANGES.of(config.properties)
 
     def work(share: RowRange, scope: TaskScope) -> Counted:

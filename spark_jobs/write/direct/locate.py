@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.core.config.keys import bloom as bloom_keys
-from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.files.base_file import footer_index, open_base_file
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.handles.context import TaskScope
@@ -46,8 +45,7 @@ class BloomSearch:
     @staticmethod
     def of(config: WriteConfig, table: HudiTable) -> BloomSearch | None:
         """None where the options ask for another index, or base files have no filters."""
-        is_bloom = config.index_type in (IndexType.BLOOM, IndexType.GLOBAL_BLOOM)
-        if not is_bloom or not config.populate_meta_fields:
+        if not config.index_type.by_bloom or not config.populate_meta_fields:
             return None
         by_metadata = bloom_keys.USE_METADATA.of(config.properties)
         return BloomSearch(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.core.index.bucket_check import numbers_by_bucket, refuse_other_buckets
 from spark_jobs.core.index.bucket_settings import BucketSettings
@@ -53,14 +52,14 @@ class Placing:
         :param slices: by bucket number, of the partitions of the rows.
         """
         found: Found = {}
-        if self.config.looks_up and (self.config.index_type is not IndexType.BUCKET or self._drops_known):
+        if self.config.looks_up and (not self.config.index_type.places_by_key or self._drops_known):
             found = self._search(slices)
         rows = {partition: place(keys, found.get(partition, [])) for partition, keys in self.incoming.items()}
         dropped = 0
         if self._drops_known:
             dropped = sum(int((one.buckets != NEW).sum()) for one in rows.values())
             rows = {partition: _where(one, one.buckets == NEW) for partition, one in rows.items()}
-        if self.config.index_type is IndexType.BUCKET:
+        if self.config.index_type.places_by_key:
             return replace(self._by_bucket(slices, rows), dropped=dropped)
         return Placement(rows=rows, dropped=dropped)
 

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from spark_jobs.core.config.keys.bloom import BLOOM_PARALLELISM
-from spark_jobs.core.config.keys.index import IndexType
 from spark_jobs.core.config.keys.write import DRIVER_ROWS
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write.config import WriteConfig
@@ -98,12 +97,12 @@ def place_by_arrays(write: OpenWrite, source: KeyedSource) -> Workload:
 
 def _takes_any_place(config: WriteConfig) -> bool:
     """Whether no record has a place of its own, by its key or because the table has it."""
-    return not config.looks_up and config.index_type is not IndexType.BUCKET
+    return not config.looks_up and not config.index_type.places_by_key
 
 
 def _tasks(write: OpenWrite) -> int:
     """How many look into files."""
-    by_bloom = write.config.index_type is IndexType.BLOOM
+    by_bloom = write.config.index_type.by_bloom
     asked = BLOOM_PARALLELISM.of(write.config.properties) if by_bloom else 0
     return asked or 2 * write.engine.slots
 

@@ -171,3 +171,11 @@ def test_the_entry_point_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["state"] == "COMPLETED"
     assert HudiTable.open(str(tmp_path)).config.is_merge_on_read
+
+
+@pytest.mark.parametrize("words", [NAMED, ["--ddl", DDL, "--base-path", "/t", "--hoodie-conf"]], ids=["options", "ddl"])
+def test_what_writers_refuse_makes_no_table(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    code, _, line = run(capfd, *words, "hoodie.metaserver.enabled=true")
+    assert (code, line.split(": ")[:2]) == (2, ["create_table", "error"])
+    assert "hoodie.metaserver.enabled=true is not served" in line
+    assert not Path("/t").exists()

@@ -235,6 +235,19 @@ def test_what_is_wrong_is_said_and_nothing_is_left(root: Folder) -> None:
     assert problems_of(root / "t") == []
 
 
+def test_what_has_no_effect_goes_to_the_log(root: Folder, caplog: pytest.LogCaptureFixture) -> None:
+    table = made(root / "t")
+    table.upsert(data(range(3), "a"), hoodie_conf={"hoodie.metadata.enabel": "false", "hoodie.index.type": "SIMPLE"})
+    assert [(one.name, one.levelname, one.getMessage()) for one in caplog.records] == [
+        (
+            "pyhudi",
+            "WARNING",
+            "write: hoodie.metadata.enabel is not known to this release and has no effect; did you mean "
+            "hoodie.metadata.enable?",
+        )
+    ]
+
+
 def test_new_columns_evolve_the_table(root: Folder) -> None:
     table = made(root / "t")
     table.upsert(data(range(4), "x"))

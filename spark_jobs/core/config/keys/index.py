@@ -22,6 +22,16 @@ class IndexType(StrEnum):
         """Whether a key is one record in the whole table, not one in each partition."""
         return self in (IndexType.GLOBAL_SIMPLE, IndexType.GLOBAL_BLOOM, IndexType.RECORD_INDEX)
 
+    @property
+    def by_bloom(self) -> bool:
+        """Whether filters of base files say which of them are looked into."""
+        return self in (IndexType.BLOOM, IndexType.GLOBAL_BLOOM)
+
+    @property
+    def places_by_key(self) -> bool:
+        """Whether the file group of a record follows from its key: none is looked up, and new ones may go to logs."""
+        return self is IndexType.BUCKET
+
 
 REFUSED = {
     "HBASE": "use RECORD_INDEX, which keeps the same knowledge in the table itself",

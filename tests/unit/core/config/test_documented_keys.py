@@ -65,6 +65,14 @@ def test_a_key_without_effect_is_named_with_its_reason() -> None:
     ]
 
 
+def test_a_key_is_known_by_any_beginning_that_hudi_or_this_project_gives() -> None:
+    lines = unknown_key_warnings(["as.of.instant", "pyhudi.lock.lease_mss", "fetch.min.bytes", "spark.app.name"])
+    assert [line.split(": ")[0] for line in lines] == [
+        "as.of.instant has no effect",
+        "pyhudi.lock.lease_mss is not known to this release and has no effect; did you mean pyhudi.lock.lease_ms?",
+    ]
+
+
 def _present(name: str) -> str:
     """The present name of a key of Hudi Streamer; younger ones have no older name."""
     return name.replace("hoodie.deltastreamer.", "hoodie.streamer.")

@@ -63,9 +63,25 @@ def test_a_lock_inside_of_a_process_is_accepted_with_a_note(mode: dict[str, str]
     assert "excludes nobody outside of its process" in line
 
 
-def test_a_mode_that_is_none_is_refused() -> None:
+@pytest.mark.parametrize("lock", [{}, provider(ZOOKEEPER), provider(f"{PACKAGE}.FileSystemBasedLockProvider")])
+@pytest.mark.parametrize("mode", ["NBCC", "non_blocking_concurrency_control", "optimistic"])
+def test_a_mode_that_is_none_is_refused(mode: str, lock: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="give one of single_writer, optimistic_concurrency_control"):
-        lock_notes({"hoodie.write.concurrency.mode": "NBCC", **provider(ZOOKEEPER)})
+        lock_notes({"hoodie.write.concurrency.mode": mode, **lock})
+
+
+AT = {"hoodie.write.lock.zookeeper.url": "zk:2181", "hoodie.write.lock.zookeeper.lock_key": "trips"}
+
+
+def test_zookeeper_is_the_lock_of_writers_that_are_told_where_it_is() -> None:
+    """It is Hudi's default, and those of its writers that name no provider take it."""
+    with pytest.raises(ConfigError, match=f"{ZOOKEEPER} is a lock in ZooKeeper, and this release does not take it"):
+        writer_warnings({**OPTIMISTIC, **AT})
+
+
+@pytest.mark.parametrize("mode", [{}, SINGLE, {**OPTIMISTIC, **provider(f"{PACKAGE}.FileSystemBasedLockProvider")}])
+def test_where_zookeeper_is_counts_for_nothing_with_another_lock_or_with_none(mode: dict[str, str]) -> None:
+    assert [line.split(" has no effect")[0] for line in writer_warnings({**mode, **AT})] == sorted(AT)
 
 
 def test_nothing_is_written_under_a_lock_that_is_not_taken(root: Folder) -> None:

@@ -1,0 +1,26 @@
+"""What a write has to say that Python code calls: to a logger, as other libraries do."""
+
+from __future__ import annotations
+
+import io
+import logging
+
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.engine.progress import Progress
+
+_LOG = logging.getLogger("pyhudi")
+_WARNING = "warning: "
+
+
+class LoggedProgress(Progress):
+    """Phases are timed and not shown; notes go to the logger ``pyhudi``, whose warnings Python writes to stderr where
+    nobody configured it.
+    """
+
+    def __init__(self, job: str, clock: Clock = SYSTEM_CLOCK) -> None:
+        super().__init__(job, stream=io.StringIO(), clock=clock)
+        self._name = job
+
+    def note(self, text: str) -> None:
+        level = logging.WARNING if text.startswith(_WARNING) else logging.INFO
+        _LOG.log(level, "%s: %s", self._name, text.removeprefix(_WARNING))
