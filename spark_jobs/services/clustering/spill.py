@@ -19,7 +19,7 @@ RUN_BYTES = 64 * 1024 * 1024
 """Arrow bytes that are held and sorted at a time (``benchmarks/scale.py`` has the memory of a worker)."""
 PIECES_PER_RUN = 64
 """At least: a merge holds one or two pieces of every run."""
-BATCHES_PER_RUN = 512
+BATCHES_PER_RUN = 256
 """Of its file, which is read by them: of up to half as many runs, a merge holds less than one run."""
 
 
@@ -94,11 +94,10 @@ class _Run:
     def __init__(self, rows: pa.Table, path: Path) -> None:
         self._rows = rows.num_rows
         self._path = str(path)
-        options = ipc.IpcWriteOptions(compression="lz4")
         with (
             one_line(self._path, "written"),
             pa.OSFile(self._path, "wb") as sink,
-            ipc.new_stream(sink, rows.schema, options=options) as writer,
+            ipc.new_stream(sink, rows.schema) as writer,  # lz4 of so small batches took a third of a clustering
         ):
             writer.write_table(rows, max_chunksize=max(1, self._rows // BATCHES_PER_RUN))
         self._file = pa.OSFile(self._path, "rb")
