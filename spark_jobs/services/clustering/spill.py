@@ -20,7 +20,7 @@ RUN_BYTES = 64 * 1024 * 1024
 PIECES_PER_RUN = 64
 """At least: a merge holds one or two pieces of every run."""
 BATCHES_PER_RUN = 256
-"""Of its file, which is read by them: of up to half as many runs, a merge holds less than one run."""
+"""Of its file, which is read by them: of up to a quarter as many runs, a merge holds half of one at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _merge(runs: Sequence[_Run], columns: Sequence[str]) -> Iterator[pa.Table]:
     """Sort what is buffered of all runs; up to the first row that is the last one buffered of an unfinished run,
     nothing unread can come before.
     """
-    pieces_per_run = max(PIECES_PER_RUN, 2 * len(runs))  # however many runs: what is buffered of all is half of a run
+    pieces_per_run = max(PIECES_PER_RUN, 4 * len(runs))  # of however many runs a quarter of one is buffered, or a half
     while True:
         for run in runs:
             run.fill(pieces_per_run)
