@@ -26,7 +26,10 @@ from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.error_rows import FIELDS, MOST_SHOWN
 
 ERROR_ID = "error_id"
-_SHARED = ("hoodie.write.lock.", "hoodie.write.concurrency.", "hoodie.parquet.compression.", "pyhudi.")
+_SHARED = (
+    *("hoodie.write.lock.", "hoodie.write.concurrency.", "hoodie.parquet.compression."),
+    *("pyhudi.lock.", "pyhudi.durable"),
+)
 """Settings of the write that hold for its error table too."""
 
 

@@ -10,7 +10,7 @@ from spark_jobs.core.lake import Lake
 from spark_jobs.core.timeline.checkpoint import CheckpointMove, CheckpointOrders, StoredCheckpoint
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import resolve
-from spark_jobs.write.error_table import ErrorOrigin
+from spark_jobs.write.error_table import ErrorOrigin, ErrorTable
 
 pytestmark = pytest.mark.unit
 
@@ -51,3 +51,11 @@ def test_of_a_source_with_a_checkpoint_a_retry_begins_where_the_first_did() -> N
     followed = replace(move("t,0:2", "t,0:5"), before=StoredCheckpoint(value="t,0:2", reset="t,0:0", ignored=""))
     again = replace(followed, orders=CheckpointOrders(reset="t,0:0"))  # an order that is no news
     assert origin(None, followed).start == origin(None, again).start
+
+
+def test_the_error_table_is_written_under_the_lock_of_the_write_and_by_none_of_its_other_settings() -> None:
+    lock = {"hoodie.write.lock.wait_time_ms": "1000", "pyhudi.lock.lease_ms": "5000", "pyhudi.durable": "false"}
+    others = {"pyhudi.errortable.max.errors": "3", "pyhudi.archive.lost.before": "1", "hoodie.index.type": "BLOOM"}
+    table = ErrorTable(base_path="/nowhere/e", name="e", most=None, properties={**lock, **others})
+    found = table.options(origin("k"), "digest").hoodie_properties()
+    assert {name: found.get(name) for name in (*lock, *others)} == {**lock, **dict.fromkeys(others)}
