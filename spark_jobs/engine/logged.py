@@ -19,8 +19,7 @@ class LoggedProgress(Progress):
 
     def __init__(self, job: str, clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(job, stream=io.StringIO(), clock=clock)
-        self._name = job
 
     def note(self, text: str) -> None:
         level = logging.WARNING if text.startswith(_WARNING) else logging.INFO
-        _LOG.log(level, "%s: %s", self._name, text.removeprefix(_WARNING))
+        _LOG.log(level, "%s: %s", self._job, text.removeprefix(_WARNING))

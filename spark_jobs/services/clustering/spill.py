@@ -107,9 +107,9 @@ class _Run:
 
     def fill(self, pieces_per_run: int) -> None:
         """Read until a piece is buffered, or all that is left."""
-        pieces = [self.buffer]
+        pieces, piece = [self.buffer], max(1, self._rows // pieces_per_run)
         count = self.buffer.num_rows
-        while count < max(1, self._rows // pieces_per_run) and not self.at_end:
+        while count < piece and not self.at_end:
             try:
                 with one_line(self._path, "read"):
                     batch = self._reader.read_next_batch()
