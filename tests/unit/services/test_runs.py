@@ -15,6 +15,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.table import HudiTable
 from spark_jobs.options.result import JobState
+from tests.support.deaths import in_another_process
 from tests.support.folder import Folder, file_at
 from tests.support.object_store import ObjectStore
 from tests.unit.core.support import contents, new_table
@@ -120,16 +121,13 @@ def test_a_clean_that_died_is_finished_by_the_next(table: HudiTable) -> None:
         compact(table)
     seen = everything(table)
     expected = clean(table, dry_run=True)
-    child = os.fork()
-    if child == 0:
+
+    def die() -> None:
         os.unlink = _dying(os.unlink)  # type: ignore[assignment]
         ObjectStore.delete = _dying(ObjectStore.delete)  # type: ignore[method-assign]
-        try:
-            clean(table)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 7
+        clean(table)
+
+    assert in_another_process(die) == 7
     assert [one.action for one in table.refreshed().timeline.pending({Action.CLEAN})] == [Action.CLEAN]
     clean(table)
     assert everything(table) == seen

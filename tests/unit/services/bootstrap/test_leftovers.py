@@ -21,6 +21,7 @@ from spark_jobs.services.restore.job import run_restore
 from spark_jobs.services.rollback.job import run_rollback
 from spark_jobs.services.savepoint.job import run_savepoint
 from spark_jobs.services.validation.run import validate
+from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
 from tests.unit.services.bootstrap.sources import (
@@ -51,14 +52,12 @@ def path(root: Folder) -> Folder:
 def killed(place: str, act: Callable[[], Any], path: Folder) -> None:
     """A child that dies where it would call this of a commit; its heartbeat is of long ago."""
     owner = commit.Bootstrap if hasattr(commit.Bootstrap, place) else commit
-    child = os.fork()
-    if child == 0:
-        try:
-            setattr(owner, place, lambda *given, **named: os._exit(9))
-            act()
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+    def die() -> None:
+        setattr(owner, place, lambda *given, **named: os._exit(9))
+        act()
+
+    assert in_another_process(die) == 9
     for beat in (path / ".hoodie" / ".heartbeat").iterdir():
         beat.date(1000)
 
