@@ -2,8 +2,8 @@
 editors and type checkers find the names of the provider. ``--check`` only compares.
 
 A table stands between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; NAME is a class of ``spark_jobs.options`` or
-``keys:MODULE`` for the keys of a module of ``spark_jobs.core.config.keys``; ``refused`` and ``without-effect``
-are Hudi's keys that nothing reads.
+``keys:MODULE`` for the keys of a module of ``spark_jobs.core.config.keys``; ``refused``,
+``without-effect`` and ``later-versions`` are Hudi's keys that nothing reads.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from airflow_provider_pyhudi import _HOMES
 from spark_jobs import options
 from spark_jobs.core.config.key import Key
 from spark_jobs.core.config.known import KEY_MODULES
+from spark_jobs.core.config.later_versions import OF_LATER_VERSIONS
 from spark_jobs.core.config.refused import REFUSED
-from spark_jobs.core.config.without_effect import WITHOUT_EFFECT
+from spark_jobs.core.config.without_effect import WITHOUT_EFFECT, WithoutEffect
 from spark_jobs.options.flags import flags_of
 from spark_jobs.options.registry import JOBS
 
@@ -71,15 +73,19 @@ def _refused_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _without_effect_table() -> str:
+def _without_effect_table(keys: Iterable[WithoutEffect]) -> str:
     rows = ["| Keys | No meaning here, because |", "|---|---|"]
-    for one in WITHOUT_EFFECT:
+    for one in keys:
         shown = (f"`{name}*`" if name.endswith(".") else f"`{name}`" for name in one.names)
         rows.append(f"| {', '.join(shown)} | {one.because} |")
     return "\n".join(rows) + "\n"
 
 
-_UNSERVED = {"refused": _refused_table, "without-effect": _without_effect_table}
+_UNSERVED: Mapping[str, Callable[[], str]] = {
+    "refused": _refused_table,
+    "without-effect": lambda: _without_effect_table(WITHOUT_EFFECT),
+    "later-versions": lambda: _without_effect_table(OF_LATER_VERSIONS),
+}
 
 
 def _default(value: object) -> str:

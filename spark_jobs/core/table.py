@@ -270,6 +270,7 @@ class HudiTable(TableWrites):
         begin: str | None = None,
         end: str | None = None,
         query: str = "snapshot",
+        partitions: Sequence[str] | None = None,
     ) -> Scan:
         """A query that reads nothing before ``to_arrow`` or ``batches``.
 
@@ -279,13 +280,14 @@ class HudiTable(TableWrites):
             too.
         :param begin: exclusive, ``end`` inclusive: the commit times of an incremental query.
         :param query: snapshot, read_optimized or incremental.
+        :param partitions: relative paths; no other partition is looked at.
         :raises ConfigError: an unknown query, an incremental one without ``begin``, or a moment of which cleaning
             removed files.
         """
         kind = Query.parse(query)
         if kind is Query.INCREMENTAL and begin is None:
             raise ConfigError("an incremental query needs begin", todo='give begin="000" to read from the start')
-        return self._retried(lambda: self._scan(columns, filter, as_of, begin, end, kind))
+        return self._retried(lambda: self._scan(columns, filter, as_of, begin, end, kind, partitions))
 
     def _scan(
         self,
@@ -295,6 +297,7 @@ class HudiTable(TableWrites):
         begin: str | None,
         end: str | None,
         kind: Query,
+        partitions: Sequence[str] | None,
     ) -> Scan:
         asked, now = end if kind is Query.INCREMENTAL else as_of, self._now
         until = None if asked is None else query_instant(asked)
@@ -303,13 +306,15 @@ class HudiTable(TableWrites):
         schema_of = None if kind is Query.INCREMENTAL else until  # of a range in today's schema, as Hudi gives it
         avro_schema = now.known_avro_schema(schema_of) or now.avro_schema  # before the first commit: no rows
         evolution = now.evolution_at(schema_of)
+        if partitions is None:
+            partitions = self._partitions_with(filter, avro_schema, evolution, until)
         return Scan(
             lake=self.lake,
             storage=self.storage,
             base_path=self.base_path,
             config=self.config,
             avro_schema=avro_schema,
-            view=now.view(self._partitions_with(filter, avro_schema, evolution, until), until),
+            view=now.view(partitions, until),
             query=kind,
             columns=None if columns is None else tuple(columns),
             condition=filter,

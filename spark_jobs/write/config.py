@@ -29,6 +29,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.checkpoint import CheckpointMove
 from spark_jobs.options.choices import Operation, TableType
 from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.write.key_form import with_stored_form
 from spark_jobs.write.key_limit import key_limit
 from spark_jobs.write.key_settings import agree, resolve_keys, resolve_meta_fields
 from spark_jobs.write.pack import SizeSettings
@@ -191,7 +192,8 @@ def resolve(options: IngestOptions, table: HudiTable | None, lake: Lake) -> Writ
     is_mor = table_type is TableType.MERGE_ON_READ
     limit = key_limit(properties, operation, merge_on_read=is_mor)
     refuses = keygen_keys.REFUSE_AMBIGUOUS.of(properties) and operation is not Operation.DELETE
-    key_spec = replace(resolve_keys(resolved, given, own), limit=limit, refuses_ambiguous=refuses)
+    key_spec = with_stored_form(resolve_keys(resolved, given, own), given, table)
+    key_spec = replace(key_spec, limit=limit, refuses_ambiguous=refuses)
     payload_class = datasource_keys.PAYLOAD_CLASS.of(properties) or (own.payload_class if own else "")
     config = WriteConfig(
         options=resolved,

@@ -9,7 +9,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 PROPERTY = "org.apache.hudi.common.config.ConfigProperty"
-_OTHERS = ("org/apache/hudi/org/", "org/apache/hudi/com/")
+OTHERS = ("org/apache/hudi/org/", "org/apache/hudi/com/")
 """What the bundle holds of other projects."""
 
 
@@ -53,6 +53,6 @@ def _classes_that_name_it(bundle: str) -> Iterator[str]:
     wanted = PROPERTY.replace(".", "/").encode()
     with zipfile.ZipFile(bundle) as jar:
         for path in jar.namelist():
-            is_hudis = path.startswith("org/apache/hudi/") and not path.startswith(_OTHERS)
+            is_hudis = path.startswith("org/apache/hudi/") and not path.startswith(OTHERS)
             if is_hudis and path.endswith(".class") and wanted in jar.read(path):
                 yield path.removesuffix(".class").replace("/", ".")

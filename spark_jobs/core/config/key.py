@@ -18,8 +18,8 @@ E = TypeVar("E", bound=StrEnum)
 class Key(Generic[T]):
     """One typed declaration.
 
-    ``parse`` takes the text of the value and raises ValueError where it is no such value; ``aliases`` are older names,
-    looked up in their order when ``name`` is absent.
+    ``parse`` takes the text of the value and raises ValueError where it is no such value; ``aliases`` are its names in
+    other versions of Hudi, looked up in their order when ``name`` is absent.
     """
 
     name: str

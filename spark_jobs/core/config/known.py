@@ -31,8 +31,9 @@ from spark_jobs.core.config.keys import (
     table,
     write,
 )
+from spark_jobs.core.config.later_versions import OF_LATER_VERSIONS
 from spark_jobs.core.config.refused import REFUSED
-from spark_jobs.core.config.without_effect import why_without_effect
+from spark_jobs.core.config.without_effect import WITHOUT_EFFECT
 
 KEY_MODULES = (
     table,
@@ -86,3 +87,8 @@ def unknown_key_warnings(keys: Iterable[str]) -> list[str]:
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
         lines.append(f"{name} is not known to this release and has no effect{hint}")
     return lines
+
+
+def why_without_effect(key: str) -> str | None:
+    """None for keys that are refused, that something reads, or that are not Hudi's."""
+    return next((one.because for one in (*WITHOUT_EFFECT, *OF_LATER_VERSIONS) if one.covers(key)), None)

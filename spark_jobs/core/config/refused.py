@@ -31,6 +31,11 @@ _WITH_HUDI = "do it with Hudi, or leave the key out"
 _AS_THEY_ARE = "rows are written with the columns that they and the table have"
 _CAST = "select and cast the columns in the source, or by a transformer"
 _PROVIDER = "schemaprovider."
+_FILTERS = ("regex", "selected")
+_MERGERS = (
+    *("hoodie.record.merge.strategy.id", "hoodie.write.record.merge.strategy.id"),
+    "hoodie.write.record.merge.custom.implementation.classes",
+)
 
 REFUSED = (
     Refused(
@@ -50,9 +55,27 @@ REFUSED = (
         harmless=("true",),
     ),
     Refused(
+        names=("hoodie.base.file.format", "hoodie.table.format"),
+        because="tables have base files of Parquet, and Hudi's own timeline",
+        todo=_WITH_HUDI,
+        harmless=("parquet", "native"),
+    ),
+    Refused(
+        names=("hoodie.bucket.index.partition.expressions",),
+        because="all partitions of a table have one number of buckets, and rows would be found in no other",
+        todo=_WITH_HUDI,
+        harmless=(),
+    ),
+    Refused(
         names=("hoodie.bulkinsert.overwrite.operation.type",),
         because="a bulk_insert replaces nothing, and the rows that were to go would stay",
         todo="give the operation insert_overwrite or insert_overwrite_table",
+        harmless=(),
+    ),
+    Refused(
+        names=tuple(f"hoodie.{name}.partition.filter.{by}" for name in ("clean", "cleaner") for by in _FILTERS),
+        because="cleaning looks at all partitions, and files that were to stay would go",
+        todo="leave it out, or keep their slices by a savepoint or by more retained commits",
         harmless=(),
     ),
     Refused(
@@ -73,22 +96,62 @@ REFUSED = (
         harmless=("_",),
     ),
     Refused(
+        names=("hoodie.datasource.write.slash.separated.date.partitioning",),
+        because="partitions are named by the values of their columns, and a date's would be another folder",
+        todo="give the path by the key generator TimestampBasedKeyGenerator with the output format yyyy/MM/dd",
+    ),
+    Refused(
         names=("hoodie.metadata.dir.filter.regex",),
         because="the metadata table has all partitions, those that Hudi would leave out too",
         todo="leave it out, or turn hoodie.metadata.enable off",
         harmless=(),
     ),
     Refused(
-        names=("hoodie.precommit.validators",),
+        names=("hoodie.partition.ttl.inline",),
+        because="no partition goes by its age, and rows that were to go would stay",
+        todo="delete partitions by the operation delete_partition",
+    ),
+    Refused(
+        names=("hoodie.precommit.validators", "hoodie.prewrite.validators"),
         because="they are code of the JVM, and a commit that they would stop would be completed",
         todo="check the rows by a transformer before, or by validate.py after",
         harmless=(),
+    ),
+    Refused(
+        names=("hoodie.record.merge.mode", "hoodie.write.record.merge.mode", *_MERGERS),
+        because="in tables of version 6 the payload class says how rows of one key are merged",
+        todo="give hoodie.datasource.write.payload.class: DefaultHoodieRecordPayload merges by event time, "
+        "OverwriteWithLatestAvroPayload by commit time",
+        harmless=(),
+    ),
+    Refused(
+        names=("hoodie.table.keygenerator.type",),
+        because="a table keeps the class of its key generator",
+        todo="give hoodie.datasource.write.keygenerator.type or hoodie.datasource.write.keygenerator.class",
+        harmless=(),
+        same_as=("hoodie.datasource.write.keygenerator.type",),
     ),
     Refused(
         names=("hoodie.table.log.file.format", "hoodie.table.rt.file.format"),
         because="log files have the format HOODIE_LOG",
         todo=_WITH_HUDI,
         harmless=("hoodie_log",),
+    ),
+    Refused(
+        names=("hoodie.table.ordering.fields",),
+        because="tables of version 6 have one precombine field",
+        todo="give hoodie.datasource.write.precombine.field",
+        harmless=(),
+        same_as=("hoodie.datasource.write.precombine.field", "hoodie.table.precombine.field"),
+    ),
+    Refused(
+        names=(
+            *("hoodie.table.partial.update.mode", "hoodie.write.partial.update.schema"),
+            "hoodie.write.partial.update.unavailable.value",
+        ),
+        because="rows are written whole, and what stands for a missing value would be stored",
+        todo="give the payload class PartialUpdateAvroPayload, with null for what is to stay",
+        harmless=(),
     ),
     Refused(
         names=("hoodie.write.lock.conflict.resolution.strategy",),
@@ -105,6 +168,12 @@ REFUSED = (
         because=_AS_THEY_ARE,
         todo=_CAST,
         harmless=(),
+    ),
+    Refused(
+        names=("hoodie.write.table.version",),
+        because="tables of version 6 are made and written",
+        todo="leave it out, or give 6",
+        harmless=("6",),
     ),
     Refused(
         names=of_streamer("checkpoint.force.skip"),

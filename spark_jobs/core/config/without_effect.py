@@ -311,8 +311,3 @@ WITHOUT_EFFECT = (
         names=("hoodie.precommit.validators.",),
     ),
 )
-
-
-def why_without_effect(key: str) -> str | None:
-    """None for keys that are refused, that something reads, or that are not Hudi's."""
-    return next((one.because for one in WITHOUT_EFFECT if one.covers(key)), None)

@@ -58,6 +58,7 @@ CLEAN_MAX_COMMITS = Key(
     parse=integer(1),
     default=1,
     doc="Commits since the last clean that make cleaning due.",
+    aliases=("hoodie.clean.trigger.max.commits",),
 )
 CLEAN_AUTOMATIC = Key(
     name="hoodie.clean.automatic",
@@ -104,4 +105,5 @@ CLEAN_SOURCE = Key(
     parse=_stays,
     default=False,
     doc="Whether cleaning deletes the source file along with its file of keys; it never does, true is refused.",
+    aliases=("hoodie.clean.delete.bootstrap.base.file",),
 )

@@ -51,18 +51,21 @@ RECORD_INDEX = Key(
     parse=boolean,
     default=False,
     doc="Keep the file group of every record key in the metadata table, for RECORD_INDEX; false takes it off.",
+    aliases=("hoodie.metadata.global.record.level.index.enable",),
 )
 RECORD_INDEX_MIN_GROUPS = Key(
     name="hoodie.metadata.record.index.min.filegroup.count",
     parse=integer(1),
     default=10,
     doc="File groups of a new record index, at least.",
+    aliases=("hoodie.metadata.global.record.level.index.min.filegroup.count",),
 )
 RECORD_INDEX_MAX_GROUPS = Key(
     name="hoodie.metadata.record.index.max.filegroup.count",
     parse=integer(1),
     default=10_000,
     doc="File groups of a new record index, at most.",
+    aliases=("hoodie.metadata.global.record.level.index.max.filegroup.count",),
 )
 RECORD_INDEX_GROWTH = Key(
     name="hoodie.metadata.record.index.growth.factor",

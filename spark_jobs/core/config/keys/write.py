@@ -130,3 +130,10 @@ ROLLBACK_BY_MARKERS = Key(
     default=True,
     doc="Find what a pending write made by its markers; false: by listing the table.",
 )
+COMPLEX_NEW_ENCODING: Key[bool | None] = Key(
+    name="hoodie.write.complex.keygen.new.encoding",
+    parse=boolean,
+    default=None,
+    doc="Of ComplexKeyGenerator with one column: true for keys that are its value alone, as Hudi 0.15 makes them, "
+    "false for `column:value`, as Hudi 0.14.0 did; without it as the keys in the table are.",
+)
