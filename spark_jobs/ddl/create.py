@@ -49,17 +49,17 @@ def plan_ddl(
     *,
     defaults: Mapping[str, str] | None = None,
     if_not_exists: bool = False,
-    note: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] | None = None,
     lake: Lake = LAKE,
 ) -> PlannedTable:
     """As :func:`create_table_from_ddl`, but nothing is made; ``if_not_exists`` as if the statement said so.
 
-    :param note: hears of options that have no effect.
+    :param warn: hears of options that have no effect.
     """
     statement = parse_create_table(ddl)
-    if note is not None:
+    if warn is not None:
         for line in without_effect(statement.options):
-            note(f"warning: {line}")
+            warn(line)
     if not path and not statement.location:
         raise ConfigError(
             f"the statement for table {statement.name} has no LOCATION", todo="add one, or give --base-path"

@@ -48,7 +48,7 @@ def run_create_table(options: CreateTableOptions, context: JobContext) -> JobRes
     properties = resolved.hoodie_properties()
     refuse_unserved(properties)
     for line in unknown_key_warnings(properties):
-        progress.note(f"warning: {line}")
+        progress.warn(line)
     with progress.phase("plan"):
         ddl = statement_of(options.ddl, options.ddl_file, context.lake)
         if ddl is None:
@@ -79,13 +79,11 @@ def _by_statement(options: CreateTableOptions, ddl: str, context: JobContext) ->
         options.base_path or None,
         defaults=options.hoodie_properties(),
         if_not_exists=options.if_not_exists,
-        note=context.progress.note,
+        warn=context.progress.warn,
         lake=context.lake,
     )
     if not table_keys.RECORD_KEY_FIELDS.of(plan.properties):
-        context.progress.note(
-            "warning: the statement has no primaryKey; Hudi will make keys, ingest.py will not write to it"
-        )
+        context.progress.warn("the statement has no primaryKey; Hudi will make keys, ingest.py will not write to it")
     return plan
 
 

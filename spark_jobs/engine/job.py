@@ -121,7 +121,7 @@ def _note_skew(base_path: str, progress: Progress, lake: Lake) -> None:
         place = lake.place(base_path)
         line = skew_note(place.storage, f"{place.path}/{META_FOLDER}", lake.clock)
         if line is not None:
-            progress.note(f"warning: {line}")
+            progress.warn(line)
 
 
 def _hand_over(target: OutputFile, result: JobResult) -> None:

@@ -9,7 +9,6 @@ from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.engine.progress import Progress
 
 _LOG = logging.getLogger("pyhudi")
-_WARNING = "warning: "
 
 
 class LoggedProgress(Progress):
@@ -21,5 +20,7 @@ class LoggedProgress(Progress):
         super().__init__(job, stream=io.StringIO(), clock=clock)
 
     def note(self, text: str) -> None:
-        level = logging.WARNING if text.startswith(_WARNING) else logging.INFO
-        _LOG.log(level, "%s: %s", self._job, text.removeprefix(_WARNING))
+        _LOG.info("%s: %s", self._job, text)
+
+    def warn(self, text: str) -> None:
+        _LOG.warning("%s: %s", self._job, text)

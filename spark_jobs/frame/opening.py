@@ -35,7 +35,7 @@ def open_to_change(options: JobOptions, context: JobContext) -> Opened:
     """
     properties = options.effective().hoodie_properties()
     for line in writer_warnings(properties):
-        context.progress.note(f"warning: {line}")
+        context.progress.warn(line)
     table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     return Opened(table=table, properties=properties, settings=table.transaction_settings(properties))

@@ -27,7 +27,7 @@ def run_hive_sync(options: HiveSyncOptions, context: JobContext) -> JobResult:
     """
     progress, properties = context.progress, options.hoodie_properties()
     for warning in unknown_key_warnings(properties):
-        progress.note(f"warning: {warning}")
+        progress.warn(warning)
     table = open_table(options, context.lake)
     return sync_table(table, properties, progress, dry_run=options.dry_run)
 
@@ -47,7 +47,7 @@ def sync_table(
     except HudiError as error:
         if not config.ignore_exceptions:
             raise
-        progress.note(f"warning: not synced, and ignored as asked for: {error}")
+        progress.warn(f"not synced, and ignored as asked for: {error}")
         return Nothing(f"not synced: {error}").result(ACTION, table)
 
 

@@ -53,9 +53,7 @@ def run_inline_services(engine: Engine, table: HudiTable, properties: Mapping[st
                 continue
             result = one.job.run(one.options, context)
         except Exception as error:  # whatever ends it, the commit before it stands
-            progress.note(
-                f"warning: {name} after the commit failed ({failure_of(error).message}); the next commit tries again"
-            )
+            progress.warn(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
             continue
         if result.state is JobState.NOTHING_TO_DO:
             progress.note(f"no {name} after the commit: {result.reason}")

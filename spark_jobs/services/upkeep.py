@@ -22,7 +22,7 @@ from spark_jobs.services.archival.job import Archival
 from spark_jobs.services.cleaning.job import clean_table
 
 
-def maintain_table(settings: TransactionSettings, properties: Mapping[str, str], notify: Callable[[str], None]) -> None:
+def maintain_table(settings: TransactionSettings, properties: Mapping[str, str], progress: Progress) -> None:
     """Clean, then archive, as far as the configuration asks for it; the caller holds no lock.
 
     The commit before it stands already: what fails here is reported, and left to the next one.
@@ -30,13 +30,13 @@ def maintain_table(settings: TransactionSettings, properties: Mapping[str, str],
     if not TABLE_SERVICES.of(properties):
         return
     if clean_keys.CLEAN_AUTOMATIC.of(properties) and not clean_keys.CLEAN_ASYNC.of(properties):
-        _try("clean", settings, lambda locked, table, quiet: clean_table(locked, table, properties, quiet), notify)
+        _try("clean", settings, lambda locked, table, quiet: clean_table(locked, table, properties, quiet), progress)
     if archive_keys.ARCHIVE_AUTOMATIC.of(properties):
         _try(
             "archive",
             settings,
             lambda locked, table, quiet: carry_out_at_once(Archival(properties), locked, table, quiet),
-            notify,
+            progress,
         )
 
 
@@ -44,7 +44,7 @@ def _try(
     name: str,
     settings: TransactionSettings,
     work: Callable[[TransactionSettings, HudiTable, Progress], JobResult],
-    notify: Callable[[str], None],
+    progress: Progress,
 ) -> None:
     try:
         with settings.new_lock() as locked:
@@ -52,7 +52,7 @@ def _try(
             table = HudiTable(locked.lake, locked.url, locked.storage, locked.base_path, config, lists_storage=True)
             result = work(locked, table, Progress.silent(name))
     except Exception as error:  # whatever ends it, the commit before it stands
-        notify(f"warning: {name} after the commit failed ({failure_of(error).message}); the next commit tries again")
+        progress.warn(f"{name} after the commit failed ({failure_of(error).message}); the next commit tries again")
         return
     if result.state is JobState.COMPLETED:
-        notify(f"{name} after the commit: {result.files_in} file(s) of {result.bytes_in} bytes")
+        progress.note(f"{name} after the commit: {result.files_in} file(s) of {result.bytes_in} bytes")

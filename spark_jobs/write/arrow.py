@@ -64,7 +64,7 @@ def write_to(
 
 def _write(table: HudiTable, data: Any, options: IngestOptions, progress: Progress) -> JobResult:
     for line in writer_warnings(dict(options.hoodie_properties())):
-        progress.note(f"warning: {line}")
+        progress.warn(line)
     table = replace(table, lists_storage=True)
     config = resolve(options, table, table.lake)
     source = None

@@ -109,6 +109,16 @@ class WriteConfig:
         return self.operation in (Operation.UPSERT, Operation.DELETE) or self.duplicates is not DuplicatePolicy.NONE
 
     @property
+    def drops_known(self) -> bool:
+        """Whether records whose keys the table has are not written: those of an insert that looks keys up."""
+        return self.looks_up and self.operation is Operation.INSERT
+
+    @property
+    def searches(self) -> bool:
+        """Whether the keys of stored records are read: where a key says its place, only to leave known ones out."""
+        return self.looks_up and (not self.index_type.places_by_key or self.drops_known)
+
+    @property
     def needs_no_places(self) -> bool:
         """Whether tasks write the rows to new files as they come to them."""
         return self.operation is Operation.BULK_INSERT and not self.index_type.places_by_key

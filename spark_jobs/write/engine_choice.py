@@ -43,7 +43,7 @@ class LocalIngest:
         """
         config, source = self.config, self.source
         for line in writer_warnings(dict(config.options.hoodie_properties())):
-            progress.note(f"warning: {line}")
+            progress.warn(line)
         try:
             if source is not None:
                 refuse_unusable_columns(source.schema, config)

@@ -78,7 +78,7 @@ def ingest(
         return run_checkpointed(spark, resolved, shown, partial(write_frame, lake=lake), lake)
     resolved = with_files_by_keys(resolved)
     for line in lenient_settings(spark, resolved):
-        shown.note(f"warning: with {line} files that Spark can't read are left out")
+        shown.warn(f"with {line} files that Spark can't read are left out")
     source = read_source(spark, resolved, lake)
     files = None if isinstance(source, CheckedRows) else files_for_tasks(source, resolved, lake)
     return write_frame(spark, source, options, shown, files=files, lake=lake)
@@ -103,7 +103,7 @@ def write_frame(
     :raises BadRecordError: rows don't fit and there is no error table; tells how many, and the first.
     """
     for line in writer_warnings(dict(options.hoodie_properties())):
-        progress.note(f"warning: {line}")
+        progress.warn(line)
     table = open_if_there(options.base_path, lake)
     config = replace(resolve(options, table, lake), checkpoint=checkpoint)
     with ready_rows(source, config, table, progress) as ready:

@@ -60,7 +60,7 @@ def perform(
             raise
         raise conflict from error
     maintain_metadata_table(settings, config.properties, progress.note)
-    maintain_table(settings, config.properties, progress.note)
+    maintain_table(settings, config.properties, progress)
     run_inline_services(engine, table, config.properties, progress)
     return result
 

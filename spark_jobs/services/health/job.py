@@ -33,7 +33,7 @@ def run_health(options: HealthOptions, context: JobContext) -> JobResult:
     """
     progress, properties = context.progress, options.effective().hoodie_properties()
     for line in unknown_key_warnings(properties):
-        progress.note(f"warning: {line}")
+        progress.warn(line)
     table = open_table(options, context.lake, lists_storage=options.list_storage)
     place = options.picture
     picture = OutputFile.checked("--picture", place, table.url, table.lake) if place else None

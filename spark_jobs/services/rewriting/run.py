@@ -70,7 +70,7 @@ def run_service(service: RewriteService[P], options: ServiceOptions, context: Jo
     result = job.execute(table.refreshed(), scheduled.instant if scheduled else None)
     if result.state is JobState.COMPLETED:
         maintain_metadata_table(job.settings, properties, progress.note)
-        maintain_table(job.settings, properties, progress.note)
+        maintain_table(job.settings, properties, progress)
         result = replace(result, seconds_by_phase=dict(progress.seconds_by_phase))
     return scheduled if scheduled is not None and result.state is JobState.NOTHING_TO_DO else result
 

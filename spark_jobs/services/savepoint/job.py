@@ -39,7 +39,7 @@ def run_savepoint(options: SavepointOptions, context: JobContext) -> JobResult:
     """
     if options.mode is SavepointMode.LIST:
         for line in writer_warnings(options.effective().hoodie_properties()):
-            context.progress.note(f"warning: {line}")
+            context.progress.warn(line)
         return _listed(open_table(options, context.lake))
     opened = open_to_change(options, context)
     if options.mode is SavepointMode.DELETE:

@@ -123,8 +123,7 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload:
     if kind.is_global and (config.looks_up or config.combine):
         across = GlobalRules.of(config, kind, write.context.payload, source.source.schema)
     shares = source.source.aligned_shares(tasks_for_all(write.engine, source.source))
-    drops_known = config.looks_up and config.operation is Operation.INSERT
-    searches = config.looks_up and index is None and (not kind.places_by_key or drops_known)
+    searches = config.searches and index is None
     counts, asked = count_rows(write, source, shares, kind, searches=searches)
     view, replaced = write.target(counts, None if across is not None and config.looks_up else sorted(counts))
     slices = number_slices(table.slices_to_read(view))
@@ -139,7 +138,7 @@ def place_exchanged(write: OpenWrite, source: KeyedSource) -> Workload:
         starts=tuple(share.start for share in shares),
         groups={number: (one.partition, one.file_id) for number, one in slices.items()},
         by_key=config.combine,
-        drops_known=drops_known,
+        drops_known=config.drops_known,
         logged=logged,
         living=frozenset(living),
         buckets=settings,

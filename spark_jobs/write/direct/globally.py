@@ -90,7 +90,7 @@ class GlobalRules:
         is_partitioned = bool(config.key_spec.parts)
         ordering = config.precombine_field
         return GlobalRules(
-            drops_known=config.looks_up and config.operation is Operation.INSERT,
+            drops_known=config.drops_known,
             combines=config.combine,
             moves=not is_delete and is_partitioned and updates_partition(kind, config.properties),
             replaces=type(payload) is OverwriteWithLatest,

@@ -51,22 +51,15 @@ class Placing:
         """
         :param slices: by bucket number, of the partitions of the rows.
         """
-        found: Found = {}
-        if self.config.looks_up and (not self.config.index_type.places_by_key or self._drops_known):
-            found = self._search(slices)
+        found: Found = self._search(slices) if self.config.searches else {}
         rows = {partition: place(keys, found.get(partition, [])) for partition, keys in self.incoming.items()}
         dropped = 0
-        if self._drops_known:
+        if self.config.drops_known:
             dropped = sum(int((one.buckets != NEW).sum()) for one in rows.values())
             rows = {partition: _where(one, one.buckets == NEW) for partition, one in rows.items()}
         if self.config.index_type.places_by_key:
             return replace(self._by_bucket(slices, rows), dropped=dropped)
         return Placement(rows=rows, dropped=dropped)
-
-    @property
-    def _drops_known(self) -> bool:
-        """Whether keys are looked up for the sake of leaving their rows out."""
-        return self.config.looks_up and self.config.operation is Operation.INSERT
 
     def _search(self, slices: Mapping[int, FileSlice]) -> Found:
         live_alone = live_keys_alone(self.config, self.table)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action
+from spark_jobs.engine.progress import Progress
 from spark_jobs.options import (
     ClusteringOptions,
     JobState,
@@ -171,14 +174,19 @@ def test_a_commit_cleans_and_archives_only_where_it_is_told_to(root: Folder) -> 
     path = root / "t"
     times = written(path, 4)
     settings = path.table().transaction_settings(KEEP)
-    told: list[str] = []
-    maintain_table(settings, KEEP, told.append)
-    assert (told, active(path)) == ([], times)
+    told = io.StringIO()
+    progress = Progress("write", stream=told)
+    maintain_table(settings, KEEP, progress)
+    assert (told.getvalue(), active(path)) == ("", times)
     automatic = {**KEEP, "hoodie.clean.automatic": "true", "hoodie.archive.automatic": "true"}
-    maintain_table(settings, {**automatic, "hoodie.clean.async": "true"}, told.append)
-    assert [one.partition(" after")[0] for one in told] == ["archive"]
+    maintain_table(settings, {**automatic, "hoodie.clean.async": "true"}, progress)
+    assert [line.partition(" after")[0] for line in told.getvalue().splitlines()] == ["write: archive"]
     assert active(path) == times[2:]
-    maintain_table(settings, automatic, told.append)
-    assert [one.partition(" after")[0] for one in told] == ["archive", "clean"]
-    maintain_table(settings, {**automatic, "hoodie.keep.min.commits": "9"}, told.append)
-    assert told[-1].startswith("warning: archive after the commit failed (hoodie.keep.min.commits=9")
+    maintain_table(settings, automatic, progress)
+    assert [line.partition(" after")[0] for line in told.getvalue().splitlines()] == ["write: archive", "write: clean"]
+    maintain_table(settings, {**automatic, "hoodie.keep.min.commits": "9"}, progress)
+    assert (
+        told.getvalue()
+        .splitlines()[-1]
+        .startswith("write: warning: archive after the commit failed (hoodie.keep.min.commits=9")
+    )

@@ -281,7 +281,7 @@ def test_no_service_runs_where_all_are_turned_off(table: HudiTable) -> None:
     inline = {"hoodie.compact.inline": "true", "hoodie.clean.automatic": "true", "hoodie.archive.automatic": "true"}
     before = actions(table)
     run_inline_services(LocalEngine(SYSTEM_CLOCK), table, {**off, **inline}, Progress("write", stream=io.StringIO()))
-    maintain_table(table.transaction_settings({}), {**off, **inline}, print)
+    maintain_table(table.transaction_settings({}), {**off, **inline}, Progress.silent("write"))
     assert actions(table) == before
     run_inline_services(
         LocalEngine(SYSTEM_CLOCK), table, {**AT_ONCE, **inline}, Progress("write", stream=io.StringIO())
