@@ -103,21 +103,21 @@ fixtures-services: ## Run every table that Hudi made through each service, by us
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	python scripts/real_hudi_env.py >/dev/null
-	export PYHUDI_ALL_FIXTURES=1
+	export PYHUDI_ALL_FIXTURES=1 PYHUDI_NIGHTLY=1
 	exec python -m pytest -m interop tests/interop/test_fixture_services.py $(ARGS)
 
 operations-in-turn: ## Every operation x table type x index, by us and by Hudi on one table (a quarter of an hour)
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	python scripts/real_hudi_env.py >/dev/null
-	export PYHUDI_ALL_INDEXES=1
+	export PYHUDI_ALL_INDEXES=1 PYHUDI_NIGHTLY=1
 	exec python -m pytest -m interop tests/interop/test_operations_in_turn.py $(ARGS)
 
-rounds-in-turn: ## Hudi and we write, compact and clean one table of each type in turn (ROUNDS=20; half an hour)
+rounds-in-turn: ## Hudi and we write, compact and clean one table of each type in turn (ROUNDS=20; an hour)
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	python scripts/real_hudi_env.py >/dev/null
-	export PYHUDI_ROUNDS=$${ROUNDS:-20}
+	export PYHUDI_ROUNDS=$${ROUNDS:-20} PYHUDI_NIGHTLY=1
 	exec python -m pytest -m interop tests/interop/test_in_turn.py -k test_rounds_in_turn $(ARGS)
 
 all-plans: ## Plans of compaction, log compaction and clustering, by us and by Hudi, each executed by the other (five minutes)

@@ -14,8 +14,21 @@ if TYPE_CHECKING:
     from tests.support.folder import Folder
 
 PHASES = ("unit", "provider", "spark", "faults", "interop", "installs")
+UNIT, LONG_ONES = "unit and not long", "long"
+"""The marks by which ``scripts/run_tests.sh`` chooses the two phases of unit tests."""
 SHARED_FOLDERS = ("demo",)
 """Beside the folder of its own, which each phase collects tests from (``scripts/run_tests.sh``)."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of the files of unit tests a phase imports its own alone."""
+    phase = config.getoption("markexpr")
+    if phase not in (UNIT, LONG_ONES) or not collection_path.is_relative_to(TESTS / "unit"):
+        return None
+    if not collection_path.name.startswith("test_") or collection_path.is_dir():
+        return None
+    is_long = collection_path.relative_to(TESTS).as_posix() in LONG
+    return True if is_long is not (phase == LONG_ONES) else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -70,12 +70,14 @@ CASES = {
 
 IN_CI = {
     "upsert of a COW table": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER),
+    "upsert of a MOR table": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER, Fault.REFUSE),
     "first commit": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER),
     "compaction": (Fault.DIE_BEFORE, Fault.REFUSE),
     "clustering": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER),
     "rollback of a COW write": (Fault.DIE_BEFORE, Fault.LOSE_ANSWER),
+    "rollback of a MOR write": (Fault.DIE_BEFORE, Fault.REFUSE),
 }
-"""Each change of these in two ways; of the others every call in every way: begin, publish, clean and rollback."""
+"""Each change of these in the named ways; of a cleaning every call in every way."""
 
 
 @pytest.mark.parametrize("name", CASES)

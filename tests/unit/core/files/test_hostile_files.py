@@ -408,7 +408,7 @@ def test_a_column_whose_name_is_no_text_is_damage() -> None:
         )
 
 
-DEEP = 100_000
+DEEP = 20_000
 
 
 @pytest.mark.parametrize("name", PARSERS)
