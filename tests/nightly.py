@@ -181,7 +181,7 @@ def for_the_night(items: Iterable[pytest.Item], *, whole: bool) -> list[pytest.I
     """
     left_out: list[pytest.Item] = []
     files: set[str] = set()
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     missing: set[tuple[str, str]] = {(test, case) for test, cases in BY_DAY.items() for case in (cases or ("",))}
     for item in items:
         if TESTS not in item.path.parents:
@@ -190,22 +190,22 @@ def for_the_night(items: Iterable[pytest.Item], *, whole: bool) -> list[pytest.I
         files.add(file)
         name = item.name.partition("[")[0]
         test, place, case = f"{file}::{name}", *_place_and_case(item)
+        counts[test, place] += 1
+        if test in EVERY_OTHER and counts[test, place] % 2 == 0:
+            left_out.append(item)
+            continue
         if place == OBJECT_STORE:
             by_day = ON_OBJECTS.get(file, ON_OBJECTS.get(test))
             if by_day is None or (by_day and case not in by_day):
                 left_out.append(item)
             continue
-        if test in EVERY_OTHER:
-            counts[test] += 1
-            if counts[test] % 2 == 0:
-                left_out.append(item)
         kept = BY_DAY.get(test)
         if kept is None:
             continue
         missing -= {(test, case if kept else "")}
         if case not in kept:
             left_out.append(item)
-    missing |= {(test, "") for test in EVERY_OTHER if test not in counts}
+    missing |= {(test, "") for test in EVERY_OTHER - {test for test, _ in counts}}
     gone = sorted(f"{test}[{case}]" for test, case in missing if test.partition("::")[0] in files)
     if whole and gone:
         raise pytest.UsageError(f"tests/nightly.py names what is not there: {', '.join(gone)}")
