@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,7 @@ from spark_jobs.core.files.base_file_writer import BaseFileFormat, BaseFileWrite
 from spark_jobs.core.files.bloom import BloomFilter
 from spark_jobs.core.files.repeating import repeating_columns
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
-from spark_jobs.core.storage import LocalStorage
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -38,8 +37,8 @@ def batches(sizes: list[int]) -> Iterator[pa.RecordBatch]:
         first += size
 
 
-def row_groups(path: Path) -> list[int]:
-    with open_base_file(LocalStorage(), str(path)) as file:
+def row_groups(path: Folder) -> list[int]:
+    with open_base_file(path.storage, str(path)) as file:
         return [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
 
 
@@ -51,16 +50,16 @@ def row_groups(path: Path) -> list[int]:
         (1, [10, 10, 10, 20, 10]),
     ],
 )
-def test_batches_share_row_groups(tmp_path: Path, limit: int, expected: list[int]) -> None:
-    writer = BaseFileWriter(LocalStorage(), str(tmp_path / "f"), replace(FORMAT, row_group_bytes=limit))
+def test_batches_share_row_groups(root: Folder, limit: int, expected: list[int]) -> None:
+    writer = BaseFileWriter(root.storage, str(root / "f"), replace(FORMAT, row_group_bytes=limit))
     for batch in batches([10, 10, 10, 20, 10]):
         writer.write(batch)
     writer.close()
-    assert row_groups(tmp_path / "f") == expected
+    assert row_groups(root / "f") == expected
 
 
-def test_a_full_file_is_seen_before_its_row_group_is_full(tmp_path: Path) -> None:
-    writer = BaseFileWriter(LocalStorage(), str(tmp_path / "f"), FORMAT)
+def test_a_full_file_is_seen_before_its_row_group_is_full(root: Folder) -> None:
+    writer = BaseFileWriter(root.storage, str(root / "f"), FORMAT)
     first, second = batches([2000, 2000])
     writer.write(first)
     assert not writer.is_of_size(1 << 20)
@@ -69,43 +68,43 @@ def test_a_full_file_is_seen_before_its_row_group_is_full(tmp_path: Path) -> Non
     assert writer.held_bytes == 0
     writer.write(second)
     writer.close()
-    assert row_groups(tmp_path / "f") == [2000, 2000]
+    assert row_groups(root / "f") == [2000, 2000]
 
 
-def test_a_small_slice_does_not_keep_what_it_was_cut_from(tmp_path: Path) -> None:
-    writer = BaseFileWriter(LocalStorage(), str(tmp_path / "f"), FORMAT)
+def test_a_small_slice_does_not_keep_what_it_was_cut_from(root: Folder) -> None:
+    writer = BaseFileWriter(root.storage, str(root / "f"), FORMAT)
     before = pa.total_allocated_bytes()
     for batch in batches([50_000] * 3):
         writer.write(batch.slice(7, 10))
     del batch
     assert pa.total_allocated_bytes() - before < 10_000
     writer.close()
-    assert row_groups(tmp_path / "f") == [30]
+    assert row_groups(root / "f") == [30]
 
 
 def test_the_filter_of_the_older_version_is_read_only_to_add_keys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (old,) = batches([100])
-    writer = BaseFileWriter(LocalStorage(), str(tmp_path / "old"), FORMAT)
+    writer = BaseFileWriter(root.storage, str(root / "old"), FORMAT)
     writer.write(old)
     writer.close()
-    seed = footer_index(open_base_file(LocalStorage(), str(tmp_path / "old")))
+    seed = footer_index(open_base_file(root.storage, str(root / "old")))
     nothing = pa.array([], pa.string())
 
     with monkeypatch.context() as patch:
         patch.setattr(BloomFilter, "from_base64", lambda *_: pytest.fail("the filter was read"))
-        writer = BaseFileWriter(LocalStorage(), str(tmp_path / "same"), FORMAT, seed)
+        writer = BaseFileWriter(root.storage, str(root / "same"), FORMAT, seed)
         writer.write(old, nothing)
         writer.close()
-    assert footer_index(open_base_file(LocalStorage(), str(tmp_path / "same"))) == seed
+    assert footer_index(open_base_file(root.storage, str(root / "same"))) == seed
 
     new = pa.array(["zz"])
-    writer = BaseFileWriter(LocalStorage(), str(tmp_path / "more"), FORMAT, seed)
+    writer = BaseFileWriter(root.storage, str(root / "more"), FORMAT, seed)
     writer.write(old, nothing)
     writer.write(pa.record_batch([new, pa.array([1])], schema=SCHEMA), new)
     writer.close()
-    more = footer_index(open_base_file(LocalStorage(), str(tmp_path / "more")))
+    more = footer_index(open_base_file(root.storage, str(root / "more")))
     assert more.key_range == ("k000000000", "zz")
     assert more.bloom is not None
     assert more.bloom.contains(pa.concat_arrays([old.column(RECORD_KEY), new])).all()
