@@ -20,6 +20,8 @@ from spark_jobs.core.storage import Capabilities, FileStatus
 
 SCHEME = "mem"
 _TABLE = "create table if not exists objects (key text primary key, data blob, etag integer, modified_ms integer)"
+_NEW_ETAG = "abs(random() / 2)"
+"""Of an object that is made anew, never that of one which was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class ObjectStore:
         del durable  # what is put stays
         with self._open() as objects:
             try:
-                objects.execute("insert into objects values (?, ?, 1, ?)", (_key(path), data, _now_ms()))
+                objects.execute(f"insert into objects values (?, ?, {_NEW_ETAG}, ?)", (_key(path), data, _now_ms()))
             except sqlite3.IntegrityError:
                 raise AlreadyExistsError(f"{path} exists already", path=path) from None
 
@@ -47,8 +49,8 @@ class ObjectStore:
         del durable
         with self._open() as objects:
             objects.execute(
-                "insert into objects values (?, ?, 1, ?) on conflict (key) do update set data = excluded.data, "
-                "etag = etag + 1, modified_ms = excluded.modified_ms",
+                f"insert into objects values (?, ?, {_NEW_ETAG}, ?) on conflict (key) do update "
+                "set data = excluded.data, etag = etag + 1, modified_ms = excluded.modified_ms",
                 (_key(path), data, _now_ms()),
             )
 
@@ -160,7 +162,7 @@ class ObjectStore:
         """All objects below a folder to another one: as a test makes a copy, which no table does."""
         with self._open() as objects:
             objects.execute(
-                "insert into objects select ? || substr(key, ?), data, 1, modified_ms from objects "
+                f"insert into objects select ? || substr(key, ?), data, {_NEW_ETAG}, modified_ms from objects "
                 "where key >= ? and key < ?",
                 (target, len(path) + 1, *_range(f"{path.rstrip('/')}/")),
             )

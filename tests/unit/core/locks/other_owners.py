@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
+
+from tests.support.folder import Folder
 
 
-def make_older(path: Path, seconds: float) -> None:
-    """As if the file had been written so long ago, by the clock of the disk."""
-    then = path.stat().st_mtime - seconds
-    os.utime(path, (then, then))
+def make_older(path: Folder, seconds: int) -> None:
+    """As if the file had been written so long ago, by the clock of the storage."""
+    path.date(path.modified_ms - seconds * 1000)
 
 
 def elsewhere(**fields: object) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,11 @@ from spark_jobs.core.format.instant import Action
 from spark_jobs.core.locks.choose import choose_lock, lock_notes
 from spark_jobs.core.locks.file_lock import FileLock
 from spark_jobs.core.locks.in_process import InProcessLock
-from spark_jobs.core.storage import Capabilities, LocalStorage, Storage
+from spark_jobs.core.storage import Capabilities
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from tests.support.folder import Folder
+from tests.support.through import Through
 from tests.unit.core.support import new_table
 
 pytestmark = pytest.mark.unit
@@ -114,23 +114,24 @@ def test_a_noop_lock_is_no_lock_of_others() -> None:
     assert "the file lock is taken" in line
 
 
-class OfThisProcess(LocalStorage):
+class OfThisProcess(Through):
     """A storage that no other process sees."""
 
     capabilities = Capabilities(shared=False)
 
 
-@pytest.mark.parametrize(("storage", "kind"), [(LocalStorage(), FileLock), (OfThisProcess(), InProcessLock)])
-def test_a_storage_that_one_process_sees_needs_no_file(storage: Storage, kind: type, tmp_path: Path) -> None:
-    choice = choose_lock({"hoodie.write.lock.wait_time_ms": "0"}, storage, str(tmp_path))
+@pytest.mark.parametrize("kind", [FileLock, InProcessLock])
+def test_a_storage_that_one_process_sees_needs_no_file(kind: type[FileLock | InProcessLock], root: Folder) -> None:
+    storage = root.storage if kind is FileLock else OfThisProcess(root.storage)
+    choice = choose_lock({"hoodie.write.lock.wait_time_ms": "0"}, storage, str(root))
     with pickle.loads(pickle.dumps(choice)).new(storage, SYSTEM_CLOCK) as lock:
         assert isinstance(lock, kind)
-        assert (tmp_path / "lock").exists() is (kind is FileLock)
+        assert (root / "lock").exists() is (kind is FileLock)
         with pytest.raises(LockNotAcquiredError):
             choice.new(storage, SYSTEM_CLOCK).acquire()
-        lock.storage.create(str(tmp_path / "file"), b"1")
+        lock.storage.create(str(root / "file"), b"1")
 
 
-def test_the_file_is_where_the_configuration_says(tmp_path: Path) -> None:
-    choice = choose_lock({"hoodie.write.lock.filesystem.path": "/locks/t"}, LocalStorage(), str(tmp_path))
+def test_the_file_is_where_the_configuration_says(root: Folder) -> None:
+    choice = choose_lock({"hoodie.write.lock.filesystem.path": "/locks/t"}, root.storage, str(root))
     assert choice.file.path == "/locks/t/lock"

@@ -13,25 +13,27 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
-from spark_jobs.core.storage import LocalStorage, Storage
+from spark_jobs.core.storage import Storage
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
+from tests.support.folder import Folder
 from tests.unit.core.locks.other_owners import elsewhere, make_older
 
 pytestmark = pytest.mark.unit
 
-LOCAL = LocalStorage()
 CHANGES: dict[str, Callable[[Storage, str], object]] = {
     "create": lambda storage, path: storage.create(f"{path}/new", b"2"),
     "replace": lambda storage, path: storage.replace(f"{path}/old", b"2"),
-    "replace_if": lambda storage, path: storage.replace_if(f"{path}/old", b"2", etag(f"{path}/old")),
+    "replace_if": lambda storage, path: storage.replace_if(f"{path}/old", b"2", etag(storage, f"{path}/old")),
     "delete": lambda storage, path: storage.delete(f"{path}/old"),
     "delete_files": lambda storage, path: storage.delete_files([f"{path}/old"]),
-    "delete_if": lambda storage, path: storage.delete_if(f"{path}/old", etag(f"{path}/old")),
+    "delete_if": lambda storage, path: storage.delete_if(f"{path}/old", etag(storage, f"{path}/old")),
     "delete_tree": lambda storage, path: storage.delete_tree(f"{path}/full"),
     "remove_empty_directory": lambda storage, path: storage.remove_empty_directory(f"{path}/empty"),
     "make_directory": lambda storage, path: storage.make_directory(f"{path}/made"),
     "open_output": lambda storage, path: storage.open_output(f"{path}/out").close(),
 }
+OF_FOLDERS = {"remove_empty_directory", "make_directory"}
+"""Which change nothing on a store, that has none."""
 READS = {"capabilities", "read", "list", "walk", "stat", "open_input", "only_while", "while_alone", "clock_ms"} | {
     "first_link",
     "has_folder",
@@ -42,28 +44,38 @@ READS = {"capabilities", "read", "list", "walk", "stat", "open_input", "only_whi
 }
 
 
-def etag(path: str) -> str:
-    status = LOCAL.stat(path)
+def etag(storage: Storage, path: str) -> str:
+    status = storage.stat(path)
     assert status is not None
     return status.etag
 
 
-def new_lock(folder: Path, wait_ms: int = 0) -> FileLock:
-    settings = FileLockSettings(path=str(folder / ".hoodie" / "lock"), wait_ms=wait_ms, expire_ms=0)
-    return FileLock(LOCAL, settings, SYSTEM_CLOCK)
+def lock_file(folder: Folder) -> Folder:
+    return folder / ".hoodie" / "lock"
+
+
+def new_lock(folder: Folder, wait_ms: int = 0) -> FileLock:
+    settings = FileLockSettings(path=str(lock_file(folder)), wait_ms=wait_ms, expire_ms=0)
+    return FileLock(folder.storage, settings, SYSTEM_CLOCK)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(root: Folder) -> Folder:
     for name in (".hoodie", "empty", "full"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "old").write_bytes(b"1")
-    (tmp_path / "full" / "file").write_bytes(b"1")
-    return tmp_path
+        (root / name).mkdir()
+    (root / "old").write_bytes(b"1")
+    (root / "full" / "file").write_bytes(b"1")
+    return root
 
 
-def contents(folder: Path) -> set[tuple[str, bytes]]:
-    found = [one for one in folder.rglob("*") if ".hoodie" not in one.parts]
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Folder:
+    """Where a lock file has a guard beside it."""
+    return Folder(str(tmp_path))
+
+
+def contents(folder: Folder) -> set[tuple[str, bytes]]:
+    found = [one for one in folder.rglob("*") if ".hoodie" not in one.relative_to(folder).parts]
     return {(str(one), one.read_bytes() if one.is_file() else b"") for one in found}
 
 
@@ -72,20 +84,20 @@ def test_every_call_of_a_storage_is_fenced_or_reads() -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_made_while_the_lock_is_held(folder: Path, change: str) -> None:
+def test_a_change_is_made_while_the_lock_is_held(folder: Folder, change: str) -> None:
     before = contents(folder)
     with new_lock(folder) as held:
         CHANGES[change](pickle.loads(pickle.dumps(held.storage)), str(folder))
-    assert contents(folder) != before
+    assert (contents(folder) != before) is (folder.is_local or change not in OF_FOLDERS)
 
 
 @pytest.mark.parametrize("lost", ["removed", "taken over", "taken by Hudi", "released"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_no_change_is_made_once_the_lock_is_lost(folder: Path, change: str, lost: str) -> None:
+def test_no_change_is_made_once_the_lock_is_lost(folder: Folder, change: str, lost: str) -> None:
     before = contents(folder)
     held = new_lock(folder)
     held.acquire()
-    path, storage = Path(held.storage.lease.path), held.storage
+    path, storage = lock_file(folder), held.storage
     if lost == "released":
         held.release()
     elif lost == "removed":
@@ -98,11 +110,11 @@ def test_no_change_is_made_once_the_lock_is_lost(folder: Path, change: str, lost
     assert contents(folder) == before
 
 
-def test_a_lock_is_not_taken_over_in_the_middle_of_a_change(folder: Path) -> None:
+def test_a_lock_is_not_taken_over_in_the_middle_of_a_change(on_disk: Folder) -> None:
     """A process that is suspended in it stays in it, however old its lock becomes, and even where that is removed."""
-    first, second = new_lock(folder), new_lock(folder)
+    first, second = new_lock(on_disk), new_lock(on_disk)
     first.acquire()
-    path = Path(first.storage.lease.path)
+    path = lock_file(on_disk)
     with first.storage.lease.held(first.storage.unfenced):
         make_older(path, 7200)
         with pytest.raises(LockNotAcquiredError, match="the process that holds the table lock in the middle of a ch"):
@@ -116,18 +128,18 @@ def test_a_lock_is_not_taken_over_in_the_middle_of_a_change(folder: Path) -> Non
         assert second.is_held()
 
 
-def test_who_is_alone_with_the_lock_file_is_named_to_those_who_wait(folder: Path) -> None:
-    lock = str(folder / ".hoodie" / "lock")
-    with LOCAL.while_alone(lock, "process 7 on here"):
+def test_who_is_alone_with_the_lock_file_is_named_to_those_who_wait(on_disk: Folder) -> None:
+    lock = str(lock_file(on_disk))
+    with on_disk.storage.while_alone(lock, "process 7 on here"):
         with pytest.raises(LockNotAcquiredError, match="held by process 7 on here in the middle"):
-            new_lock(folder).acquire()
-    with new_lock(folder) as held:
+            new_lock(on_disk).acquire()
+    with new_lock(on_disk) as held:
         assert held.is_held()
 
 
-def test_a_process_that_was_forked_inside_keeps_nobody_out(folder: Path) -> None:
+def test_a_process_that_was_forked_inside_keeps_nobody_out(on_disk: Folder) -> None:
     reader, writer = os.pipe()
-    with new_lock(folder) as held:
+    with new_lock(on_disk) as held:
         with held.storage.lease.held(held.storage.unfenced):
             child = os.fork()
             if child == 0:
@@ -135,17 +147,17 @@ def test_a_process_that_was_forked_inside_keeps_nobody_out(folder: Path) -> None
                 os.read(reader, 1)  # till its parent ends it
                 os._exit(0)
     try:
-        with new_lock(folder) as next_one:
+        with new_lock(on_disk) as next_one:
             assert next_one.is_held()
     finally:
         os.close(writer)
         os.waitpid(child, 0)
 
 
-def test_a_guard_that_went_with_its_table_guards_nothing(folder: Path) -> None:
-    lock = str(folder / ".hoodie" / "lock")
-    with LOCAL.while_alone(lock, "first"):
+def test_a_guard_that_went_with_its_table_guards_nothing(on_disk: Folder) -> None:
+    lock = str(lock_file(on_disk))
+    with on_disk.storage.while_alone(lock, "first"):
         Path(lock + GUARD_SUFFIX).unlink()
-    with LOCAL.while_alone(lock, "second"), pytest.raises(LockNotAcquiredError):
-        with LOCAL.while_alone(lock, "third", wait_ms=0):
+    with on_disk.storage.while_alone(lock, "second"), pytest.raises(LockNotAcquiredError):
+        with on_disk.storage.while_alone(lock, "third", wait_ms=0):
             pass
