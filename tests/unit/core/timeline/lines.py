@@ -17,7 +17,7 @@ from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY, CommitMeta
 from spark_jobs.core.timeline.payloads import schemas
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
 from spark_jobs.core.timeline.write_stat import WriteStat
-from tests.support.folder import Folder, Where, as_folder
+from tests.support.folder import Folder, Where
 from tests.support.payloads import stored
 
 MOMENT = 1_714_979_289
@@ -89,12 +89,12 @@ def storage_of(place: Where | str) -> Storage:
 class Line:
     """A timeline folder, made file by file."""
 
-    def __init__(self, base: Where, storage: Storage | None = None) -> None:
+    def __init__(self, base: Folder, storage: Storage | None = None) -> None:
         self.base = base
         self.folder = base / ".hoodie"
         self.archive = self.folder / "archived"
         self.archive.mkdir(parents=True, exist_ok=True)
-        self.storage = storage or storage_of(base)
+        self.storage = storage or base.storage
 
     def load(self) -> ActiveTimeline:
         return ActiveTimeline.load(self.storage, str(self.folder), str(self.archive), format=VERSION_6)
@@ -105,7 +105,7 @@ class Line:
         for place, state in enumerate(states):
             file = self.folder / file_name_of(Instant(time(number), action, state).at(state))
             file.write_bytes(contents[place] if place < len(contents) else b"")
-            as_folder(file).date(MOMENT * 1000)
+            file.date(MOMENT * 1000)
         return instant
 
     def commit(self, number: int, key: str | None = None, action: Action = Action.COMMIT) -> Instant:

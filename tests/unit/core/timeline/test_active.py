@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, InstantStateError, InstantTakenError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.steps import begin_at_once, open_savepoint, request, transition
+from tests.support.folder import Folder
 from tests.support.payloads import stored
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
 
 
-def load(folder: Path, *names: str) -> ActiveTimeline:
+def load(folder: Folder, *names: str) -> ActiveTimeline:
     for name in names:
         (folder / name).write_bytes(b"")
-    return ActiveTimeline.load(LocalStorage(), str(folder), str(folder / "archived"), format=VERSION_6)
+    return ActiveTimeline.load(folder.storage, str(folder), str(folder / "archived"), format=VERSION_6)
 
 
-def test_each_instant_counts_in_its_highest_state(tmp_path: Path) -> None:
+def test_each_instant_counts_in_its_highest_state(root: Folder) -> None:
     line = load(
-        tmp_path,
+        root,
         "3.compaction.requested",
         "3.compaction.inflight",
         "3.commit",
@@ -52,13 +50,13 @@ def test_each_instant_counts_in_its_highest_state(tmp_path: Path) -> None:
     assert last.timestamp == "3"
 
 
-def test_an_empty_timeline(tmp_path: Path) -> None:
-    line = load(tmp_path)
+def test_an_empty_timeline(root: Folder) -> None:
+    line = load(root)
     assert (line.instants, line.last_time, line.start, line.last_completed()) == ((), "", "", None)
 
 
-def test_an_instant_moves_step_by_step_and_once(tmp_path: Path) -> None:
-    line = load(tmp_path)
+def test_an_instant_moves_step_by_step_and_once(root: Folder) -> None:
+    line = load(root)
     requested = request(line, "1", Action.COMMIT)
     with pytest.raises(InstantTakenError, match=r"^1\.commit\.requested is on the timeline already: .*: run it again$"):
         request(line, "1", Action.COMMIT)
@@ -73,8 +71,8 @@ def test_an_instant_moves_step_by_step_and_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("action", sorted(set(Action) - {Action.SAVEPOINT}))
-def test_no_step_is_left_out_and_none_goes_back(tmp_path: Path, action: Action) -> None:
-    line = load(tmp_path)
+def test_no_step_is_left_out_and_none_goes_back(root: Folder, action: Action) -> None:
+    line = load(root)
     requested = request(line, "1", action)
     for state in (State.COMPLETED, State.REQUESTED):
         with pytest.raises(InstantStateError, match=f"1 {action} \\(requested\\) can't become {state}"):
@@ -87,8 +85,8 @@ def test_no_step_is_left_out_and_none_goes_back(tmp_path: Path, action: Action) 
     assert line.reload().instants == (done,)
 
 
-def test_an_instant_is_begun_at_once(tmp_path: Path) -> None:
-    line = load(tmp_path)
+def test_an_instant_is_begun_at_once(root: Folder) -> None:
+    line = load(root)
     begun = begin_at_once(line, "1", Action.ROLLBACK, plan=b"what", profile=b"how")
     assert line.reload().instants == (begun,) == (Instant("1", Action.ROLLBACK, State.INFLIGHT),)
     assert [line.storage.read(line.path(begun.at(state))) for state in State if state is not State.COMPLETED] == [
@@ -99,8 +97,8 @@ def test_an_instant_is_begun_at_once(tmp_path: Path) -> None:
         begin_at_once(line, "1", Action.ROLLBACK)
 
 
-def test_a_savepoint_starts_inflight_and_needs_a_completed_write(tmp_path: Path) -> None:
-    line = load(tmp_path, "1.commit", "2.commit.requested", "3.clean")
+def test_a_savepoint_starts_inflight_and_needs_a_completed_write(root: Folder) -> None:
+    line = load(root, "1.commit", "2.commit.requested", "3.clean")
     with pytest.raises(InstantStateError, match="it starts inflight"):
         request(line, "1", Action.SAVEPOINT)
     for time in ("0", "2", "3"):
@@ -110,17 +108,17 @@ def test_a_savepoint_starts_inflight_and_needs_a_completed_write(tmp_path: Path)
     with pytest.raises(AlreadyExistsError):
         open_savepoint(line, "1")
     transition(line, inflight, State.COMPLETED, b"")
-    assert (tmp_path / "1.savepoint").exists()
+    assert (root / "1.savepoint").exists()
 
 
-def test_a_commit_file_that_is_still_being_written_is_waited_for(tmp_path: Path) -> None:
-    line = load(tmp_path, "1.commit")
+def test_a_commit_file_that_is_still_being_written_is_waited_for(root: Folder) -> None:
+    line = load(root, "1.commit")
     whole = stored(CommitMetadata(operation_type=OperationType.INSERT).payload())
     steps = iter([whole[:10], whole])
     clock = HandClock()
 
     def write() -> None:
-        (tmp_path / "1.commit").write_bytes(next(steps))
+        (root / "1.commit").write_bytes(next(steps))
 
     clock.on_sleep = write
     found = line.commit_metadata(line.instants[0], clock)
@@ -128,22 +126,22 @@ def test_a_commit_file_that_is_still_being_written_is_waited_for(tmp_path: Path)
     assert clock.passed == pytest.approx(0.4)
 
 
-def test_a_commit_file_that_stays_cut_is_corrupt(tmp_path: Path) -> None:
-    line = load(tmp_path)
-    (tmp_path / "1.commit").write_bytes(b'{"a"')
+def test_a_commit_file_that_stays_cut_is_corrupt(root: Folder) -> None:
+    line = load(root)
+    (root / "1.commit").write_bytes(b'{"a"')
     with pytest.raises(CorruptTableError, match=r"1\.commit"):
         line.reload().commit_metadata(Instant("1", Action.COMMIT, State.COMPLETED), HandClock())
 
 
-def test_old_instants_count_as_archived_only_where_something_was(tmp_path: Path) -> None:
+def test_old_instants_count_as_archived_only_where_something_was(root: Folder) -> None:
     """A rolled-back first write is older than all that is left, and was never archived."""
-    assert load(tmp_path, "2.rollback", "3.commit").start == ""
-    archive = tmp_path / "archived"
+    assert load(root, "2.rollback", "3.commit").start == ""
+    archive = root / "archived"
     archive.mkdir()
     (archive / ".commits_.archive.1_1-0-1").touch()
     # cleans and rollbacks are archived by counts of their own: an old one does not move the start back
-    line = load(tmp_path, "2.rollback", "3.commit")
+    line = load(root, "2.rollback", "3.commit")
     assert (line.start, line.unbroken_from) == ("3", "3")
     # archival beyond savepoints may have taken writes between one that is saved and the next
-    line = load(tmp_path, "3.savepoint", "6.commit")
+    line = load(root, "3.savepoint", "6.commit")
     assert (line.start, line.unbroken_from) == ("3", "6")

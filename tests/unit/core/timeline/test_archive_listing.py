@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.log_block import BlockType, HeaderKey, encode_block
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.archive.v6 import listing as archive_listing
 from spark_jobs.core.timeline.archive.v6.files import (
     CONTENT_HEAD,
@@ -27,12 +26,12 @@ from spark_jobs.core.timeline.archive.v6.files import (
 )
 from spark_jobs.core.timeline.archive.v6.listing import listed_entries
 from spark_jobs.core.timeline.payloads.avro_codec import encode_record, parsed_schema
+from tests.support.folder import Folder
 from tests.unit.core.timeline.lines import archive_in
 
 pytestmark = pytest.mark.unit
 
 TABLES = Path(__file__).resolve().parents[3] / "fixtures" / "tables"
-STORAGE = LocalStorage()
 Found = tuple[list[Any], str]
 
 
@@ -122,7 +121,7 @@ def test_a_commit_of_very_many_partitions() -> None:
     assert [one["commitTime"][-3:] for one, _ in found] == ["001", "002", "003"]
 
 
-def test_a_schema_of_an_older_release(tmp_path: Path) -> None:
+def test_a_schema_of_an_older_release(root: Folder) -> None:
     """With fewer fields, another order, and one that columns can't read; beside blocks of today's."""
     text = json.dumps(
         {
@@ -145,8 +144,8 @@ def test_a_schema_of_an_older_release(tmp_path: Path) -> None:
         ["20240506000000001", "20160101000000", "20240506000000002"],
         "",
     )
-    path = tmp_path / "f"
+    path = root / "f"
     path.write_bytes(data)
     for one, place in found:
-        assert read_entry(STORAGE, replace(place, path=str(path)))["commitTime"] == one["commitTime"]
+        assert read_entry(root.storage, replace(place, path=str(path)))["commitTime"] == one["commitTime"]
     assert set(found[0][0]) == set(LISTED)

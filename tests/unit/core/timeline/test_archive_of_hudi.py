@@ -5,7 +5,6 @@ again as Hudi wrote it.
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from spark_jobs.core.files.log_block import HeaderKey, parse_blocks
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive.v6.files import (
     archive_blocks,
@@ -27,12 +25,12 @@ from spark_jobs.core.timeline.archive.v6.schemas import ARCHIVED_ENTRY
 from spark_jobs.core.timeline.archive_plan import ArchiveLimits, instants_to_archive
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline
+from tests.support.folder import Folder, unzip
 from tests.unit.core.timeline.lines import archive_in, merge_small
 
 pytestmark = pytest.mark.unit
 
 TABLES = Path(__file__).resolve().parents[3] / "fixtures" / "tables"
-STORAGE = LocalStorage()
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +39,12 @@ def witness() -> dict[str, Any]:
     return found
 
 
-def unpack(name: str, target: Path) -> Path:
-    with zipfile.ZipFile(TABLES / name) as packed:
-        packed.extractall(target)
+def unpack(name: str, target: Folder) -> Folder:
+    unzip(TABLES / name, target)
     return target / "archived" / ".hoodie"
 
 
-def load(meta: Path) -> ArchivedTimeline:
+def load(meta: Folder) -> ArchivedTimeline:
     return ArchivedTimeline.load(archive_in(meta / "archived"))
 
 
@@ -55,19 +52,19 @@ def key_of(raw: dict[str, str]) -> Instant:
     return Instant(raw["instant"], Action(raw["action"]), State[raw["state"]])
 
 
-def entries(meta: Path) -> list[dict[str, Any]]:
+def entries(meta: Folder) -> list[dict[str, Any]]:
     """Every entry of an archive in the order of its files, oldest file first."""
     found = []
     for status in reversed(archive_in(meta / "archived").newest_first()):
-        with STORAGE.open_input(status.path) as file:
+        with meta.storage.open_input(status.path) as file:
             for block in archive_blocks(file):
                 for _, place in entries_of(block, status.path, block.read_content()):
-                    found.append(read_entry(STORAGE, place))
+                    found.append(read_entry(meta.storage, place))
     return found
 
 
-def test_we_load_the_states_that_hudi_loads(tmp_path: Path, witness: dict[str, Any]) -> None:
-    found = load(unpack("archived.zip", tmp_path))
+def test_we_load_the_states_that_hudi_loads(root: Folder, witness: dict[str, Any]) -> None:
+    found = load(unpack("archived.zip", root))
     assert set(found.states) == {key_of(raw) for raw in witness["states"]}
     assert {"clean", "rollback", "commit", "compaction", "deltacommit", "replacecommit"} <= {
         raw["action"] for raw in witness["states"]
@@ -76,8 +73,8 @@ def test_we_load_the_states_that_hudi_loads(tmp_path: Path, witness: dict[str, A
     assert times == sorted(times)
 
 
-def test_we_read_the_details_that_hudi_reads(tmp_path: Path, witness: dict[str, Any]) -> None:
-    found = load(unpack("archived.zip", tmp_path))
+def test_we_read_the_details_that_hudi_reads(root: Folder, witness: dict[str, Any]) -> None:
+    found = load(unpack("archived.zip", root))
     compared = 0
     for raw in witness["states"]:
         if raw["details"] and raw["action"] != "compaction":
@@ -86,9 +83,9 @@ def test_we_read_the_details_that_hudi_reads(tmp_path: Path, witness: dict[str, 
     assert compared > 10
 
 
-def test_the_schema_is_hudis(tmp_path: Path) -> None:
-    meta = unpack("archived.zip", tmp_path)
-    with STORAGE.open_input(archive_in(meta / "archived").newest_first()[0].path) as file:
+def test_the_schema_is_hudis(root: Folder) -> None:
+    meta = unpack("archived.zip", root)
+    with root.storage.open_input(archive_in(meta / "archived").newest_first()[0].path) as file:
         block = next(iter(archive_blocks(file)))
         assert list(block.headers) == [HeaderKey.SCHEMA]
         assert _plain(json.loads(block.schema_json)) == _plain(ARCHIVED_ENTRY)
@@ -106,22 +103,22 @@ def _plain(schema: Any) -> Any:
     return kept
 
 
-def test_the_bytes_of_an_entry_are_hudis(tmp_path: Path) -> None:
-    meta = unpack("archived.zip", tmp_path)
+def test_the_bytes_of_an_entry_are_hudis(root: Folder) -> None:
+    meta = unpack("archived.zip", root)
     for status in archive_in(meta / "archived").newest_first():
-        with STORAGE.open_input(status.path) as file:
+        with root.storage.open_input(status.path) as file:
             for block in archive_blocks(file):
                 content = block.read_content()
-                found = [read_entry(STORAGE, place) for _, place in entries_of(block, status.path, content)]
+                found = [read_entry(root.storage, place) for _, place in entries_of(block, status.path, content)]
                 (again,) = parse_blocks(pa.BufferReader(encode_entries(found)))
                 assert again.read_content() == content
 
 
-def test_what_we_archive_is_what_hudi_archived(tmp_path: Path, witness: dict[str, Any]) -> None:
+def test_what_we_archive_is_what_hudi_archived(root: Folder, witness: dict[str, Any]) -> None:
     """The same instants, chosen and written by us, entry for entry."""
-    meta = unpack("archived.before.zip", tmp_path / "before")
-    theirs = entries(unpack("archived.zip", tmp_path / "after"))
-    timeline = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"), format=VERSION_6)
+    meta = unpack("archived.before.zip", root / "before")
+    theirs = entries(unpack("archived.zip", root / "after"))
+    timeline = ActiveTimeline.load(root.storage, str(meta), str(meta / "archived"), format=VERSION_6)
     chosen = instants_to_archive(timeline.instants, ArchiveLimits(keep_min=2, keep_max=3))
     assert {(one.timestamp, one.action.value) for one in chosen} == {tuple(one) for one in witness["first"]}
     archive(timeline, str(meta.parent), chosen)
@@ -139,21 +136,21 @@ def _order(archived: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(one["commitTime"], one["actionState"]) for one in archived]
 
 
-def test_hudis_files_merge(tmp_path: Path) -> None:
-    meta = unpack("archived.zip", tmp_path)
+def test_hudis_files_merge(root: Folder) -> None:
+    meta = unpack("archived.zip", root)
     before = load(meta)
     assert len(archive_in(meta / "archived").newest_first()) > 1
-    merged = merge_small(STORAGE, str(meta / "archived"), at_least=2)
+    merged = merge_small(root.storage, str(meta / "archived"), at_least=2)
     assert [status.path for status in archive_in(meta / "archived").newest_first()] == [merged]
     after = load(meta)
     assert set(after.states) == set(before.states)
     assert all(after.payload(one) == before.payload(one) for one in before.states)
 
 
-def test_a_continuous_history(tmp_path: Path, witness: dict[str, Any]) -> None:
+def test_a_continuous_history(root: Folder, witness: dict[str, Any]) -> None:
     """Invariant 8: archived and active completed commits together have no gap and no overlap."""
-    meta = unpack("archived.zip", tmp_path)
-    active = ActiveTimeline.load(STORAGE, str(meta), str(meta / "archived"), format=VERSION_6)
+    meta = unpack("archived.zip", root)
+    active = ActiveTimeline.load(root.storage, str(meta), str(meta / "archived"), format=VERSION_6)
     archived = load(meta)
     old = [one.timestamp for one in archived.instants if one.action in (Action.COMMIT, Action.DELTA_COMMIT)]
     assert old

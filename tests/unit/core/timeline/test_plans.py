@@ -11,7 +11,6 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.payloads import schemas
 from spark_jobs.core.timeline.payloads.avro_codec import note_of
@@ -30,6 +29,7 @@ from spark_jobs.core.timeline.plans.rewriting import (
 from spark_jobs.core.timeline.plans.rollback import RequestedRestore, RequestedRollback, RollbackRequest
 from spark_jobs.core.timeline.results import NamedInstant
 from spark_jobs.core.timeline.steps import Content, request
+from tests.support.folder import Folder
 from tests.support.payloads import stored
 
 pytestmark = pytest.mark.unit
@@ -79,8 +79,8 @@ CASES: list[tuple[Action, Any, Payload]] = [
 ]
 
 
-def timeline_with(folder: Path, action: Action, content: Content) -> tuple[ActiveTimeline, Instant]:
-    storage = LocalStorage()
+def timeline_with(folder: Folder, action: Action, content: Content) -> tuple[ActiveTimeline, Instant]:
+    storage = folder.storage
     timeline = ActiveTimeline.load(storage, str(folder), str(folder / "archived"), format=VERSION_6)
     request(timeline, T, action, content)
     (found,) = ActiveTimeline.load(storage, str(folder), str(folder / "archived"), format=VERSION_6).instants
@@ -88,15 +88,15 @@ def timeline_with(folder: Path, action: Action, content: Content) -> tuple[Activ
 
 
 @pytest.mark.parametrize(("action", "plan", "payload"), CASES)
-def test_a_plan_survives_the_timeline(tmp_path: Path, action: Action, plan: Any, payload: Payload) -> None:
-    timeline, instant = timeline_with(tmp_path, action, payload)
+def test_a_plan_survives_the_timeline(root: Folder, action: Action, plan: Any, payload: Payload) -> None:
+    timeline, instant = timeline_with(root, action, payload)
     assert type(plan).read(timeline, instant, SYSTEM_CLOCK) == plan
     if action in (Action.COMPACTION, Action.LOG_COMPACTION, Action.REPLACE_COMMIT):
         assert slices_of_plan(timeline, instant, SYSTEM_CLOCK) == plan.slices
 
 
-def test_an_overwrite_whose_plan_is_empty_rewrites_nothing(tmp_path: Path) -> None:
-    timeline, instant = timeline_with(tmp_path, Action.REPLACE_COMMIT, b"")
+def test_an_overwrite_whose_plan_is_empty_rewrites_nothing(root: Folder) -> None:
+    timeline, instant = timeline_with(root, Action.REPLACE_COMMIT, b"")
     assert RequestedClustering.read(timeline, instant, SYSTEM_CLOCK) == RequestedClustering()
 
 
