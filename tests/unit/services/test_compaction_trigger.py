@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from spark_jobs.core.config.keys.compact import CompactionTrigger
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.services.compaction.trigger import TriggerSettings, why_not_due
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -50,11 +48,11 @@ NOW = "20260101100000000"
     ],
 )
 def test_due(
-    tmp_path: Path, strategy: CompactionTrigger, instants: str, commits: int, seconds: int, reason: str | None
+    root: Folder, strategy: CompactionTrigger, instants: str, commits: int, seconds: int, reason: str | None
 ) -> None:
     for name in instants.split():
-        (tmp_path / f"2026010109{name[:2]}00000{name[2:]}").touch()
-    timeline = ActiveTimeline.load(LocalStorage(), str(tmp_path), str(tmp_path / "archived"), format=VERSION_6)
+        (root / f"2026010109{name[:2]}00000{name[2:]}").touch()
+    timeline = ActiveTimeline.load(root.storage, str(root), str(root / "archived"), format=VERSION_6)
     settings = TriggerSettings(strategy=strategy, delta_commits=commits, delta_seconds=seconds)
     found = why_not_due(timeline, settings, NOW)
     assert (found is None) == (reason is None), found

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.storage import RelativePath
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.on_demand import LOCAL_BYTES, LOCAL_CALLS, SparkOnDemand
 from spark_jobs.options.choices import EngineKind
 from spark_jobs.services.deletions import PIECE, delete_by, in_pieces
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -30,21 +30,21 @@ class Shipping(LocalEngine):
         return super().run_each(items, work, advance, sizes)
 
 
-def test_each_is_told_in_order_and_counted(tmp_path: Path) -> None:
-    names = [f"{number}.log" for number in range(2 * PIECE + 10)]
+def test_each_is_told_in_order_and_counted(root: Folder) -> None:
+    names = [RelativePath(f"{number}.log") for number in range(2 * PIECE + 10)]
     for name in names[::3]:
-        (tmp_path / name).write_bytes(b"x")
+        (root / name).write_bytes(b"x")
     steps: list[int] = []
     pieces = in_pieces(names)
     assert [len(piece) for piece in pieces] == [PIECE, PIECE, 10]
-    found = delete_by(Shipping(SYSTEM_CLOCK), LocalStorage(), str(tmp_path), pieces, steps.append)
+    found = delete_by(Shipping(SYSTEM_CLOCK), root.storage, str(root), pieces, steps.append)
     assert found == [number % 3 == 0 for number in range(len(names))]
-    assert not list(tmp_path.iterdir())
+    assert not list(root.iterdir())
     assert (sum(steps), len(steps)) == (len(names), 3)
 
 
-def test_nothing_to_delete(tmp_path: Path) -> None:
-    assert delete_by(LocalEngine(SYSTEM_CLOCK), LocalStorage(), str(tmp_path), in_pieces([])) == []
+def test_nothing_to_delete(root: Folder) -> None:
+    assert delete_by(LocalEngine(SYSTEM_CLOCK), root.storage, str(root), in_pieces([])) == []
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.options import OptionsError
 from spark_jobs.services.run_generation import FOLDER, Attempt, RunRecord, Verdict, generation_key, judge, sweep
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
-
-STORAGE = LocalStorage()
 
 
 def verdict(now: str, then: str, *, returned: bool = False, is_recent: bool = True) -> Verdict:
@@ -56,12 +51,12 @@ def test_the_first_generation_has_the_name_as_its_key() -> None:
     assert [generation_key("d/t/r/-1", number) for number in (0, 1)] == ["d/t/r/-1", "d/t/r/-1#1"]
 
 
-def test_a_record_goes_from_the_return_to_the_success(tmp_path: Path) -> None:
-    base = str(tmp_path)
-    assert RunRecord.read(STORAGE, base, "n") == RunRecord()
+def test_a_record_goes_from_the_return_to_the_success(root: Folder) -> None:
+    storage, base = root.storage, str(root)
+    assert RunRecord.read(storage, base, "n") == RunRecord()
     back = RunRecord().coming_back(0)
-    back.write(STORAGE, base, "n")
-    assert RunRecord.read(STORAGE, base, "n") == back == RunRecord(ended=0, returned=0)
+    back.write(storage, base, "n")
+    assert RunRecord.read(storage, base, "n") == back == RunRecord(ended=0, returned=0)
     assert back.failed(0) == RunRecord()
     assert back.failed(1) == back
     assert back.succeeded(0) == RunRecord(ended=1)
@@ -69,31 +64,32 @@ def test_a_record_goes_from_the_return_to_the_success(tmp_path: Path) -> None:
     assert RunRecord(ended=0).coming_back(1) == RunRecord(ended=1, returned=1)  # the one before it is over
     later = RunRecord(ended=2, returned=2)
     assert (later.coming_back(1), later.succeeded(1), later.failed(1)) == (later, later, later)  # a try given up
-    assert RunRecord.read(STORAGE, base, "m") == RunRecord()
+    assert RunRecord.read(storage, base, "m") == RunRecord()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"ended": "x"}'])
-def test_a_spoilt_record_says_nothing(text: str, tmp_path: Path) -> None:
-    base = str(tmp_path)
-    RunRecord(ended=1).write(STORAGE, base, "n")
-    next((tmp_path / FOLDER).iterdir()).write_text(text)
-    found = RunRecord.read(STORAGE, base, "n")
+def test_a_spoilt_record_says_nothing(text: str, root: Folder) -> None:
+    storage, base = root.storage, str(root)
+    RunRecord(ended=1).write(storage, base, "n")
+    next((root / FOLDER).iterdir()).write_text(text)
+    found = RunRecord.read(storage, base, "n")
     assert found == RunRecord(is_whole=False)
     assert found.may_have_returned(0)
     assert not RunRecord().may_have_returned(0)
 
 
-def test_old_records_are_swept(tmp_path: Path) -> None:
-    base = str(tmp_path)
+def test_old_records_are_swept(root: Folder) -> None:
+    storage, base = root.storage, str(root)
+    seen: set[Folder] = set()
     for name in ("old", "young", "own"):
-        RunRecord(ended=1).write(STORAGE, base, name)
+        RunRecord(ended=1).write(storage, base, name)
         days = {"old": 91, "young": 89}.get(name, 0)
-        newest = max((tmp_path / FOLDER).iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        then = newest.stat().st_mtime - days * 24 * 3600
-        os.utime(newest, (then, then))
-    stray = tmp_path / FOLDER / "notes.txt"
+        (newest,) = set((root / FOLDER).iterdir()) - seen
+        seen.add(newest)
+        newest.date(newest.modified_ms - days * 24 * 3_600_000)
+    stray = root / FOLDER / "notes.txt"
     stray.write_text("not a record")
-    os.utime(stray, (0, 0))
-    sweep(STORAGE, base, "own")
+    stray.date(0)
+    sweep(storage, base, "own")
     assert stray.exists()
-    assert [RunRecord.read(STORAGE, base, name).ended for name in ("old", "young", "own")] == [0, 1, 1]
+    assert [RunRecord.read(storage, base, name).ended for name in ("old", "young", "own")] == [0, 1, 1]

@@ -8,7 +8,7 @@ from typing import Any
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.instant_names import file_name_of
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import LocalStorage, Storage
+from spark_jobs.core.storage import LocalStorage, RelativePath, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.archive.form import ArchivePlace
 from spark_jobs.core.timeline.archive.known import archive_of
@@ -54,7 +54,7 @@ def commit(number: int, key: str | None = None, **more: Any) -> CommitMetadata:
     """The metadata of one new file."""
     stat = WriteStat(
         file_id=f"f{number}-0",
-        path=f"p/f{number}-0_0-1-1_{time(number)}.parquet",
+        path=RelativePath(f"p/f{number}-0_0-1-1_{time(number)}.parquet"),
         partition_path="p",
         num_writes=3,
         num_inserts=3,

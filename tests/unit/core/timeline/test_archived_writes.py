@@ -22,7 +22,7 @@ pytestmark = pytest.mark.unit
 
 
 class Counting(Through):
-    """Another storage, with the archive files that were opened or read by ranges, in order; none is while it is away."""
+    """Another storage, with the archive files that were opened or read by ranges, in order; none is while away."""
 
     is_away = False
 

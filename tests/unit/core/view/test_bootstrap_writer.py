@@ -15,11 +15,10 @@ import pytest
 
 from spark_jobs.core.errors import OutsideTableError
 from spark_jobs.core.files.hfile.reader import HFileReader
-from spark_jobs.core.lake import LAKE
-from spark_jobs.core.storage import LocalStorage
 from spark_jobs.core.timeline.payloads.avro_codec import decode_payload
 from spark_jobs.core.view.bootstrap import BY_FILE_ID, BY_PARTITION, BootstrapIndex, without_scheme
 from spark_jobs.core.view.bootstrap_writer import IndexedFile, encode_bootstrap_index, write_bootstrap_index
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
@@ -87,13 +86,13 @@ def test_it_says_what_hudi_says_of_the_same_files(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["../x.parquet", "a/../../x.parquet", "", "a//x.parquet"])
-def test_an_index_that_leads_out_of_the_source(tmp_path: Path, path: str) -> None:
+def test_an_index_that_leads_out_of_the_source(root: Folder, path: str) -> None:
     """The rows of a table may be in another folder; nothing but that is read (invariant 15)."""
     one = IndexedFile(partition="a", file_id="f-0", path=path, size=1, modified_ms=1)
-    write_bootstrap_index(LocalStorage(), str(tmp_path), "/source", [one], 1)
-    index = BootstrapIndex(lake=LAKE, storage=LocalStorage(), base_path=str(tmp_path), source_path="/source")
+    write_bootstrap_index(root.storage, str(root), "/source", [one], 1)
+    index = BootstrapIndex(lake=root.lake, storage=root.storage, base_path=str(root), source_path="/source")
     named = re.escape(f"/source/{path}")
-    message = rf"^the bootstrap index of {tmp_path} names '{named}', which is no path below its source /source: "
+    message = rf"^the bootstrap index of {root} names '{named}', which is no path below its source /source: "
     with pytest.raises(OutsideTableError, match=message):
         index.sources("a")
     with pytest.raises(OutsideTableError, match=message):
@@ -101,9 +100,9 @@ def test_an_index_that_leads_out_of_the_source(tmp_path: Path, path: str) -> Non
 
 
 @pytest.mark.parametrize("source", ["/lake/source", "mem://lake/source"])
-def test_a_source_is_found_where_its_storage_has_it(tmp_path: Path, source: str) -> None:
+def test_a_source_is_found_where_its_storage_has_it(root: Folder, source: str) -> None:
     one = IndexedFile(file_id="i", partition="p", path="p/f.parquet", size=5, modified_ms=1)
-    write_bootstrap_index(LocalStorage(), str(tmp_path), source, [one], 1)
-    index = BootstrapIndex(lake=LAKE, storage=LocalStorage(), base_path=str(tmp_path), source_path=source)
+    write_bootstrap_index(root.storage, str(root), source, [one], 1)
+    index = BootstrapIndex(lake=root.lake, storage=root.storage, base_path=str(root), source_path=source)
     assert index.source_of("p", "i").path == "p/f.parquet"
     assert not index.is_moved()

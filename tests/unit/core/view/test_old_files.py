@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pytest
 from spark_jobs.core.errors import UnknownInstantError
 from spark_jobs.core.format.instant import Action, State
 from spark_jobs.core.format.v6.layout import VERSION_6
-from spark_jobs.core.storage import FileStatus, LocalStorage
+from spark_jobs.core.storage import FileStatus, RelativePath
 from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata
 from spark_jobs.core.timeline.payloads import schemas
@@ -21,7 +20,9 @@ from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices, build_view
 from spark_jobs.core.view.history import built_upon
 from spark_jobs.core.view.visibility import Visibility
+from tests.support.folder import Folder
 from tests.support.payloads import stored
+from tests.support.through import Through
 from tests.unit.core.support import HandClock
 from tests.unit.core.timeline.lines import ROLLED_BACK, Line, time
 
@@ -30,29 +31,29 @@ pytestmark = pytest.mark.unit
 NOTHING = PendingServices(compaction={}, clustering={}, replaced={})
 
 
-class Counting(LocalStorage):
-    """Local disks, with the number of files that were read."""
+class Counting(Through):
+    """Another storage, with the number of files that were read."""
 
     reads = 0
 
     def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
         self.reads += 1
-        return super().open_input(path, may_change=may_change)
+        return self.inner.open_input(path, may_change=may_change)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         self.reads += 1
-        return super().read(path, offset, length)
+        return self.inner.read(path, offset, length)
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> Line:
+def line(root: Folder) -> Line:
     """1 to 4 archived, 10 and 11 active; the rollback 12 undid 9."""
-    made = Line(tmp_path)
-    archive(made.load(), str(tmp_path), [made.commit(number) for number in (1, 2, 3, 4)])
+    made = Line(root)
+    archive(made.load(), str(root), [made.commit(number) for number in (1, 2, 3, 4)])
     made.commit(10)
     made.commit(11)
     made.rollback(12)
-    made.storage = Counting()
+    made.storage = Counting(made.storage)
     return made
 
 
@@ -138,16 +139,16 @@ def test_a_listing_of_committed_files_alone_needs_no_archive(line: Line) -> None
 
 
 def test_later_commits_prove_what_they_merged_or_logged_upon(line: Line) -> None:
-    merged = WriteStat(file_id="a-0", path="p/a", partition_path="p", prev_commit=time(5))
+    merged = WriteStat(file_id="a-0", path=RelativePath("p/a"), partition_path="p", prev_commit=time(5))
     logged = WriteStat(
         file_id="b-0",
-        path="p/.b",
+        path=RelativePath("p/.b"),
         partition_path="p",
         prev_commit=time(7),
         log_version=1,
         base_file=f"b-0_0-1-1_{time(6)}.parquet",
     )
-    new = WriteStat(file_id="c-0", path="p/c", partition_path="p")
+    new = WriteStat(file_id="c-0", path=RelativePath("p/c"), partition_path="p")
     done = stored(CommitMetadata(write_stats=(merged, logged, new)).payload())
     line.put(13, Action.DELTA_COMMIT, b"", b"", done)
     assert built_upon(line.load(), HandClock()) == {time(5), time(6)}
