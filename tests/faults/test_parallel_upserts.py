@@ -7,8 +7,8 @@ import os
 import traceback
 from collections.abc import Iterator
 from multiprocessing.synchronize import Barrier
-from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -17,7 +17,9 @@ from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.handles.context import WriteContext
 from spark_jobs.services.validation.run import validate
 from spark_jobs.write.direct import write as tasks_of_write
+from spark_jobs.write.tasks import write_buckets
 from tests.faults import local_table as local
+from tests.support.folder import Folder
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
 
@@ -25,11 +27,10 @@ SOURCES = [local.batch(first, 20, f"v{first}", 1) for first in (0, 10, 20)]
 MOST_TRIES = 5
 
 
-def upsert(path: Path, rows: pa.Table, key: str, all_placed: Barrier) -> None:
+def upsert(path: Folder, rows: pa.Table, key: str, all_placed: Barrier) -> None:
     """As a task does that is run again while its writes are refused; the first one waits until all others have placed
     their rows, too.
     """
-    write_buckets = tasks_of_write.write_buckets
     waited = False
 
     def together(batches: Iterator[pa.RecordBatch], context: WriteContext, *others: Any) -> Any:
@@ -39,19 +40,19 @@ def upsert(path: Path, rows: pa.Table, key: str, all_placed: Barrier) -> None:
             all_placed.wait(60)
         return write_buckets(batches, context, *others)
 
-    tasks_of_write.write_buckets = together
-    for attempt in range(MOST_TRIES):
-        try:
-            local.write(path, rows, key)
-            return
-        except WriteConflictError:
-            if attempt == MOST_TRIES - 1:
-                raise
+    with patch.object(tasks_of_write, "write_buckets", together):
+        for attempt in range(MOST_TRIES):
+            try:
+                local.write(path, rows, key)
+                return
+            except WriteConflictError:
+                if attempt == MOST_TRIES - 1:
+                    raise
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_each_key_is_stored_once(tmp_path: Path, table_type: str) -> None:
-    path = tmp_path / "t"
+def test_each_key_is_stored_once(root: Folder, table_type: str) -> None:
+    path = root / "t"
     local.create(path, table_type)
     barrier = multiprocessing.get_context("fork").Barrier(len(SOURCES))
     children = []
@@ -70,4 +71,4 @@ def test_each_key_is_stored_once(tmp_path: Path, table_type: str) -> None:
     assert [key for key, *_ in found] == sorted(str(key) for key in range(40))
     local.clean(path)
     assert local.problems_of(path) == []
-    assert [one for one in validate(str(path), deep=True) if one.invariant == 2] == []
+    assert [one for one in validate(str(path), deep=True, lake=path.lake) if one.invariant == 2] == []

@@ -6,10 +6,8 @@ The archival has a lock of its own, as Hudi's has where it is the only writer of
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +15,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import InstantGoneError
 from spark_jobs.core.format.instant import Action, State
-from spark_jobs.core.lake import Lake
-from spark_jobs.core.storage import FileStatus, LocalStorage
-from spark_jobs.core.table import HudiTable
+from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.hive.facts import SyncedUntil, facts_of
 from spark_jobs.options import CleanOptions, CompactionOptions, HealthOptions, RollbackOptions, SavepointOptions
 from spark_jobs.options.archive import ArchiveOptions
@@ -36,6 +32,7 @@ from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
+from tests.support.through import Through
 
 pytestmark = pytest.mark.unit
 
@@ -45,9 +42,10 @@ ROWS = local.expected_rows(FIRST, SECOND, THIRD)
 
 
 @dataclass
-class Beside(LocalStorage):
+class Beside(Through):
     """``act`` is done once, right after the folder was listed for the time of number ``at`` (from 0; -1: never)."""
 
+    inner: Storage
     folder: str
     act: Callable[[], object]
     at: int = -1
@@ -55,7 +53,7 @@ class Beside(LocalStorage):
     acting: bool = field(default=False)
 
     def list(self, path: str) -> list[FileStatus]:
-        found = super().list(path)
+        found = self.inner.list(path)
         if path == self.folder and not self.acting:
             number, self.looks = self.looks, self.looks + 1
             if number == self.at:
@@ -65,7 +63,13 @@ class Beside(LocalStorage):
         return found
 
 
-def archive(path: Path) -> None:
+def beside(path: Folder, act: Callable[[], object], at: int) -> tuple[Folder, Beside]:
+    """The same table for a reader or a job that looks at its timeline."""
+    storage = Beside(inner=path.storage, folder=f"{path}/.hoodie", act=act, at=at)
+    return path.through(storage), storage
+
+
+def archive(path: Folder) -> None:
     """As much as may go, but for the last commit."""
     conf = {
         **local.AT_ONCE,
@@ -73,21 +77,21 @@ def archive(path: Path) -> None:
         "hoodie.keep.max.commits": "2",
         "hoodie.write.lock.filesystem.path": str(path.parent / f"{path.name}-other-lock"),
     }
-    done = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), job_context())
+    done = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), job_context(lake=path.lake))
     assert done.state is JobState.COMPLETED, done.reason
 
 
-def rewrite(path: Path, table_type: str) -> None:
+def rewrite(path: Folder, table_type: str) -> None:
     service = local.compact if table_type == MOR else local.cluster
     service(path)
 
 
 @pytest.fixture(scope="module")
-def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Folder]:
     """Tables with a replaced or compacted group that was cleaned, and commits that archival may take."""
     made = {}
     for table_type in (COW, MOR):
-        path = tmp_path_factory.mktemp(table_type) / "t"
+        path = Folder(str(tmp_path_factory.mktemp(table_type))) / "t"
         local.create(path, table_type)
         local.write(path, FIRST, "first")
         local.write(path, SECOND, "second")
@@ -97,74 +101,70 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         local.clean(path)
         local.write(path, THIRD, "again")
         conf = {"hoodie.metadata.compact.max.delta.commits": "1"}
-        maintain_metadata_table(HudiTable.open(str(path)).transaction_settings(conf), conf, pytest.fail)
+        maintain_metadata_table(path.table().transaction_settings(conf), conf, pytest.fail)
         made[table_type] = path
     return made
 
 
-def rows_by(**query: Any) -> Callable[[Path, Lake], object]:
-    def read(path: Path, lake: Lake) -> object:
-        return sorted(
-            HudiTable.open(str(path), lake=lake).scan(columns=["id", "v"], **query).to_arrow().to_pylist(), key=str
-        )
+def rows_by(**query: Any) -> Callable[[Folder], object]:
+    def read(path: Folder) -> object:
+        return sorted(path.table().scan(columns=["id", "v"], **query).to_arrow().to_pylist(), key=str)
 
     return read
 
 
-def health(path: Path, lake: Lake) -> object:
-    return run_health(HealthOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context(lake=lake)).state
+def health(path: Folder) -> object:
+    return run_health(HealthOptions(base_path=str(path), hoodie_conf=local.AT_ONCE), job_context(lake=path.lake)).state
 
 
-def cleaning_plan(path: Path, lake: Lake) -> object:
+def cleaning_plan(path: Folder) -> object:
     conf = {**local.AT_ONCE, "hoodie.cleaner.incremental.mode": "false"}
     return run_cleaning(
-        CleanOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), job_context(lake=lake)
+        CleanOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), job_context(lake=path.lake)
     ).files_in
 
 
-def compaction_plan(path: Path, lake: Lake) -> object:
-    if not HudiTable.open(str(path), lake=lake).config.is_merge_on_read:
+def compaction_plan(path: Folder) -> object:
+    if not path.table().config.is_merge_on_read:
         return None
     options = CompactionOptions(base_path=str(path), hoodie_conf=local.AT_ONCE, dry_run=True)
-    return run_compaction(options, job_context(lake=lake)).state
+    return run_compaction(options, job_context(lake=path.lake)).state
 
 
-def archival_plan(path: Path, lake: Lake) -> object:
+def archival_plan(path: Folder) -> object:
     conf = {**local.AT_ONCE, "hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2"}
     state = run_archival(
-        ArchiveOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), job_context(lake=lake)
+        ArchiveOptions(base_path=str(path), hoodie_conf=conf, dry_run=True), job_context(lake=path.lake)
     ).state
     return state in (JobState.DRY_RUN, JobState.NOTHING_TO_DO)  # the other one may have done it all
 
 
-def sync_facts(path: Path, lake: Lake) -> object:
-    table = HudiTable.open(str(path), lake=lake)
+def sync_facts(path: Folder) -> object:
+    table = path.table()
     since = SyncedUntil(instant=table.timeline.completed_commits()[0].timestamp)
     facts = facts_of(table, since)
     return facts.partitions, facts.last_instant, facts.avro_schema
 
 
-def write(path: Path, lake: Lake) -> object:
-    folder = Folder(str(path), lake)
-    local.write(folder, local.batch(0, 4, "last", 9), "last")
-    return local.rows_of(folder)
+def write(path: Folder) -> object:
+    local.write(path, local.batch(0, 4, "last", 9), "last")
+    return local.rows_of(path)
 
 
-def savepoint(path: Path, lake: Lake) -> object:
-    return run_savepoint(SavepointOptions(base_path=str(path)), job_context(lake=lake)).state
+def savepoint(path: Folder) -> object:
+    return run_savepoint(SavepointOptions(base_path=str(path)), job_context(lake=path.lake)).state
 
 
-def clean(path: Path, lake: Lake) -> object:
-    folder = Folder(str(path), lake)
-    local.clean(folder)
-    return local.rows_of(folder)
+def clean(path: Folder) -> object:
+    local.clean(path)
+    return local.rows_of(path)
 
 
-WORK: dict[str, Callable[[Path, Lake], object]] = {
+WORK: dict[str, Callable[[Folder], object]] = {
     "snapshot": rows_by(),
     "read-optimized": rows_by(query="read_optimized"),
     "incremental": rows_by(query="incremental", begin="000"),
-    "validation": lambda path, lake: validate(str(path), deep=True, lake=lake),
+    "validation": lambda path: validate(str(path), deep=True, lake=path.lake),
     "health": health,
     "plan of a clean": cleaning_plan,
     "plan of a compaction": compaction_plan,
@@ -179,41 +179,39 @@ WORK: dict[str, Callable[[Path, Lake], object]] = {
 @pytest.mark.parametrize("table_type", [COW, MOR])
 @pytest.mark.parametrize("name", WORK)
 def test_a_reader_or_job_goes_on_where_what_it_looks_at_is_archived(
-    templates: dict[str, Path], tmp_path: Path, table_type: str, name: str
+    templates: dict[str, Folder], root: Folder, table_type: str, name: str
 ) -> None:
     def run(number: int) -> tuple[object, int]:
-        path = tmp_path / f"t{number}"
-        shutil.copytree(templates[table_type], path)
-        storage = Beside(folder=f"{path}/.hoodie", act=lambda: archive(path), at=number)
-        found = WORK[name](path, Lake(storages={"file": storage}))
-        return found, storage.looks
+        path = root / f"t{number}"
+        templates[table_type].copy_to(path)
+        seen, storage = beside(path, lambda: archive(path), number)
+        return WORK[name](seen), storage.looks
 
     expected, looks = run(-1)
+    assert looks or expected is None  # a compaction of a table that has none
     for number in range(looks):
         assert run(number)[0] == expected, f"archived after look {number}"
 
 
-def planned(path: Path) -> str:
+def planned(path: Folder) -> str:
     """A table with a compaction that is planned and not begun; its instant."""
     local.create(path, MOR)
     local.write(path, FIRST, "first")
     local.write(path, SECOND, "second")
     options = CompactionOptions(base_path=str(path), mode=ServiceMode.SCHEDULE, hoodie_conf=local.AT_ONCE)
-    return str(run_compaction(options, job_context()).instant)
+    return str(run_compaction(options, job_context(lake=path.lake)).instant)
 
 
-def cancel(path: Path, instant: str) -> None:
+def cancel(path: Folder, instant: str) -> None:
     options = CompactionOptions(base_path=str(path), mode=ServiceMode.CANCEL, instant_time=instant)
-    run_compaction(options, job_context())
+    run_compaction(options, job_context(lake=path.lake))
 
 
-def test_a_plan_that_is_taken_back_after_the_timeline_was_listed_is_passed_over(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "t"
+def test_a_plan_that_is_taken_back_after_the_timeline_was_listed_is_passed_over(root: Folder) -> None:
+    path = root / "t"
     instant = planned(path)
-    storage = Beside(folder=f"{path}/.hoodie", act=lambda: cancel(path, instant), at=0)
-    table = HudiTable.open(str(path), lake=Lake(storages={"file": storage}))
+    seen, _ = beside(path, lambda: cancel(path, instant), 0)
+    table = seen.table()
     old = table.timeline
     assert [one.state for one in old.pending({Action.COMPACTION})] == [State.REQUESTED]
     with pytest.raises(InstantGoneError, match=f"{instant}.compaction.requested is neither on the timeline nor in"):
@@ -223,46 +221,43 @@ def test_a_plan_that_is_taken_back_after_the_timeline_was_listed_is_passed_over(
     assert sorted(table.scan(columns=["id"]).to_arrow()["id"].to_pylist()) == list(range(20))
 
 
-def test_a_write_that_is_rolled_back_after_the_timeline_was_listed_is_not_read(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "t"
+def test_a_write_that_is_rolled_back_after_the_timeline_was_listed_is_not_read(root: Folder) -> None:
+    path = root / "t"
     local.create(path, COW)
     local.write(path, FIRST, "first")
     last = local.write(path, SECOND, "second")
     options = RollbackOptions(base_path=str(path), instant_time=last)
-    storage = Beside(folder=f"{path}/.hoodie", act=lambda: run_rollback(options, job_context()), at=0)
-    found = (
-        HudiTable.open(str(path), lake=Lake(storages={"file": storage})).scan(columns=["v"]).to_arrow()["v"].to_pylist()
-    )
+    seen, _ = beside(path, lambda: run_rollback(options, job_context(lake=path.lake)), 0)
+    found = seen.table().scan(columns=["v"]).to_arrow()["v"].to_pylist()
     assert found == ["one"] * 20
 
 
-class Torn(LocalStorage):
+class Torn(Through):
     """The first listing meets an archival halfway: it has the older files of the first instants, not their last."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Folder) -> None:
+        super().__init__(path.storage)
         self.path = path
         self.torn = False
 
     def list(self, path: str) -> list[FileStatus]:
         if path != f"{self.path}/.hoodie" or self.torn:
-            return super().list(path)
+            return self.inner.list(path)
         self.torn = True
-        before = super().list(path)
+        before = self.inner.list(path)
         archive(self.path)
-        left = {status.name for status in super().list(path)}
+        left = {status.name for status in self.inner.list(path)}
         return [one for one in before if one.name in left or one.name.endswith((".requested", ".inflight"))]
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
 def test_a_listing_that_an_archival_tore_is_made_again(
-    templates: dict[str, Path], tmp_path: Path, table_type: str
+    templates: dict[str, Folder], root: Folder, table_type: str
 ) -> None:
-    path = tmp_path / "t"
-    shutil.copytree(templates[table_type], path)
+    path = root / "t"
+    templates[table_type].copy_to(path)
     storage = Torn(path)
-    table = HudiTable.open(str(path), lake=Lake(storages={"file": storage}))
+    table = path.through(storage).table()
     assert not table.timeline.pending_writes()
     assert storage.torn
     assert local.rows_of(path) == ROWS
@@ -271,9 +266,9 @@ def test_a_listing_that_an_archival_tore_is_made_again(
 @pytest.mark.parametrize("at", range(3))
 @pytest.mark.parametrize("table_type", [COW, MOR])
 def test_a_validation_beside_a_rollback_and_a_cancellation_finds_nothing(
-    tmp_path: Path, table_type: str, at: int
+    root: Folder, table_type: str, at: int
 ) -> None:
-    path, instant = tmp_path / "t", ""
+    path, instant = root / "t", ""
     if table_type == MOR:
         instant = planned(path)
     else:
@@ -284,8 +279,8 @@ def test_a_validation_beside_a_rollback_and_a_cancellation_finds_nothing(
     def take_back() -> None:
         if instant:
             cancel(path, instant)
-        last = HudiTable.open(str(path)).timeline.completed_commits()[-1].timestamp
-        run_rollback(RollbackOptions(base_path=str(path), instant_time=last), job_context())
+        last = path.table().timeline.completed_commits()[-1].timestamp
+        run_rollback(RollbackOptions(base_path=str(path), instant_time=last), job_context(lake=path.lake))
 
-    storage = Beside(folder=f"{path}/.hoodie", act=take_back, at=at)
-    assert [str(one) for one in validate(str(path), deep=True, lake=Lake(storages={"file": storage}))] == []
+    seen, _ = beside(path, take_back, at)
+    assert [str(one) for one in validate(str(path), deep=True, lake=seen.lake)] == []

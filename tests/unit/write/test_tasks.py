@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,14 +13,15 @@ from spark_jobs.core.errors import BadRecordError
 from spark_jobs.core.files.base_file import open_base_file
 from spark_jobs.core.files.base_file_writer import BaseFileWriter
 from spark_jobs.core.files.write_format import base_file_format
-from spark_jobs.core.handles.context import WriteContext
+from spark_jobs.core.handles.context import TaskScope, WriteContext
 from spark_jobs.core.schema.avro import avro_schema_of
 from spark_jobs.core.schema.meta_fields import PARTITION_PATH, RECORD_KEY
-from spark_jobs.core.storage import LocalStorage
+from spark_jobs.core.storage import ConfinedStorage
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.write import tasks
 from spark_jobs.write.routes import CreateRoute
 from spark_jobs.write.tasks import BUCKET, RecordRules, as_records, bulk_insert_batches, write_buckets
+from tests.support.folder import Folder
 from tests.unit.core.support import context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
@@ -31,8 +31,8 @@ RULES = RecordRules(combine=False, all_deleted=False)
 
 
 @pytest.fixture
-def context(tmp_path: Path) -> WriteContext:
-    return context_of(new_table(str(tmp_path / "t")), "100")
+def context(root: Folder) -> WriteContext:
+    return context_of(new_table(root / "t"), "100")
 
 
 @pytest.fixture
@@ -124,14 +124,16 @@ def test_batches_of_many_partitions_are_gathered(context: WriteContext, open_fil
     assert max(open_files) == 2
 
 
-def test_a_file_group_that_is_begun_is_written_as_its_records_come(context: WriteContext) -> None:
+def test_a_file_group_that_is_begun_is_written_as_its_records_come(
+    context: WriteContext, open_files: list[int]
+) -> None:
     """Without a look for equal keys nothing is held; the first file is open when the second batch is asked for."""
     open_when_asked = []
 
     def routed() -> Iterator[pa.RecordBatch]:
         for batch in batches("a", "a", "a"):
             yield batch.append_column(BUCKET, pa.array([4], pa.int32()))
-            open_when_asked.append(len(list(Path(context.base_path, "a").glob("*.parquet"))))
+            open_when_asked.append(len(open_files) - 1)
 
     (stat,) = write_buckets(routed(), context, scope(), {4: CreateRoute("a", SEED)}, RULES)
     assert (open_when_asked, stat.num_inserts, keys(context, stat)) == ([1, 1, 1], 3, ["k0", "k1", "k2"])
@@ -170,14 +172,15 @@ def test_the_files_of_a_task_are_forced_to_the_disk_together(
     context: WriteContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forced: list[list[str]] = []
-    monkeypatch.setattr(LocalStorage, "sync", lambda self, paths, names: forced.append(list(paths)))
+    monkeypatch.setattr(ConfinedStorage, "sync", lambda self, paths, names: forced.append(list(paths)))
     records = pa.concat_tables([rows((str(number), 1, "x"), partition=f"p{number}") for number in range(3)])
     routed = records.append_column(BUCKET, pa.array([0, 1, 2], pa.int32()))
     routes = {number: CreateRoute(f"p{number}", f"{SEED[:-1]}{number}") for number in range(3)}
-    for write in (
+    writes: list[Callable[[TaskScope], Iterator[WriteStat]]] = [
         lambda scope: write_buckets(iter(routed.to_batches()), context, scope, routes, RULES),
         lambda scope: bulk_insert_batches(iter(records.to_batches()), context, scope, SEED, RULES),
-    ):
+    ]
+    for write in writes:
         forced.clear()
         stats = list(write(scope()))
         assert forced == [[context.path(one.partition_path, one.file_name) for one in stats]]

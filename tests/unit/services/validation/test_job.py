@@ -16,6 +16,7 @@ from spark_jobs.options.validate import ValidateOptions
 from spark_jobs.services.validation.finding import INVARIANTS
 from spark_jobs.services.validation.job import not_sound, run_validation
 from tests import hudi_tables
+from tests.support.folder import Folder
 from tests.unit.services.validation.damage import data_files, make_old
 
 pytestmark = pytest.mark.unit
@@ -23,18 +24,12 @@ pytestmark = pytest.mark.unit
 ROOT = Path(__file__).resolve().parents[4]
 
 
-@pytest.fixture
-def unpack(tmp_path: Path) -> Callable[[str], Path]:
-    """On the local disk, where a command line finds it."""
-    return lambda name: hudi_tables.unpack(name, tmp_path / name.split("/")[1])
+def validate(base: Folder, *words: str) -> int:
+    return run_job(run_validation, ValidateOptions, [f"--base-path={base}", *words], lake=base.lake, verdict=not_sound)
 
 
-def validate(base: Path, *words: str) -> int:
-    return run_job(run_validation, ValidateOptions, [f"--base-path={base}", *words], verdict=not_sound)
-
-
-def test_a_sound_table(unpack: Callable[[str], Path]) -> None:
-    base = unpack("tables/mor_logs")
+def test_a_sound_table(tmp_path: Path) -> None:
+    base = hudi_tables.unpack("tables/mor_logs", tmp_path / "mor_logs")
     done = subprocess.run(
         [sys.executable, "spark_jobs/validate.py", "--base-path", str(base), "--deep"],
         capture_output=True,
@@ -58,7 +53,7 @@ def test_a_sound_table(unpack: Callable[[str], Path]) -> None:
 
 
 def test_a_dry_run_says_what_would_be_read_and_judges_nothing(
-    unpack: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+    unpack: Callable[[str], Folder], capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = unpack("tables/cow_upserts")
     path = data_files(base)[-1]
@@ -73,14 +68,14 @@ def test_a_dry_run_says_what_would_be_read_and_judges_nothing(
 
 
 def test_findings_are_lines_and_objects_and_end_with_1(
-    unpack: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    unpack: Callable[[str], Folder], root: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = unpack("tables/cow_upserts")
     path = data_files(base)[-1]
     (base / path).unlink()
-    assert validate(base, f"--result-file={tmp_path}/result.json") == 1
+    assert validate(base, f"--result-file={root}/result.json") == 1
     printed = capsys.readouterr()
-    result = json.loads((tmp_path / "result.json").read_text())
+    result = json.loads((root / "result.json").read_text())
     assert json.loads(printed.out.splitlines()[-1]) == result
     assert (result["extra"]["sound"], result["extra"]["errors"]) == (False, 2)
     first = result["extra"]["findings"][0]
@@ -92,7 +87,7 @@ def test_findings_are_lines_and_objects_and_end_with_1(
     )
 
 
-def test_warnings_end_with_1_only_where_they_are_asked_to(unpack: Callable[[str], Path]) -> None:
+def test_warnings_end_with_1_only_where_they_are_asked_to(unpack: Callable[[str], Folder]) -> None:
     base = unpack("tables/mor_pending_compaction")
     make_old(next(base.glob(".hoodie/*.compaction.requested")), 30)
     assert validate(base) == 0
@@ -100,8 +95,8 @@ def test_warnings_end_with_1_only_where_they_are_asked_to(unpack: Callable[[str]
     assert validate(base, "--strict", "--overdue-hours=100") == 0
 
 
-def test_no_table_ends_with_5(tmp_path: Path) -> None:
-    assert validate(tmp_path) == 5
+def test_no_table_ends_with_5(root: Folder) -> None:
+    assert validate(root) == 5
 
 
 def test_hours_below_zero_are_refused() -> None:

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import StorageError
-from spark_jobs.core.lake import LAKE
 from spark_jobs.write.direct.listing import columns_in_spark, source_files
+from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
 
 
-def touched(folder: Path, *names: str) -> None:
+def touched(folder: Folder, *names: str) -> None:
     for name in names:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        (folder / name).touch()
 
 
-def found(folder: Path, *paths: str) -> list[str] | str:
-    files = source_files([f"{folder}/{path}".rstrip("/") for path in paths], LAKE)
+def found(folder: Folder, *paths: str) -> list[str] | str:
+    files = source_files([f"{folder}/{path}".rstrip("/") for path in paths], folder.lake)
     return files if isinstance(files, str) else sorted(file[len(str(folder)) + 1 :] for file in files)
 
 
-def test_files_of_folders_and_patterns(tmp_path: Path) -> None:
-    touched(tmp_path, "a/1.parquet", "a/2", "a/_SUCCESS", "a/.crc", "a/3._COPYING_", "b1/1", "b2/1", "other/1")
-    assert found(tmp_path, "a") == ["a/1.parquet", "a/2"]
-    assert found(tmp_path, "a/1.parquet") == ["a/1.parquet"]
-    assert found(tmp_path, "a", "other") == ["a/1.parquet", "a/2", "other/1"]
-    assert found(tmp_path, "b*") == ["b1/1", "b2/1"]
-    assert found(tmp_path, "b?/1") == ["b1/1", "b2/1"]
+def test_files_of_folders_and_patterns(root: Folder) -> None:
+    touched(root, "a/1.parquet", "a/2", "a/_SUCCESS", "a/.crc", "a/3._COPYING_", "b1/1", "b2/1", "other/1")
+    assert found(root, "a") == ["a/1.parquet", "a/2"]
+    assert found(root, "a/1.parquet") == ["a/1.parquet"]
+    assert found(root, "a", "other") == ["a/1.parquet", "a/2", "other/1"]
+    assert found(root, "b*") == ["b1/1", "b2/1"]
+    assert found(root, "b?/1") == ["b1/1", "b2/1"]
     with pytest.raises(StorageError, match=r"c\* does not exist"):
-        found(tmp_path, "c*")
+        found(root, "c*")
 
 
 @pytest.mark.parametrize(
@@ -49,9 +46,9 @@ def test_files_of_folders_and_patterns(tmp_path: Path) -> None:
         (["a/_SUCCESS"], "a", "has no files"),
     ],
 )
-def test_what_spark_lists_in_its_own_way_is_left_to_it(tmp_path: Path, names: list[str], path: str, why: str) -> None:
-    touched(tmp_path, *names)
-    assert why in str(found(tmp_path, path))
+def test_what_spark_lists_in_its_own_way_is_left_to_it(root: Folder, names: list[str], path: str, why: str) -> None:
+    touched(root, *names)
+    assert why in str(found(root, path))
 
 
 def test_columns_have_the_types_that_spark_gives_them() -> None:
