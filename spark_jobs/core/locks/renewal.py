@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from spark_jobs.core.errors import LockNotAcquiredError, StorageError, WriteConflictError
+from spark_jobs.core.errors import EtagMismatchError, LockNotAcquiredError, StorageError, WriteConflictError
 from spark_jobs.core.locks.fenced_storage import FencedStorage
 
 
@@ -31,9 +31,13 @@ class Renewal:
     def _renew(self) -> None:
         while not self._stop.wait(self._interval):
             try:
-                # forced: a lock whose content a loss of power takes away would look like one of Hudi's, which stays
-                self._storage.replace(self._path, self._content)
+                status = self._storage.stat(self._path)
+                if status is None:
+                    return
+                # over the version that was looked at: one that somebody took over since stays his. And forced: a lock
+                # whose content a loss of power takes away would look like one of Hudi's, which stays
+                self._storage.replace_if(self._path, self._content, status.etag)
             except WriteConflictError:
                 return
-            except (StorageError, LockNotAcquiredError):
+            except (StorageError, LockNotAcquiredError, EtagMismatchError):
                 continue

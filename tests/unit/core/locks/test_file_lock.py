@@ -206,6 +206,37 @@ def test_a_held_lock_is_renewed(root: Folder) -> None:
         assert not mine.is_held()
 
 
+class Stalls(Through):
+    """The renewal comes to a stop between its look and its write, as long as another takes the lock over."""
+
+    def __init__(self, inner: Storage) -> None:
+        super().__init__(inner)
+        self.taken_by: bytes | None = None
+
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self._stall(path)
+        self.inner.replace(path, data, durable=durable)
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        self._stall(path)
+        self.inner.replace_if(path, data, etag)
+
+    def _stall(self, path: str) -> None:
+        if threading.current_thread().name == "lock-renewal" and self.taken_by is not None:
+            content, self.taken_by = self.taken_by, None
+            self.inner.replace(path, content, durable=False)
+
+
+def test_a_renewal_that_comes_late_takes_nothing_back(root: Folder) -> None:
+    storage = Stalls(root.storage)
+    path = root.through(storage) / "lock"
+    with lock_at(path, lease_ms=60) as mine:
+        storage.taken_by = elsewhere()
+        assert comes_true(lambda: not any(one.name == "lock-renewal" for one in threading.enumerate()))
+        assert path.read_bytes() == elsewhere()
+        assert not mine.is_held()
+
+
 def comes_true(condition: Callable[[], bool]) -> bool:
     deadline = SYSTEM_CLOCK.monotonic() + 10
     while not condition() and SYSTEM_CLOCK.monotonic() < deadline:
