@@ -52,16 +52,23 @@ def files(storage: Any) -> list[int]:
     return [int(name.split(".")[3].split("_")[0]) for name in storage.opened]
 
 
-@pytest.fixture
-def line(root: Folder) -> Line:
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """Sixteen archive files of three commits each, 1 to 48, and a rollback of 9 in the first."""
-    made = Line(root)
+    folder = Folder(str(tmp_path_factory.mktemp("archived")))
+    made = Line(folder)
     for number in range(16):
         going = [made.commit(3 * number + one) for one in (1, 2, 3) if 3 * number + one != 9]
         going += [made.rollback(100)] if number == 0 else []
-        archive(made.load(), str(root), going)
+        archive(made.load(), str(folder), going)
     made.commit(200)
-    return made
+    return folder
+
+
+@pytest.fixture
+def line(archived: Folder, root: Folder) -> Line:
+    archived.copy_to(root)
+    return Line(root)
 
 
 def asked(line: Line) -> tuple[ArchivedWrites, Counting]:
