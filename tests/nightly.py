@@ -160,7 +160,10 @@ EVERY_OTHER = frozenset(
 """Tests of many like cases, of which the day has the first, the third and so on."""
 ON_OBJECTS: Mapping[str, Sequence[str]] = {
     "faults/test_storage_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": ("upsert of a COW table",),
+    "unit/core/locks/test_fenced_storage.py": (),
+    "unit/core/locks/test_file_lock.py": (),
     "unit/core/metadata_table/test_stale.py": (),
+    "unit/core/transaction/test_heartbeat.py": (),
     "unit/core/transaction/test_transaction.py": (),
     "unit/services/test_late_files.py": (),
     "unit/services/test_life_of_a_table.py": (),
