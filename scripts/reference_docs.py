@@ -89,7 +89,7 @@ _UNSERVED: Mapping[str, Callable[[], str]] = {
 
 
 def _default(value: object) -> str:
-    if value in ("", ()):
+    if value in (None, "", ()):
         return ""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
