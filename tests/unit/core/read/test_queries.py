@@ -115,6 +115,18 @@ def test_columns_and_filter(table: HudiTable) -> None:
     assert table.scan(columns=()).to_arrow().num_rows == 3
 
 
+def test_a_scan_of_some_partitions_looks_at_no_other(table: HudiTable) -> None:
+    everything = contents(table)
+    of_q = contents(table, partitions=["q"])
+    assert of_q == [C1]
+    assert contents(table, partitions=["p", "q"]) == everything
+    assert contents(table, partitions=["elsewhere"]) == []
+    assert contents(table, partitions=[]) == []
+    for one in table.storage.list(f"{table.base_path}/p"):
+        table.storage.delete(one.path)
+    assert contents(table.refreshed(), partitions=["q"]) == of_q
+
+
 def test_partitions_and_slices(table: HudiTable) -> None:
     assert table.partitions() == ["p", "q"]
     assert [one.file_id for one in table.file_slices("q")] == ["q-group-0"]
