@@ -23,6 +23,7 @@ from spark_jobs.core.timeline.results import NamedInstant
 from spark_jobs.core.timeline.write_stat import WriteStat
 from spark_jobs.core.transaction.transaction import TransactionSettings
 from spark_jobs.services.rollback.plan import plan_by_markers
+from tests.support.deaths import in_another_process
 from tests.support.folder import Folder, Where, file_at
 from tests.support.payloads import stored
 from tests.unit.core.support import Died, HandClock, complete, context_of, new_table, rows, scope, start
@@ -30,6 +31,8 @@ from tests.unit.core.support import Died, HandClock, complete, context_of, new_t
 T1, T2 = "20240101000000001", "20240101000000002"
 BEFORE = [("a", 1, "one"), ("b", 1, "one")]
 PROPERTIES = {"hoodie.write.lock.wait_time_ms": "2000"}
+_DIED = 7
+"""The exit code of a process that met its death."""
 
 
 @dataclass
@@ -76,20 +79,17 @@ def failed_write(path: Where) -> FailedWrite:
 
 
 def dies(work: Callable[[], object]) -> bool:
-    """Run ``work`` in a process of its own, which is gone at once where it raises :class:`Died`; whether it did."""
-    child = os.fork()
-    if child == 0:
+    """Whether work in a process of its own met the storage's death, after which no handler runs."""
+
+    def until_it_dies() -> None:
         try:
             work()
         except Died:
-            os._exit(7)
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    assert code in (0, 7)
-    return code == 7
+            os._exit(_DIED)
+
+    code = in_another_process(until_it_dies)
+    assert code in (0, _DIED)
+    return code == _DIED
 
 
 def planned_by_another(failed: FailedWrite, time: str) -> tuple[Folder, bytes]:
