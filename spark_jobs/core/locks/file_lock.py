@@ -112,6 +112,11 @@ class FileLock:
             self._renewal = Renewal(
                 self.storage, self._settings.path, self._content(token), self._settings.lease_ms / _RENEWALS
             )
+            try:
+                self._renewal.start()
+            except BaseException:
+                self.release()
+                raise
 
     def is_held(self) -> bool:
         """Whether the file on storage is still this lock's."""

@@ -22,11 +22,15 @@ class Renewal:
         self._interval = interval_ms / 1000
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="lock-renewal", daemon=True)
+
+    def start(self) -> None:
         self._thread.start()
 
     def stop(self) -> None:
+        """Also one whose start was broken off."""
         self._stop.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def _renew(self) -> None:
         while not self._stop.wait(self._interval):

@@ -206,6 +206,23 @@ def test_a_held_lock_is_renewed(root: Folder) -> None:
         assert not mine.is_held()
 
 
+def test_an_interrupt_while_the_renewal_starts_leaves_no_lock(root: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, start = root / "lock", threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == "lock-renewal":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as starting:
+        starting.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            lock_at(path).acquire()
+    assert not any(one.name == "lock-renewal" for one in threading.enumerate())
+    with lock_at(path) as lock:
+        assert lock.is_held()
+
+
 class Stalls(Through):
     """The renewal comes to a stop between its look and its write, as long as another takes the lock over."""
 
