@@ -190,12 +190,15 @@ class FileLock:
         return str(found[1].get("token", "")) if found else ""
 
     def _read(self) -> bytes:
-        try:
-            return self._storage.read(self._settings.path)
-        except StorageError:
-            if self._storage.stat(self._settings.path) is None:
-                return b""  # released in between
-            raise
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                return self._storage.read(self._settings.path)
+            except StorageError:
+                if self._storage.stat(self._settings.path) is None:
+                    return b""  # released in between
+                if not tries_left:
+                    raise  # else it may be another's by now, who took it in between
+        raise AssertionError("unreachable")
 
 
 def _lease_of(raw: dict[str, Any], otherwise: int) -> int:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.errors import LockNotAcquiredError
+from spark_jobs.core.errors import LockNotAcquiredError, StorageError
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.owner import Owner, parse_owner, this_process
 from spark_jobs.core.storage import Storage
@@ -221,6 +221,25 @@ def test_an_interrupt_while_the_renewal_starts_leaves_no_lock(root: Folder, monk
     assert not any(one.name == "lock-renewal" for one in threading.enumerate())
     with lock_at(path) as lock:
         assert lock.is_held()
+
+
+class Exchanged(Through):
+    """One holder releases the lock and another takes it, between the waiter's look and its reading."""
+
+    times = 0
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        self.times += 1
+        if self.times == 1:
+            raise StorageError(f"{path} can't be read (no such file)", path=path)
+        return self.inner.read(path, offset, length)
+
+
+def test_a_waiter_bears_that_the_lock_changes_hands(root: Folder) -> None:
+    path = root / "lock"
+    path.write_bytes(elsewhere())
+    with pytest.raises(LockNotAcquiredError):
+        lock_at(root.through(Exchanged(root.storage)) / "lock").acquire()
 
 
 class Stalls(Through):
