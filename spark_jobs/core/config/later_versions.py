@@ -15,8 +15,11 @@ OF_LATER_VERSIONS = (
             *("hoodie.merge.use.record.positions", "hoodie.write.record.positions", "hoodie.write.rolling.metadata."),
             *("hoodie.metadata.streaming.write.", "hoodie.metadata.write.", "hoodie.metadata.range.repartition."),
             *("hoodie.metadata.repartition.", "hoodie.record.merge.property.", "hoodie.support.payload"),
-            "hoodie.write.complex.keygen.validation.enable",
         ),
+    ),
+    WithoutEffect(
+        because="new keys are always written as those that the table has",
+        names=("hoodie.write.complex.keygen.validation.enable",),
     ),
     WithoutEffect(
         because="a table stays at its version, which says how it is written",
