@@ -15,7 +15,7 @@ from pyarrow import ipc
 
 from spark_jobs.core.storage.failure import one_line
 
-RUN_BYTES = 64 * 1024 * 1024
+RUN_BYTES = 92 * 1024 * 1024
 """Arrow bytes that are held and sorted at a time (``benchmarks/scale.py`` has the memory of a worker)."""
 PIECES_PER_RUN = 64
 """At least: a merge holds one or two pieces of every run."""

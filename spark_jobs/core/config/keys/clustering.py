@@ -87,7 +87,7 @@ CLUSTER_GROUP_BYTES = Key(
     name="hoodie.clustering.plan.strategy.max.bytes.per.group",
     parse=integer(1),
     default=2147483648,
-    doc="Bytes read by one group; what is more than 64 MiB in memory is sorted by way of the folder TMPDIR, where each "
+    doc="Bytes read by one group; what is more than 92 MiB in memory is sorted by way of the folder TMPDIR, where each "
     "task takes up to the uncompressed size of its group's rows.",
 )
 CLUSTER_MAX_GROUPS = Key(
