@@ -117,6 +117,7 @@ INTEROP: Mapping[str, Sequence[str]] = {
     "interop/test_metadata_table.py::test_hudi_uses_our_column_statistics": (),
     "interop/test_operations.py::test_hudi_goes_on_where_we_replaced": (),
     "interop/test_operations.py::test_we_go_on_where_hudi_replaced": (),
+    "interop/test_operations_in_turn.py::test_every_operation_in_turn": (f"{MOR}-RECORD_INDEX-hudi",),
     "interop/test_payloads.py::test_logs_over_logs_and_base_files": (
         *("PartialUpdateAvroPayload", "AWSDmsAvroPayload"),
     ),

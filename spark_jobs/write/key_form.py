@@ -45,23 +45,25 @@ def _names_columns(table: HudiTable, spec: KeySpec) -> bool | None:
     if not table.config.populate_meta_fields:
         return False
     name = spec.record_key_fields[0]
-    for row in _rows(table, [RECORD_KEY, name.partition(".")[0]]):
-        key = row.column(RECORD_KEY)[0].as_py()
-        if not key.startswith(f"{name}:"):
-            return False
-        return bool(key != record_keys(row, replace(spec, composite_key=False))[0].as_py())
-    return None
+    row = _any_row(table, [RECORD_KEY, name.partition(".")[0]])
+    if row is None:
+        return None
+    key = row.column(RECORD_KEY)[0].as_py()
+    if not key.startswith(f"{name}:"):
+        return False
+    return bool(key != record_keys(row, replace(spec, composite_key=False))[0].as_py())
 
 
-def _rows(table: HudiTable, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """A row at a time, a partition at a time, those of the newest writes first."""
+def _any_row(table: HudiTable, columns: list[str]) -> pa.RecordBatch | None:
+    """Looked for a partition at a time, in those of the newest writes first."""
     seen: set[str] = set()
     for partition in _partitions(table):
         if partition not in seen:
             seen.add(partition)
             for batch in table.scan(columns=columns, partitions=[partition]).batches():
                 if batch.num_rows:
-                    yield batch.slice(0, 1)
+                    return batch.slice(0, 1)
+    return None
 
 
 def _partitions(table: HudiTable) -> Iterator[str]:

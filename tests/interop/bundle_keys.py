@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 import sys
-import zipfile
 from pathlib import Path
 
-from tests.interop.hudi_config import OTHERS, PROPERTY
+from tests.interop.hudi_config import classes_that_declare
 
 _KEY = re.compile(r"_?hoodie\.[A-Za-z0-9_.\-]+[A-Za-z0-9_]")
 _TEXT, _WIDE = 1, (5, 6)
@@ -23,14 +22,8 @@ _BYTES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 
 
 def bundle_keys(jar: Path) -> list[str]:
     """The keys, sorted."""
-    found: set[str] = set()
-    with zipfile.ZipFile(jar) as bundle:
-        for name in bundle.namelist():
-            if name.startswith("org/apache/hudi/") and not name.startswith(OTHERS) and name.endswith(".class"):
-                texts = constants(bundle.read(name))
-                if PROPERTY.replace(".", "/") in texts:
-                    found |= {text for text in texts if _KEY.fullmatch(text)}
-    return sorted(found)
+    texts = (text for _, of_class in classes_that_declare(jar) for text in constants(of_class))
+    return sorted({text for text in texts if _KEY.fullmatch(text)})
 
 
 def constants(of_class: bytes) -> set[str]:

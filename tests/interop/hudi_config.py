@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
 PROPERTY = "org.apache.hudi.common.config.ConfigProperty"
-OTHERS = ("org/apache/hudi/org/", "org/apache/hudi/com/")
+_OTHERS = ("org/apache/hudi/org/", "org/apache/hudi/com/")
 """What the bundle holds of other projects."""
 
 
 def declared_keys(jvm: Any) -> list[str]:
     """All keys and their other names, sorted. Classes that need another engine's library are left out."""
     found: set[str] = set()
-    for name in _classes_that_name_it(_bundle(jvm)):
+    for name, _ in classes_that_declare(_bundle(jvm)):
         try:
             owner = jvm.java.lang.Class.forName(name)
             values = [*_of_fields(jvm, owner), *_of_methods(jvm, owner)]
@@ -49,10 +50,12 @@ def _bundle(jvm: Any) -> str:
     return next(path for path in paths if "hudi-spark" in path and path.endswith(".jar"))
 
 
-def _classes_that_name_it(bundle: str) -> Iterator[str]:
+def classes_that_declare(bundle: str | Path) -> Iterator[tuple[str, bytes]]:
+    """The classes of a jar that name ConfigProperty, each with its bytes."""
     wanted = PROPERTY.replace(".", "/").encode()
     with zipfile.ZipFile(bundle) as jar:
         for path in jar.namelist():
-            is_hudis = path.startswith("org/apache/hudi/") and not path.startswith(OTHERS)
-            if is_hudis and path.endswith(".class") and wanted in jar.read(path):
-                yield path.removesuffix(".class").replace("/", ".")
+            if path.startswith("org/apache/hudi/") and not path.startswith(_OTHERS) and path.endswith(".class"):
+                content = jar.read(path)
+                if wanted in content:
+                    yield path.removesuffix(".class").replace("/", "."), content

@@ -17,7 +17,6 @@ from pyspark.sql import SparkSession
 
 from tests.interop.indexed import InTurn
 from tests.interop.real_hudi import RealHudi
-from tests.nightly import NIGHTLY
 from tests.spark.tables import COW, MOR, SMALL, Row, SparkJobs, row
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(900)]
@@ -33,12 +32,11 @@ INDEXES: dict[str, dict[str, str]] = {
         "hoodie.record.index.update.partition.path": "true",
     },
 }
-IN_CI = (("MERGE_ON_READ", "RECORD_INDEX", "hudi"),)
-AT_NIGHT = (("COPY_ON_WRITE", "GLOBAL_SIMPLE", "ours"),) if NIGHTLY else ()
+IN_CI = (("COPY_ON_WRITE", "GLOBAL_SIMPLE", "ours"), ("MERGE_ON_READ", "RECORD_INDEX", "hudi"))
 CASES = (
     [(kind, index, first) for kind in (COW, MOR) for index in INDEXES for first in ("ours", "hudi")]
     if os.environ.get("PYHUDI_ALL_INDEXES")
-    else [*IN_CI, *AT_NIGHT]
+    else list(IN_CI)
 )
 OPERATIONS = (
     *("bulk_insert", "upsert", "insert", "delete", "upsert", "insert_overwrite"),

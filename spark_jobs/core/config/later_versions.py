@@ -4,7 +4,19 @@ files are refused, and other names of keys that are read stand beside these.
 
 from __future__ import annotations
 
-from spark_jobs.core.config.without_effect import WithoutEffect
+from spark_jobs.core.config.without_effect import (
+    CONFLICTS_AT_THE_END,
+    CUT_BY_FILES,
+    NO_CLASSES,
+    NO_EVENT_TIMES,
+    NO_SERVER,
+    NO_SUCH_FILES,
+    OF_READERS,
+    PARQUET_BY_SPARK,
+    SERVICES_ARE_JOBS,
+    SIZES_OF_FILES,
+    WithoutEffect,
+)
 
 OF_LATER_VERSIONS = (
     WithoutEffect(
@@ -56,7 +68,7 @@ OF_LATER_VERSIONS = (
         ),
     ),
     WithoutEffect(
-        because="the work is cut by files and bytes, and Spark or the engine decides how much runs at once",
+        because=CUT_BY_FILES,
         names=(
             *("hoodie.metadata.record.preparation.parallelism", "hoodie.clustering.group.read.parallelism"),
             *("hoodie.bloom.index.bucketized.checking.enable.dynamic.parallelism", "hoodie.clean.parallelism"),
@@ -81,7 +93,7 @@ OF_LATER_VERSIONS = (
         names=("hoodie.clustering.fail.on.pending.ingestion.during.conflict.resolution",),
     ),
     WithoutEffect(
-        because="services are jobs of their own, whose result says what they did and whether they failed",
+        because=SERVICES_ARE_JOBS,
         names=(
             *("hoodie.clean.multiple.enabled", "hoodie.prewrite.cleaner.policy"),
             *("hoodie.archive.block.on.latest.clean.ectr", "hoodie.post.commit.failures.ignored"),
@@ -93,7 +105,7 @@ OF_LATER_VERSIONS = (
         names=("hoodie.block.writes.on.speculative.execution", "hoodie.fail.job.on.duplicate.data.file.detection"),
     ),
     WithoutEffect(
-        because="conflicts are found at the end of a write; it exits with 3, and whoever schedules it runs it again",
+        because=CONFLICTS_AT_THE_END,
         names=("hoodie.write.concurrency.schema.conflict.resolution.enable", "hoodie.write.application.id"),
     ),
     WithoutEffect(
@@ -109,7 +121,7 @@ OF_LATER_VERSIONS = (
         names=("hoodie.bucket.index.partition.rule.type",),
     ),
     WithoutEffect(
-        because="classes of the JVM are not loaded",
+        because=NO_CLASSES,
         names=(
             *("hoodie.write.merge.handle.", "hoodie.write.concat.handle.class", "hoodie.compact.merge.handle.class"),
             *("hoodie.parquet.write.config.injector.class", "hoodie.parquet.flink.rowdata.write.support.class"),
@@ -118,7 +130,7 @@ OF_LATER_VERSIONS = (
         ),
     ),
     WithoutEffect(
-        because="there are no base files of this format",
+        because=NO_SUCH_FILES,
         names=("hoodie.lance.", "hoodie.table.multiple.base.file.formats.enable"),
     ),
     WithoutEffect(
@@ -126,22 +138,22 @@ OF_LATER_VERSIONS = (
         names=("hoodie.bootstrap.index.type",),
     ),
     WithoutEffect(
-        because="Spark's own settings, and the rows' types, say what a Parquet file is like",
+        because=PARQUET_BY_SPARK,
         names=("hoodie.parquet.write.utc-timezone.enabled",),
     ),
     WithoutEffect(
-        because="sizes are estimated from the files that are there",
+        because=SIZES_OF_FILES,
         names=("hoodie.record.size.estimator.", "_hoodie.record.size.estimator.max.commits"),
     ),
     WithoutEffect(
-        because="it is of readers; HudiTable.scan and pyhudi.read have options of their own, and so has a source",
+        because=OF_READERS,
         names=(
             *("hoodie.file.group.reader.enabled", "hoodie.file.index.cache.", "hoodie.read.blob.inline.mode"),
             *("hoodie.realtime.merge.skip", "hoodie.bucket.index.query.pruning"),
         ),
     ),
     WithoutEffect(
-        because="there is no server of this kind to ask",
+        because=NO_SERVER,
         names=("hoodie.instant_state.timeline_server_based.",),
     ),
     WithoutEffect(
@@ -149,7 +161,7 @@ OF_LATER_VERSIONS = (
         names=("hoodie.payload.update.on.same.ordering.field",),
     ),
     WithoutEffect(
-        because="no event times are collected",
+        because=NO_EVENT_TIMES,
         names=("hoodie.write.track.event.time.watermark",),
     ),
     WithoutEffect(

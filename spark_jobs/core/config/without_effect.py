@@ -20,6 +20,19 @@ class WithoutEffect:
         return any(key == name or (name.endswith(".") and key.startswith(name)) for name in self.names)
 
 
+CUT_BY_FILES = "the work is cut by files and bytes, and Spark or the engine decides how much runs at once"
+NO_CLASSES = "classes of the JVM are not loaded"
+NO_SUCH_FILES = "there are no base files of this format"
+CONFLICTS_AT_THE_END = (
+    "conflicts are found at the end of a write; it exits with 3, and whoever schedules it runs it again"
+)
+SERVICES_ARE_JOBS = "services are jobs of their own, whose result says what they did and whether they failed"
+OF_READERS = "it is of readers; HudiTable.scan and pyhudi.read have options of their own, and so has a source"
+PARQUET_BY_SPARK = "Spark's own settings, and the rows' types, say what a Parquet file is like"
+SIZES_OF_FILES = "sizes are estimated from the files that are there"
+NO_SERVER = "there is no server of this kind to ask"
+NO_EVENT_TIMES = "no event times are collected"
+"""Reasons that hold for keys of later versions, too (``later_versions.py``)."""
 WITHOUT_EFFECT = (
     WithoutEffect(
         because="no timeline server is started: every process reads the timeline itself",
@@ -30,7 +43,7 @@ WITHOUT_EFFECT = (
         ),
     ),
     WithoutEffect(
-        because="the work is cut by files and bytes, and Spark or the engine decides how much runs at once",
+        because=CUT_BY_FILES,
         names=(
             *("hoodie.archive.delete.parallelism", "hoodie.cleaner.parallelism", "hoodie.clustering.max.parallelism"),
             *("hoodie.file.listing.parallelism", "hoodie.finalize.write.parallelism"),
@@ -53,7 +66,7 @@ WITHOUT_EFFECT = (
         ),
     ),
     WithoutEffect(
-        because="classes of the JVM are not loaded",
+        because=NO_CLASSES,
         names=(
             *(
                 "hoodie.avro.write.support.class",
@@ -65,7 +78,7 @@ WITHOUT_EFFECT = (
         ),
     ),
     WithoutEffect(
-        because="there are no base files of this format",
+        because=NO_SUCH_FILES,
         names=("hoodie.orc.", "hoodie.hfile.block.size", "hoodie.hfile.max.file.size"),
     ),
     WithoutEffect(
@@ -103,14 +116,14 @@ WITHOUT_EFFECT = (
         ),
     ),
     WithoutEffect(
-        because="conflicts are found at the end of a write; it exits with 3, and whoever schedules it runs it again",
+        because=CONFLICTS_AT_THE_END,
         names=(
             *("hoodie.write.concurrency.async.", "hoodie.write.concurrency.early."),
             "hoodie.write.num.retries.on.conflict.failures",
         ),
     ),
     WithoutEffect(
-        because="services are jobs of their own, whose result says what they did and whether they failed",
+        because=SERVICES_ARE_JOBS,
         names=(
             *("hoodie.table.service.manager.", "hoodie.archive.async", "hoodie.clustering.async.enabled"),
             *("hoodie.datasource.compaction.async.enable", "hoodie.fail.on.timeline.archiving"),
@@ -132,7 +145,7 @@ WITHOUT_EFFECT = (
         names=("hoodie.spark.sql.", "hoodie.sql."),
     ),
     WithoutEffect(
-        because="it is of readers; HudiTable.scan and pyhudi.read have options of their own, and so has a source",
+        because=OF_READERS,
         names=(
             *(
                 "hoodie.datasource.query.",
@@ -159,7 +172,7 @@ WITHOUT_EFFECT = (
         names=("hoodie.datasource.write.streaming.",),
     ),
     WithoutEffect(
-        because="Spark's own settings, and the rows' types, say what a Parquet file is like",
+        because=PARQUET_BY_SPARK,
         names=(
             *(
                 "hoodie.parquet.field_id.write.enabled",
@@ -170,7 +183,7 @@ WITHOUT_EFFECT = (
         ),
     ),
     WithoutEffect(
-        because="sizes are estimated from the files that are there",
+        because=SIZES_OF_FILES,
         names=(
             *("hoodie.parquet.compression.ratio", "hoodie.logfile.to.parquet.compression.ratio"),
             *of_streamer("sample.writes."),
@@ -184,7 +197,7 @@ WITHOUT_EFFECT = (
         ),
     ),
     WithoutEffect(
-        because="there is no server of this kind to ask",
+        because=NO_SERVER,
         names=("hoodie.metaserver.connect.", "hoodie.metaserver.uris"),
     ),
     WithoutEffect(
@@ -224,7 +237,7 @@ WITHOUT_EFFECT = (
         names=("hoodie.skip.default.partition.validation",),
     ),
     WithoutEffect(
-        because="no event times are collected",
+        because=NO_EVENT_TIMES,
         names=("hoodie.payload.event.time.field",),
     ),
     WithoutEffect(
