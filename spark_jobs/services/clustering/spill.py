@@ -79,6 +79,7 @@ def _sorted_run(held: list[pa.RecordBatch], schema: pa.Schema, columns: Sequence
     held.clear()
     if not columns:
         return rows
+    pa.default_memory_pool().release_unused()  # what the reading left to the allocator, some 30 MiB, is needed now
     order, left = _order(rows, columns), rows.columns
     del rows
     return pa.Table.from_arrays([left.pop(0).take(order) for _ in schema], schema=schema)
