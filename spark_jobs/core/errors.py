@@ -32,6 +32,10 @@ class HudiError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.what, self.todo, self.details))
 
+    def behind(self, said: str) -> HudiError:
+        """The same error, with what was said in front."""
+        return _rebuild(type(self), f"{said}: {self.what}", self.todo, self.details)
+
 
 class ConfigError(HudiError):
     """An option or a ``hoodie.*`` value that is missing, invalid, or at odds with the table."""

@@ -73,7 +73,7 @@ class TableWrites:
 
     def delete_partitions(self, partitions: Sequence[str], **options: Any) -> WriteResult:
         """Remove all records of partitions, by their paths; ``*`` stands for any text."""
-        return self._write("delete_partition", None, options, partitions=tuple(partitions))
+        return self._write("delete_partition", None, options, partitions=partitions)
 
     def _write(self, operation: str, data: Any, options: dict[str, Any], **more: Any) -> WriteResult:
         result: WriteResult = import_module(_WRITER).write_to(self, operation, data, options, **more)

@@ -77,7 +77,12 @@ def sync_after_write(
 ) -> JobResult:
     """The result of a write with that of the sync which follows it, also when an earlier run wrote: that run may have
     failed at its sync.
+
+    :raises HudiError: the sync failed; what was written stays.
     """
-    synced = sync_table(table, properties, progress)
+    try:
+        synced = sync_table(table, properties, progress)
+    except HudiError as error:
+        raise error.behind(f"{written.instant} is committed, but not synced") from error
     extra = {**written.extra, "sync": {"state": str(synced.state), "reason": synced.reason}}
     return dataclasses.replace(written, extra=extra)

@@ -49,10 +49,11 @@ def write_to(
 
     :param options: fields of :class:`IngestOptions` by their names; ``hoodie_conf`` may be a mapping.
     :param partitions: that a delete_partition takes off, by path, ``*`` for any text.
-    :raises HudiError: the table is as it was then.
+    :raises HudiError: the table is as it was then, but for a sync with Hive that failed after the commit, as it says.
     """
     conf = dict(options.get("hoodie_conf") or {})
     if partitions:
+        _refuse_other_than_paths(partitions)
         conf[PARTITIONS_TO_DELETE.name] = ",".join(partitions)
     given = {**options, "hoodie_conf": tuple(conf.items()), "op": Operation(operation)}
     asked = IngestOptions(base_path=table.url, **given)
@@ -60,6 +61,20 @@ def write_to(
         if getattr(asked, name):
             raise ConfigError(f"{name} is an option of ingest.py", todo="leave it out, or run the job")
     return _write(table.refreshed(), data, asked, progress or LoggedProgress("write", table.clock))
+
+
+def _refuse_other_than_paths(partitions: Sequence[str]) -> None:
+    """
+    :raises ConfigError: a text, whose letters would be taken for paths; or a path that the key can't have as it is.
+    """
+    if isinstance(partitions, str):
+        raise ConfigError(f"partitions={partitions!r} is one text", todo=f"give a list: [{partitions!r}]")
+    for path in partitions:
+        if not isinstance(path, str) or "," in path or path != path.strip() or not path:
+            raise ConfigError(
+                f"partitions has {path!r}: a path there is a text without commas and without space around it",
+                todo="give a pattern (* for any text) that matches that path alone, or delete its records",
+            )
 
 
 def _write(table: HudiTable, data: Any, options: IngestOptions, progress: Progress) -> JobResult:

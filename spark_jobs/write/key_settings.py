@@ -6,6 +6,7 @@ Hudi: HoodieWriterUtils.validateTableConfig, BaseHoodieWriteClient.validateAgain
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -84,20 +85,55 @@ def resolve_meta_fields(
     return populate
 
 
-def refuse_other_key_types(source: pa.Schema, stored: pa.Schema, spec: KeySpec) -> None:
-    """Of a table with virtual keys, whose keys are computed from what is stored: it has to be what was given.
+def refuse_other_key_types(source: pa.Schema, stored: pa.Schema, spec: KeySpec, *, virtual: bool) -> None:
+    """Keys and partition paths are texts of what is given: the value that is stored has to have the same.
 
-    :raises ConfigError: a key column of the source has another type than the table's, and so maybe another text.
+    :param virtual: keys are computed from what is stored: its type has to be the one that was given.
+    :raises ConfigError: a column of them has another type than the table's, and so maybe another text.
     """
-    for name in spec.record_key_fields:
+    as_they_are = [part.field for part in spec.parts if not part.is_time]
+    for name in dict.fromkeys((*spec.record_key_fields, *as_they_are)):
         given, own = _leaf(source, name), _leaf(stored, name)
-        if given == own or (pa.types.is_integer(given) and pa.types.is_integer(own)):
+        computed = virtual and name in spec.record_key_fields
+        if given == own or _are_integers(given, own) or not (computed or _has_other_text(given, own, spec)):
             continue
+        kind = "key" if name in spec.record_key_fields else "partition"
         raise ConfigError(
-            f"key column {name} is {given} in the source and {own} in the table, which has virtual keys",
+            f"{kind} column {name} is {given} in the source and {own} in the table"
+            + (", which has virtual keys" if computed else ": the same value has another text"),
             todo="convert it in the source",
             column=name,
         )
+
+
+def _has_other_text(given: pa.DataType, own: pa.DataType, spec: KeySpec) -> bool:
+    """Whether a value of one type may give another key than the same value of the other."""
+    kinds = pa.types
+    if kinds.is_null(given) or kinds.is_null(own):
+        return False
+    if _is_text(own):
+        return not (_is_text(given) or kinds.is_integer(given) or kinds.is_boolean(given))
+    if kinds.is_timestamp(given) and kinds.is_timestamp(own):
+        return bool(given.unit != own.unit) and not spec.consistent_timestamps
+    if _are_numbers(given, own) and not kinds.is_floating(given) and not kinds.is_floating(own):
+        return _scale(given) != _scale(own)
+    return _are_numbers(given, own)  # other kinds are refused, whatever column they are in
+
+
+def _are_integers(*both: pa.DataType) -> bool:
+    return all(map(pa.types.is_integer, both))
+
+
+def _are_numbers(*both: pa.DataType) -> bool:
+    return all(pa.types.is_integer(one) or pa.types.is_floating(one) or pa.types.is_decimal(one) for one in both)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _scale(number: Any) -> int:
+    return int(number.scale) if pa.types.is_decimal(number) else 0
 
 
 def _leaf(schema: pa.Schema, name: str) -> pa.DataType:

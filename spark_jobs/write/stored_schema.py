@@ -88,6 +88,7 @@ def settle_schema(
                 f"table {config.name} has no schema yet, and no source is given", todo="write to it first"
             )
         schema = writer_schema(known, columns(), config.name, SchemaRules.of(config.properties), history)
-    if config.virtual_keys is not None and columns is not None and config.operation is not Operation.DELETE_PARTITION:
-        refuse_other_key_types(columns(), arrow_schema_of(schema.avro), config.key_spec)
+    if columns is not None:
+        virtual = config.virtual_keys is not None and config.operation is not Operation.DELETE_PARTITION
+        refuse_other_key_types(columns(), arrow_schema_of(known or schema.avro), config.key_spec, virtual=virtual)
     return StoredSchema(config=config, schema=schema, evolution=evolution)

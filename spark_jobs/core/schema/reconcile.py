@@ -69,11 +69,15 @@ def deduce_writer_schema(
     """The schema of a write; ``table`` and ``source`` are without meta columns.
 
     :param history: the newest schema with ids of a table that has a schema history.
-    :raises ConfigError: the source lacks a column of the table, or has one of a type that would lose values.
+    :raises ConfigError: the source lacks a column of the table, has one of a type that would lose values, or one whose
+        name is another's but for case.
     """
+    given = internal_of(source)
     if table is None:
+        _refuse_twins(given, None)
         return WriterSchema(avro=dict(source))
-    stored, given = internal_of(table), internal_of(source)
+    stored = internal_of(table)
+    _refuse_twins(given, stored)
     agreed = in_types_of(given, stored)
     keeps = rules.keep_missing or history is not None
     _refuse_missing(agreed, stored, allowed=rules.keep_missing if keeps else rules.drop_missing)
@@ -88,6 +92,23 @@ def deduce_writer_schema(
     if shape_of(merged.record) == shape_of(stored.record):
         return WriterSchema(avro=dict(table))
     return WriterSchema(avro=avro_of(merged, full_name_of(table), table, source))
+
+
+def _refuse_twins(given: InternalSchema, stored: InternalSchema | None) -> None:
+    """Spark, and Hudi there, takes no two columns of one name, in whatever case.
+
+    :raises ConfigError: a new column has the name of another but for case.
+    """
+    known = [] if stored is None else [name for name, _ in walk(stored.record)]
+    seen = {name.lower(): name for name in known}
+    for name, _ in walk(given.record):
+        twin = seen.setdefault(name.lower(), name)
+        if twin != name and name not in known:
+            raise ConfigError(
+                f"column {name} of the source and column {twin} have one name but for case",
+                todo="rename it in the source",
+                column=name,
+            )
 
 
 def merge(incoming: InternalSchema, old: InternalSchema) -> InternalSchema:

@@ -36,7 +36,7 @@ class ArrowSource:
         twice = next((one for one in rows.column_names if rows.column_names.count(one) > 1), None)
         if twice is not None:
             raise ConfigError(f"the data has two columns {twice}", todo="give each a name of its own", column=twice)
-        rows = rows.select([one for one in rows.column_names if one not in META_FIELDS])
+        rows = _without_views(rows.select([one for one in rows.column_names if one not in META_FIELDS]))
         nullable = pa.schema([field.with_nullable(True).remove_metadata() for field in rows.schema])
         stored = arrow_schema_of(avro_schema_of(nullable, name)) if len(nullable) else nullable
         return ArrowSource(data=rows, schema=stored)
@@ -89,3 +89,37 @@ def _table_of(data: Any) -> pa.Table:
         f"data of type {kind.__module__}.{kind.__qualname__} is no Arrow table",
         todo="give a table or reader of Arrow's, or what has __arrow_c_stream__ (Polars, DuckDB, pandas 2.2)",
     )
+
+
+def _without_views(rows: pa.Table) -> pa.Table:
+    """Most of Arrow's functions don't take texts as views, which Polars gives."""
+    columns = [_cast(rows.column(field.name), _without_view(field.type)) for field in rows.schema]
+    return pa.Table.from_arrays(columns, names=rows.column_names)
+
+
+def _cast(column: pa.ChunkedArray[Any], wanted: Any) -> pa.ChunkedArray[Any]:
+    if column.type.equals(wanted):
+        return column
+    if "list_view<" in str(column.type):  # of which Arrow's own cast makes lists with wrong offsets where one is null
+        return pa.chunked_array([pa.array(chunk.to_pylist(), wanted) for chunk in column.chunks], wanted)
+    return column.cast(wanted)
+
+
+def _without_view(kind: Any) -> Any:
+    if kind.equals(pa.string_view()):
+        return pa.large_string()
+    if kind.equals(pa.binary_view()):
+        return pa.large_binary()
+    if isinstance(kind, pa.DictionaryType):
+        return pa.dictionary(kind.index_type, _without_view(kind.value_type), ordered=kind.ordered)
+    if isinstance(kind, pa.MapType):
+        return pa.map_(_without_view(kind.key_type), _without_view(kind.item_type), keys_sorted=kind.keys_sorted)
+    if isinstance(kind, pa.StructType):
+        return pa.struct([field.with_type(_without_view(field.type)) for field in kind])
+    if isinstance(kind, pa.FixedSizeListType):
+        return pa.list_(kind.value_field.with_type(_without_view(kind.value_type)), kind.list_size)
+    if isinstance(kind, pa.LargeListType | pa.LargeListViewType | pa.ListViewType):
+        return pa.large_list(kind.value_field.with_type(_without_view(kind.value_type)))
+    if isinstance(kind, pa.ListType):
+        return pa.list_(kind.value_field.with_type(_without_view(kind.value_type)))
+    return kind

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
+import polars
 import pyarrow as pa
 import pytest
 
@@ -17,6 +19,7 @@ from spark_jobs.core.read.slice_reader import SliceReader
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.write.direct import key_exchange, placed_source
+from spark_jobs.write.direct.arrow_source import ArrowSource
 from tests.faults.local_table import problems_of
 from tests.support.folder import Folder
 
@@ -147,7 +150,69 @@ def test_anything_with_an_arrow_stream_is_data(root: Folder) -> None:
     table.upsert(data(range(8, 12), "x").to_pandas())
     more = data(range(12, 16), "x")  # noqa: F841  (found by its name)
     table.upsert(duckdb.sql("SELECT * FROM more"))
-    assert rows_of(table) == as_rows(data(range(16), "x"))
+    table.upsert(polars.from_arrow(data(range(16, 20), "x")))
+    assert rows_of(table) == as_rows(data(range(20), "x"))
+
+
+@pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert", "insert_overwrite"])
+def test_frames_of_polars_have_views_of_texts(root: Folder, operation: str) -> None:
+    table = made(root / "t")
+    frame = polars.DataFrame(
+        {
+            **{"id": [1, 2], "p": ["x", "y"], "v": ["a", None], "ts": [1, 1]},
+            "kind": polars.Series(["red", None], dtype=polars.Categorical),
+            "words": [["a", None], []],
+            "place": [{"city": "Oslo"}, {"city": None}],
+        }
+    )
+    for _ in range(2):
+        getattr(table, operation)(frame)
+    wanted = {"id": 1, "p": "x", "v": "a", "ts": 1, "kind": "red", "words": ["a", None], "place": {"city": "Oslo"}}
+    found = [row for row in table.refreshed().scan(columns=list(wanted)).to_arrow().to_pylist() if row["id"] == 1]
+    assert found == [wanted] * (2 if operation in ("insert", "bulk_insert") else 1)
+    table.delete(frame.select("id", "p").filter(polars.col("id") == 1))
+    assert table.refreshed().scan(columns=["id"]).to_arrow()["id"].unique().to_pylist() == [2]
+
+
+@pytest.mark.parametrize("views", [pa.string_view(), pa.list_view(pa.string_view()), pa.binary_view()])
+def test_views_inside_of_others(views: pa.DataType) -> None:
+    letters: list[Any] = [[b"a"], None, [b"c"]] if pa.types.is_list_view(views) else [b"a", None, b"c"]
+    for kind, given in (
+        (views, letters),
+        (pa.struct([("s", views)]), [None if one is None else {"s": one} for one in letters]),
+        (pa.list_(views, 1), [None if one is None else [one] for one in letters]),
+        (pa.map_(pa.string(), views), [[] if one is None else [("k", one)] for one in letters]),
+    ):
+        source = ArrowSource.of(pa.table({"c": pa.array(given, kind)}), "t")
+        plain = ArrowSource.of(pa.table({"c": pa.array(given, _plain(kind))}), "t")
+        assert source.schema == plain.schema
+        assert source.take(np.array([0, 2])) == plain.take(np.array([0, 2]))
+
+
+def _plain(kind: Any) -> Any:
+    names = {"string_view": pa.string(), "binary_view": pa.binary()}
+    if pa.types.is_struct(kind):
+        return pa.struct([("s", _plain(kind.field(0).type))])
+    if pa.types.is_map(kind):
+        return pa.map_(pa.string(), _plain(kind.item_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain(kind.value_type), 1)
+    return pa.list_(pa.string()) if pa.types.is_list_view(kind) else names[str(kind)]
+
+
+def test_partitions_to_delete_are_a_list_of_paths(root: Folder) -> None:
+    table = made(root / "t")
+    table.upsert(data(range(4), "x"))
+    before = rows_of(table)
+    for wrong, said in (
+        ("a*", r"partitions='a\*' is one text: give a list: \['a\*'\]"),
+        (["x,y"], "a path there is a text without commas"),
+        ([" x"], "without space around it"),
+        ([""], "partitions has ''"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            table.delete_partitions(wrong)
+    assert rows_of(table) == before
 
 
 def test_what_a_scan_gives_can_be_written_again(root: Folder) -> None:

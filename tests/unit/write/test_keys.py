@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -147,12 +148,52 @@ def test_log_blocks_that_need_meta_columns() -> None:
 def test_virtual_keys_need_the_types_of_the_table() -> None:
     spec = resolve(None, "p", "a,b.c")
     stored = pa.schema([("a", pa.int64()), ("b", pa.struct([("c", pa.decimal128(9, 2))]))])
-    refuse_other_key_types(pa.schema([("a", pa.int32()), stored.field("b")]), stored, spec)
+    refuse_other_key_types(pa.schema([("a", pa.int32()), stored.field("b")]), stored, spec, virtual=True)
     other = pa.schema([("a", pa.int64()), ("b", pa.struct([("c", pa.decimal128(9, 4))]))])
     with pytest.raises(
         ConfigError, match=r"key column b\.c is decimal128\(9, 4\) in the source and decimal128\(9, 2\)"
     ):
-        refuse_other_key_types(other, stored, spec)
+        refuse_other_key_types(other, stored, spec, virtual=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "differs"),
+    [
+        (pa.int32(), pa.int64(), False),
+        (pa.int64(), pa.string(), False),
+        (pa.bool_(), pa.string(), False),
+        (pa.large_string(), pa.string(), False),
+        (pa.null(), pa.timestamp("us"), False),
+        (pa.int64(), pa.decimal128(10, 0), False),
+        (pa.decimal128(5, 2), pa.decimal128(9, 2), False),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC"), False),
+        (pa.timestamp("ms"), pa.timestamp("us"), True),
+        (pa.timestamp("us", "UTC"), pa.timestamp("ms", "UTC"), True),
+        (pa.decimal128(2, 1), pa.decimal128(3, 2), True),
+        (pa.int64(), pa.decimal128(10, 2), True),
+        (pa.int32(), pa.float64(), True),
+        (pa.float32(), pa.float64(), True),
+        (pa.decimal128(3, 2), pa.string(), True),
+        (pa.timestamp("us"), pa.string(), True),
+        (pa.date32(), pa.string(), True),
+    ],
+)
+@pytest.mark.parametrize("is_key", [True, False])
+def test_one_value_has_one_key(given: pa.DataType, own: pa.DataType, differs: bool, is_key: bool) -> None:
+    spec = resolve(None, "", "a") if is_key else resolve(None, "a", "other")
+    source, stored = pa.schema([("a", given)]), pa.schema([("a", own)])
+    if not differs:
+        refuse_other_key_types(source, stored, spec, virtual=False)
+        return
+    said = f"{'key' if is_key else 'partition'} column a is {given} in the source and {own} in the table"
+    with pytest.raises(ConfigError, match=re.escape(f"{said}: the same value has another text: convert it")):
+        refuse_other_key_types(source, stored, spec, virtual=False)
+
+
+def test_what_is_formatted_as_a_time_may_have_another_unit() -> None:
+    spec = resolve(None, "p", "a", **{CLASS: TIMESTAMP, **MILLIS})
+    source, stored = pa.schema([("p", pa.timestamp("ms"))]), pa.schema([("p", pa.timestamp("us"))])
+    refuse_other_key_types(source, stored, spec, virtual=False)
 
 
 def test_key_generators_that_need_meta_columns() -> None:

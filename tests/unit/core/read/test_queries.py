@@ -122,6 +122,8 @@ def test_a_scan_of_some_partitions_looks_at_no_other(table: HudiTable) -> None:
     assert contents(table, partitions=["p", "q"]) == everything
     assert contents(table, partitions=["elsewhere"]) == []
     assert contents(table, partitions=[]) == []
+    with pytest.raises(ConfigError, match=r"partitions='q' is one text: give a list: \['q'\]"):
+        contents(table, partitions="q")
     for one in table.storage.list(f"{table.base_path}/p"):
         table.storage.delete(one.path)
     assert contents(table.refreshed(), partitions=["q"]) == of_q

@@ -108,6 +108,28 @@ def test_a_missing_column_is_refused_unless_it_may_be_null_or_go() -> None:
     assert deduced(STORED, given, DROP).names == ["id", "n", "x"]
 
 
+@pytest.mark.parametrize(
+    ("known", "given", "said"),
+    [
+        (True, [*STORED, pa.field("Y", pa.string())], "column Y of the source and column y"),
+        (True, [pa.field("id", pa.string()), pa.field("X", pa.int64()), pa.field("y", pa.string())], "column X of"),
+        (False, [*STORED, pa.field("Y", pa.string())], "column Y of the source and column y"),
+        (
+            False,
+            [pa.field("s", pa.struct([("a", pa.string()), ("A", pa.string())]))],
+            r"s\.A of the source and .* s\.a",
+        ),
+    ],
+)
+@pytest.mark.parametrize("rules", [PLAIN, KEEP, DROP, RECONCILE])
+def test_two_columns_of_one_name_but_for_case_are_refused(
+    known: bool, given: list[Any], said: str, rules: SchemaRules
+) -> None:
+    table = avro_schema_of(STORED, "t") if known else None
+    with pytest.raises(ConfigError, match=said):
+        deduce_writer_schema(table, avro_schema_of(pa.schema(given), "t"), rules)
+
+
 def test_nested_columns_are_columns_too() -> None:
     both = pa.struct([("x", pa.int64()), ("y", pa.int64())])
     stored, given = pa.schema([("d", both)]), pa.schema([("d", pa.struct([("x", pa.int64())]))])
