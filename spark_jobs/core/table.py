@@ -281,12 +281,19 @@ class HudiTable(TableWrites):
         :param begin: exclusive, ``end`` inclusive: the commit times of an incremental query.
         :param query: snapshot, read_optimized or incremental.
         :param partitions: relative paths; no other partition is looked at.
-        :raises ConfigError: an unknown query, an incremental one without ``begin``, a text for a list, or a moment of
-            which cleaning removed files.
+        :raises ConfigError: an unknown query, a bound that it has not, an incremental one without ``begin``, a text for
+            a list, or a moment of which cleaning removed files.
         """
         kind = Query.parse(query)
         if kind is Query.INCREMENTAL and begin is None:
             raise ConfigError("an incremental query needs begin", todo='give begin="000" to read from the start')
+        bounds = {"begin": begin, "end": end} if kind is not Query.INCREMENTAL else {"as_of": as_of}
+        unused = next((name for name, value in bounds.items() if value is not None), None)
+        if unused is not None:
+            raise ConfigError(
+                f"a {kind.value} query has no {unused}",
+                todo="give begin and end" if kind is Query.INCREMENTAL else 'give query="incremental", or as_of',
+            )
         if isinstance(partitions, str):
             raise ConfigError(f"partitions={partitions!r} is one text", todo=f"give a list: [{partitions!r}]")
         return self._retried(lambda: self._scan(columns, filter, as_of, begin, end, kind, partitions))

@@ -17,6 +17,7 @@ from spark_jobs.core.config.keys.datasource import HIVE_STYLE, URL_ENCODE
 from spark_jobs.core.config.keys.table import POPULATE_META_FIELDS
 from spark_jobs.core.config.table_config import TableConfig
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.keygen.keys import type_at
 from spark_jobs.core.keygen.new_tables import (
     asked_class,
     known_generator,
@@ -93,7 +94,7 @@ def refuse_other_key_types(source: pa.Schema, stored: pa.Schema, spec: KeySpec, 
     """
     as_they_are = [part.field for part in spec.parts if not part.is_time]
     for name in dict.fromkeys((*spec.record_key_fields, *as_they_are)):
-        given, own = _leaf(source, name), _leaf(stored, name)
+        given, own = type_at(source, name), type_at(stored, name)
         computed = virtual and name in spec.record_key_fields
         if given == own or _are_integers(given, own) or not (computed or _has_other_text(given, own, spec)):
             continue
@@ -134,17 +135,6 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _scale(number: Any) -> int:
     return int(number.scale) if pa.types.is_decimal(number) else 0
-
-
-def _leaf(schema: pa.Schema, name: str) -> pa.DataType:
-    """The type of a column, or by ``a.b`` of a struct's field; the null type where there is none."""
-    kind: pa.DataType = pa.struct(list(schema))
-    for part in (name,) if name in schema.names else name.split("."):
-        index = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
-        if index < 0:
-            return pa.null()
-        kind = kind.field(index).type
-    return kind
 
 
 def agree(option: str, given: str | None, stored: str, table: str) -> None:

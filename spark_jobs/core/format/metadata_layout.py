@@ -60,6 +60,11 @@ class MetadataLayout(Protocol):
     def made_as_of(self, time: str) -> str | None:
         """The time of the data table as of which an instant made a partition; None for one that did not."""
 
+    def stands_behind(self, time: str) -> str | None:
+        """The time of the data table behind which an own time of the metadata table was made; None for a time of both,
+        and for the very first.
+        """
+
     def is_own(self, time: str) -> bool:
         """Whether only the metadata table has an instant of this time."""
 

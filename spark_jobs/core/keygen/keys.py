@@ -140,6 +140,17 @@ def _as_hudi_has_it(column: pa.Array, *, consistent: bool) -> pa.Array:
     return column
 
 
+def type_at(schema: pa.Schema, name: str) -> pa.DataType:
+    """The type of a column, or by ``a.b`` of a struct's field; the null type where there is none."""
+    kind: pa.DataType = pa.struct(list(schema))
+    for part in (name,) if name in schema.names else name.split("."):
+        index = kind.get_field_index(part) if pa.types.is_struct(kind) else -1
+        if index < 0:
+            return pa.null()
+        kind = kind.field(index).type
+    return kind
+
+
 def column_of(rows: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
     """A column, or by ``a.b`` a field of a struct (null where the struct is), in one piece.
 

@@ -46,6 +46,7 @@ def is_built_in(table: MetadataTable, instant: str) -> bool:
 
     An instant that the metadata table has no delta commit of is in there if all partitions are as new.
     """
-    made = [one.timestamp for one in table.timeline.completed(Action.DELTA_COMMIT) if len(one.timestamp) > len(instant)]
-    seen = [is_from(time[: len(instant)], instant) for time in made]
+    layout = table.timeline.format.metadata
+    found = [layout.stands_behind(one.timestamp) for one in table.timeline.completed(Action.DELTA_COMMIT)]
+    seen = [is_from(time, instant) for time in found if time is not None]
     return any(seen) and (all(seen) or bool(commits_at(table, instant)))

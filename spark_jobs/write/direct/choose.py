@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.keygen.keys import type_at
 from spark_jobs.core.keygen.spec import KeySpec
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.meta_fields import without_meta_fields
@@ -139,7 +140,7 @@ def same_keys_without_spark(spec: KeySpec, schema: pa.Schema, *, virtual: bool) 
     if spec.time_rule is not None and not spec.time_rule.names_its_zones:
         return False
     names = {*spec.partition_fields, *(() if virtual else spec.record_key_fields)}
-    kinds = [schema.field(name).type for name in names if schema.get_field_index(name) >= 0]
+    kinds = [type_at(schema, name) for name in names]
     if spec.consistent_timestamps and any(pa.types.is_timestamp(kind) for kind in kinds):
         return False
     return not any(pa.types.is_floating(kind) for kind in kinds)

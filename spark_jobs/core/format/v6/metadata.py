@@ -46,6 +46,9 @@ class MetadataLayout6(NamedPartitions):
         is_making = is_first or (len(time) == 20 and int(time[17:]) >= _FIRST_MAKING)
         return time[:-3] if is_making else None
 
+    def stands_behind(self, time: str) -> str | None:
+        return time[:-3] if len(time) == 20 else None
+
     def is_own(self, time: str) -> bool:
         """Of 20 digits with a suffix of its own, or its very first."""
         if time.startswith(_SOLO_PREFIX):

@@ -140,6 +140,15 @@ def test_queries_that_can_not_be(table: HudiTable, root: Folder) -> None:
         table.scan(query="latest")
     with pytest.raises(ConfigError, match="needs begin"):
         table.scan(query="incremental")
+    for query, bound in (
+        ("snapshot", "begin"),
+        ("snapshot", "end"),
+        ("read_optimized", "end"),
+        ("incremental", "as_of"),
+    ):
+        bounds = {"begin": "000"} if query == "incremental" else {}
+        with pytest.raises(ConfigError, match=f"a {query} query has no {bound}: give "):
+            table.scan(query=query, **{**bounds, bound: "20990101"})
     with pytest.raises(ConfigError, match=r"no column nothing: its columns are _hoodie_commit_time, .*id, ts, value"):
         table.scan(columns=("nothing",)).to_arrow()
     with pytest.raises(TableNotFoundError):

@@ -236,6 +236,10 @@ def test_floating_point_keys_are_left_to_spark() -> None:
     spec = KeySpec.of(("id",), ("p",), hive_style=False, url_encode=False)
     assert not same_keys_without_spark(spec, schema, virtual=False)
     assert same_keys_without_spark(spec, schema, virtual=True)
+    inside = pa.schema([("s", pa.struct([("x", pa.float64())])), ("p", pa.string())])
+    for fields, paths in ((("s.x",), ("p",)), (("p",), ("s.x",))):
+        spec = KeySpec.of(fields, paths, hive_style=False, url_encode=False)
+        assert not same_keys_without_spark(spec, inside, virtual=False)
 
 
 def test_a_text_that_stands_in_all_rows_counts_for_each_of_them(tmp_path: Path) -> None:

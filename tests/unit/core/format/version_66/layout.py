@@ -41,6 +41,9 @@ class NumberedFirst(NamedPartitions):
     def made_as_of(self, time: str) -> str | None:
         return time[:17] if len(time) == 21 else None
 
+    def stands_behind(self, time: str) -> str | None:
+        return time[:17] if len(time) > 17 else None
+
     def is_own(self, time: str) -> bool:
         return len(time) > 17
 
