@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -42,6 +43,7 @@ def living_places(hits: Hits, doubtful: Collection[int], living: Mapping[int, Nu
 
     :param living: by doubtful group the places of the keys that have a row there.
     """
+    hits = sorted(hits, key=itemgetter(0))  # they come as tasks were done: the same group is first each time
     none = np.zeros(0, np.int64)
     several = _several(hits)
     dead = [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -13,8 +16,10 @@ from spark_jobs.options.choices import Operation, ServiceMode
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import resolve
 from spark_jobs.write.direct.arrow_source import ArrowSource
+from spark_jobs.write.direct.dead_places import living_places
 from spark_jobs.write.direct.exchanged import ExchangedRows, place_exchanged
 from spark_jobs.write.direct.keyed import KeyedSource
+from spark_jobs.write.direct.locate import Hits
 from spark_jobs.write.direct.place import Placement, Placing
 from spark_jobs.write.direct.tagged import NEW, by_partition
 from spark_jobs.write.routes import number_slices
@@ -133,3 +138,9 @@ def test_a_key_of_two_groups_counts_where_it_lives(table: HudiTable, index: str)
 def test_with_a_record_index_a_dead_key_is_new(table: HudiTable, index: str) -> None:
     of_a, of_b = groups_of(table, index, "a", "b", **WITH_RECORD_INDEX)
     assert of_a == [] != of_b
+
+
+def test_which_group_keeps_a_key_without_a_row_is_told_by_numbers_alone() -> None:
+    hits: Hits = [(number, np.array([0])) for number in (7, 3, 5)]
+    for order in permutations(hits):
+        assert [number for number, _ in living_places(list(order), {3, 5, 7}, {})] == [3]
