@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from spark_jobs.core.config.known import unknown_key_warnings
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.progress import Progress
@@ -27,6 +28,8 @@ def run_validation(options: ValidateOptions, context: JobContext) -> JobResult:
     :raises StorageError: no table there, or its properties are unreadable.
     """
     progress, service = context.progress, _Validation(options=options, engine=context.engine)
+    for line in unknown_key_warnings(options.hoodie_properties()):
+        progress.warn(line)
     table = open_table(options, context.lake)
     return with_refresh(table, lambda table: run_in_steps(service, table, progress, dry_run=options.dry_run), ATTEMPTS)
 

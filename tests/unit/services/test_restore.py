@@ -103,6 +103,24 @@ def test_back_to_a_commit_over_a_dead_writer_and_a_plan(root: Folder, table_type
     assert is_sound(path)
 
 
+@TYPES
+def test_rollbacks_of_before_stay_and_later_ones_go(root: Folder, table_type: str) -> None:
+    path = root / "t"
+    table_of(path, table_type)
+    local.die_writing(path, THIRD)
+    local.roll_back(path)
+    goal = local.write(path, THIRD, "third")
+    (before,) = path.table().timeline.completed(Action.ROLLBACK)
+    local.die_writing(path, local.batch(40, 6, "four", 4))
+    local.roll_back(path)
+    assert len(path.table().timeline.completed(Action.ROLLBACK)) == 2
+    local.write(path, local.batch(0, 46, "five", 5), "fifth")
+    assert restore(path, instant_time=goal).state is JobState.COMPLETED
+    assert path.table().timeline.completed(Action.ROLLBACK) == (before,)
+    assert local.rows_of(path) == local.expected_rows(FIRST, SECOND, THIRD)
+    assert is_sound(path)
+
+
 def test_where_a_table_can_not_go_back_to(root: Folder) -> None:
     path = root / "t"
     times = table_of(path, "COPY_ON_WRITE")
