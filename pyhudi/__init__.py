@@ -27,7 +27,12 @@ __all__ = ["HudiError", "HudiTable", "Lake", "read", "register_tables", "write"]
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "pyspark":
+            raise
+        raise ImportError(f"pyhudi.{name} needs PySpark: pip install 'pyhudi[spark]'") from error
 
 
 def __dir__() -> list[str]:

@@ -105,7 +105,7 @@ def new_table_properties(**asked: Unpack[NewTable]) -> dict[str, str]:
             ("precombine", [precombine_field] if precombine_field else []),
         ):
             _require_columns(schema, fields, option)
-        _require_storable(pa.struct(list(schema)), "the schema")
+        require_storable(pa.struct(list(schema)), "the schema")
         values[table_keys.CREATE_SCHEMA.name] = json.dumps(avro_schema_of(schema, name), separators=(",", ":"))
     values.update(asked.get("properties") or {})
     for key in declared():
@@ -143,8 +143,13 @@ def asked_of_new_table(given: Mapping[str, str]) -> dict[str, str]:
     return {key.name: key.of(given) for key in kept if given.get(key.name)}
 
 
-def _require_storable(kind: pa.DataType, where: str) -> None:
-    """Avro has no fields of one name, and no decimals of a negative scale."""
+def require_storable(kind: pa.DataType, what: str, path: str = "") -> None:
+    """Avro has no fields of one name, and no decimals of a negative scale.
+
+    :param path: of the column in what is looked at; empty for all of it.
+    :raises ConfigError: it has either.
+    """
+    where = path or what
     if pa.types.is_decimal(kind) and kind.scale < 0:
         raise ConfigError(f"{where} has the type {kind}", todo="give a scale of 0 or more")
     inner = [kind.field(number) for number in range(kind.num_fields)] if pa.types.is_nested(kind) else []
@@ -154,7 +159,7 @@ def _require_storable(kind: pa.DataType, where: str) -> None:
         if twice is not None:
             raise ConfigError(f"{where} has two columns {twice}", todo="give each a name of its own", column=twice)
     for field in inner:
-        _require_storable(field.type, f"{where}.{field.name}" if where != "the schema" else field.name)
+        require_storable(field.type, what, f"{path}.{field.name}" if path else field.name)
 
 
 def _require_columns(schema: pa.Schema, fields: Sequence[str], what: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
-from spark_jobs.core.config.keys.datasource import PARTITIONS_TO_DELETE
+from spark_jobs.core.config.keys.datasource import OPERATION, PARTITIONS_TO_DELETE
+from spark_jobs.core.config.keys.errortable import ERROR_TABLE_ENABLE
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
@@ -22,6 +23,7 @@ from spark_jobs.write.direct.choose import same_keys_without_spark
 from spark_jobs.write.direct.columns import refuse_unusable_columns
 from spark_jobs.write.source_rows import write_source
 
+_ALL = frozenset(one.name for one in fields(IngestOptions)) - {"base_path", "op"}
 _SPARK_ALONE = (
     "source",
     "source_format",
@@ -51,7 +53,7 @@ def write_to(
     :param partitions: that a delete_partition takes off, by path, ``*`` for any text.
     :raises HudiError: the table is as it was then, but for a sync with Hive that failed after the commit, as it says.
     """
-    conf = dict(options.get("hoodie_conf") or {})
+    conf = _conf_of(options)
     if partitions:
         _refuse_other_than_paths(partitions)
         conf[PARTITIONS_TO_DELETE.name] = ",".join(partitions)
@@ -61,6 +63,36 @@ def write_to(
         if getattr(asked, name):
             raise ConfigError(f"{name} is an option of ingest.py", todo="leave it out, or run the job")
     return _write(table.refreshed(), data, asked, progress or LoggedProgress("write", table.clock))
+
+
+def _conf_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """The ``hoodie.*`` values of the options: a mapping, or as a job has them, pairs or texts ``key=value``.
+
+    :raises ConfigError: an option that no write has, or a value that is neither.
+    """
+    unknown = next((name for name in options if name not in _ALL), None)
+    if unknown is not None:
+        known = ", ".join(sorted(_ALL - set(_SPARK_ALONE)))
+        raise ConfigError(f"{unknown} is no option of a write", todo=f"give some of {known}", option=unknown)
+    given = options.get("hoodie_conf") or {}
+    if isinstance(given, str):
+        given = [given]
+    try:
+        pairs = given.items() if isinstance(given, Mapping) else map(_pair, given)
+        conf = {str(name): str(value) for name, value in pairs}
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"hoodie_conf={given!r} is no mapping", todo='give {"hoodie....": "value"}', option="hoodie_conf"
+        ) from None
+    for key, instead in ((OPERATION, "call the method of that name"), (ERROR_TABLE_ENABLE, "run ingest.py")):
+        if conf.get(key.name, "false") != "false":
+            raise ConfigError(f"{key.name} has no effect here", todo=instead, key=key.name)
+    return conf
+
+
+def _pair(given: Any) -> tuple[Any, Any]:
+    name, value = given.split("=", 1) if isinstance(given, str) else given
+    return name, value
 
 
 def _refuse_other_than_paths(partitions: Sequence[str]) -> None:

@@ -170,7 +170,7 @@ def _refusal(name: str, folder: Column, spec: KeySpec) -> Column:
     for bad, reason in REFUSED_PARTS.items():
         refused = F.when(F.array_contains(parts, bad), F.lit(reason)).otherwise(refused)
     is_bad = F.arrays_overlap(parts, F.array(*map(F.lit, REFUSED_PARTS)))
-    found = F.when(is_bad, why(refused, ENCODE_TODO))
+    found = F.when(is_bad, why(refused, RESERVED_TODO if spec.url_encode else ENCODE_TODO))
     if not spec.url_encode:
         codes = "".join(f"\\x{ord(char):02x}" for char in REFUSED_CHARS)
         found = found.when(folder.rlike(f"[{codes}]"), why(F.lit(UNWRITABLE), ENCODE_TODO))

@@ -107,6 +107,8 @@ def test_tables_and_services_need_neither_spark_nor_airflow(install: Install, tm
     python, path = install("pyhudi"), str(tmp_path / "trips")
 
     assert python.lacks("pyspark", "airflow", "pandas", "sqlglot", "pymetastore", "airflow_provider_pyhudi", "tests")
+    said = python.script("try:\n    from pyhudi import read\nexcept ImportError as error:\n    print(error)")
+    assert said.strip() == "pyhudi.read needs PySpark: pip install 'pyhudi[spark]'"
     python.script(_TABLE.format(path=path))
     # Every slice is compacted, by the same command that a task of Airflow's runs.
     told = python("-m", "spark_jobs.compact", "--base-path", path, "--engine", "local", "--hoodie-conf", ONE_COMMIT)

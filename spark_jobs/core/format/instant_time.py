@@ -84,6 +84,8 @@ def query_instant(text: str) -> str:
 
     :raises ConfigError: any other text.
     """
+    if not isinstance(text, str):
+        raise ConfigError(f"{text!r} is no instant", todo="give a text: its digits, or yyyy-MM-dd HH:mm:ss")
     if text in ("", "earliest"):
         return EARLIEST
     if text.isdigit() and text.isascii():

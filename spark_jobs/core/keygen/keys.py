@@ -10,7 +10,14 @@ import pyarrow.compute as pc
 from spark_jobs.core.config.keys.keygen import REFUSE_AMBIGUOUS
 from spark_jobs.core.errors import BadRecordError, ConfigError
 from spark_jobs.core.keygen.java_text import java_text, utf8
-from spark_jobs.core.keygen.path_names import RESERVED, RESERVED_PATH, RESERVED_TODO, escape, why_refused
+from spark_jobs.core.keygen.path_names import (
+    ENCODE_TODO,
+    RESERVED,
+    RESERVED_PATH,
+    RESERVED_TODO,
+    escape,
+    why_refused,
+)
 from spark_jobs.core.keygen.spec import DEFAULT_PARTITION, EMPTY_PLACEHOLDER, NULL_PLACEHOLDER, KeySpec, PartitionPart
 
 
@@ -125,6 +132,7 @@ def _folder(text: str, part: PartitionPart, spec: KeySpec) -> str:
         refused = RESERVED, RESERVED_TODO
     if refused is not None:
         why, todo = refused
+        todo = RESERVED_TODO if spec.url_encode and todo == ENCODE_TODO else todo
         raise BadRecordError(f"a value of partition column {part.field} {why}", todo=todo, column=part.field)
     return folder
 

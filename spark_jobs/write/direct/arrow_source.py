@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from spark_jobs.core.create import require_storable
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of
 from spark_jobs.core.schema.conform import conform
@@ -33,9 +34,7 @@ class ArrowSource:
         :raises ConfigError: it is none of these, has a column twice, or one of a type that no table has.
         """
         rows = _table_of(data)
-        twice = next((one for one in rows.column_names if rows.column_names.count(one) > 1), None)
-        if twice is not None:
-            raise ConfigError(f"the data has two columns {twice}", todo="give each a name of its own", column=twice)
+        require_storable(pa.struct(list(rows.schema)), "the data")
         rows = _without_views(rows.select([one for one in rows.column_names if one not in META_FIELDS]))
         nullable = pa.schema([field.with_nullable(True).remove_metadata() for field in rows.schema])
         stored = arrow_schema_of(avro_schema_of(nullable, name)) if len(nullable) else nullable
@@ -83,7 +82,11 @@ def _table_of(data: Any) -> pa.Table:
     if isinstance(data, pa.RecordBatchReader):
         return data.read_all()
     if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data).read_all()
+        try:
+            return pa.RecordBatchReader.from_stream(data).read_all()
+        except pa.ArrowInvalid as error:
+            if "non-struct" not in str(error):  # of a stream of one column's values
+                raise
     kind = type(data)
     raise ConfigError(
         f"data of type {kind.__module__}.{kind.__qualname__} is no Arrow table",

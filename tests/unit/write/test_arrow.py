@@ -294,10 +294,37 @@ def test_what_is_wrong_is_said_and_nothing_is_left(root: Folder) -> None:
         table.upsert(pa.concat_tables([data([1], "y"), data([1], "y").set_column(0, "id", pa.nulls(1, pa.int64()))]))
     with pytest.raises(ConfigError, match="no partitions to delete"):
         table.delete_partitions([])
+    for values in (pa.chunked_array([[1, 2]]), polars.Series("id", ["a"])):
+        with pytest.raises(ConfigError, match="is no Arrow table: give"):
+            table.upsert(values)
+    twins = pa.struct([pa.field("x", pa.int64()), pa.field("x", pa.int64())])
+    with pytest.raises(ConfigError, match=r"^s has two columns x"):
+        table.upsert(data(range(2), "y").append_column("s", pa.nulls(2, twins)))
+    with pytest.raises(ConfigError, match=r"indx is no option of a write: give some of .*hoodie_conf, idemp"):
+        table.upsert(data(range(2), "y"), indx="SIMPLE")
+    with pytest.raises(ConfigError, match="op is no option of a write"):
+        table.upsert(data(range(2), "y"), op="delete")
+    for conf, said in (
+        (["hoodie.index.type"], r"hoodie_conf=\['hoodie.index.type'\] is no mapping"),
+        (7, "hoodie_conf=7 is no mapping"),
+        ({"hoodie.datasource.write.operation": "delete"}, "operation has no effect here: call the method of that name"),
+        ({"hoodie.errortable.enable": "true"}, r"errortable\.enable has no effect here: run ingest\.py"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            table.upsert(data(range(2), "y"), hoodie_conf=conf)
     after = [one.path for one in root.storage.walk(str(root / "t"))]
     assert {one for one in after if "/.hoodie/" not in one} == {one for one in before if "/.hoodie/" not in one}
     assert rows_of(table) == as_rows(data(range(4), "x"))
     assert problems_of(root / "t") == []
+
+
+@pytest.mark.parametrize(
+    "conf", [["hoodie.index.type=SIMPLE"], (("hoodie.index.type", "SIMPLE"),), "hoodie.index.type=SIMPLE"]
+)
+def test_keys_may_be_given_as_a_job_has_them(root: Folder, conf: Any) -> None:
+    table = made(root / "t")
+    table.upsert(data(range(2), "x"), hoodie_conf=conf)
+    assert table.upsert(data(range(2), "y", 2), hoodie_conf=conf).updates == 2
 
 
 def test_what_has_no_effect_goes_to_the_log(root: Folder, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pyarrow.compute as pc
 import pytest
@@ -138,6 +140,8 @@ def test_partitions_and_slices(table: HudiTable) -> None:
 def test_queries_that_can_not_be(table: HudiTable, root: Folder) -> None:
     with pytest.raises(ConfigError, match="query=latest is not valid: give one of snapshot"):
         table.scan(query="latest")
+    with pytest.raises(ConfigError, match=r"datetime\.date\(2024, 5, 6\) is no instant: give a text"):
+        table.scan(as_of=date(2024, 5, 6))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="needs begin"):
         table.scan(query="incremental")
     for query, bound in (
