@@ -128,6 +128,14 @@ def reads_alike(stored: pa.DataType, wanted: pa.DataType) -> bool:
         return bool(pa.types.is_string(wanted))
     if isinstance(stored, pa.TimestampType) and isinstance(wanted, pa.TimestampType):
         return stored.unit in ("ms", "us") and (stored.tz is None) == (wanted.tz is None)
+    if isinstance(stored, pa.StructType) and isinstance(wanted, pa.StructType):
+        names = {field.name for field in stored}
+        same = names == {field.name for field in wanted} and len(names) == stored.num_fields
+        return same and all(reads_alike(stored.field(one.name).type, one.type) for one in wanted)
+    if isinstance(stored, pa.ListType | pa.LargeListType) and isinstance(wanted, pa.ListType):
+        return reads_alike(stored.value_type, wanted.value_type)
+    if isinstance(stored, pa.MapType) and isinstance(wanted, pa.MapType):
+        return reads_alike(stored.key_type, wanted.key_type) and reads_alike(stored.item_type, wanted.item_type)
     return not pa.types.is_nested(stored) and bool(stored.equals(wanted))
 
 

@@ -118,8 +118,24 @@ def type_in_spark(stored: pa.DataType) -> pa.DataType | None:
         if stored.unit not in ("ms", "us"):
             return None
         return pa.timestamp("us", None if stored.tz is None else "UTC")
+    if isinstance(stored, pa.StructType):
+        return _struct_in_spark(stored)
+    if isinstance(stored, pa.ListType | pa.LargeListType):
+        item = type_in_spark(stored.value_type)
+        return None if item is None else pa.list_(pa.field("element", item))
+    if isinstance(stored, pa.MapType):
+        key, item = type_in_spark(stored.key_type), type_in_spark(stored.item_type)
+        return None if key is None or item is None else pa.map_(key, item)
     is_known = pa.types.is_decimal128(stored) or stored in _SAME_IN_SPARK.values()
     return stored if is_known else None
+
+
+def _struct_in_spark(stored: pa.StructType) -> pa.DataType | None:
+    fields = [(field.name, type_in_spark(field.type)) for field in stored]
+    if not fields or len({name.lower() for name, _ in fields}) < len(fields):
+        return None
+    known = [pa.field(name, kind) for name, kind in fields if kind is not None]
+    return pa.struct(known) if len(known) == len(fields) else None
 
 
 def _said_by_spark(metadata: Mapping[bytes, bytes]) -> Iterable[tuple[str, object]]:
@@ -133,8 +149,23 @@ def _said_by_spark(metadata: Mapping[bytes, bytes]) -> Iterable[tuple[str, objec
         return []
 
 
+def _is_described(said: Mapping[str, object], kind: pa.DataType | None) -> bool:
+    if isinstance(kind, pa.StructType) and said.get("type") == "struct":
+        fields = said.get("fields")
+        parts = {one["name"]: one["type"] for one in fields} if isinstance(fields, list) else {}
+        names = {field.name for field in kind}
+        return parts.keys() == names and all(_is_called(parts[field.name], field.type) for field in kind)
+    if isinstance(kind, pa.ListType) and said.get("type") == "array":
+        return _is_called(said.get("elementType"), kind.value_type)
+    if isinstance(kind, pa.MapType) and said.get("type") == "map":
+        return _is_called(said.get("keyType"), kind.key_type) and _is_called(said.get("valueType"), kind.item_type)
+    return False
+
+
 def _is_called(name: object, kind: pa.DataType | None) -> bool:
-    """Whether Spark's name of a type is that of an Arrow type."""
+    """Whether Spark's name of a type is that of an Arrow type; of one that has parts it is an object."""
+    if isinstance(name, Mapping):
+        return _is_described(name, kind)
     if isinstance(kind, pa.Decimal128Type):
         return name == f"decimal({kind.precision},{kind.scale})"
     return isinstance(name, str) and kind is not None and kind.equals(_SAME_IN_SPARK.get(name, pa.null()))

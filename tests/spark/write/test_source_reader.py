@@ -6,14 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.config.keys.write import DRIVER_ROWS
 from spark_jobs.core.errors import HudiError
+from spark_jobs.core.lake import LAKE
 from spark_jobs.options.choices import SourceReader
 from spark_jobs.write.direct import placed_source
+from spark_jobs.write.direct.choose import parquet_source
+from spark_jobs.write.direct.source import ParquetSource, RowRange
+from spark_jobs.write.schema import source_schema
 from tests.spark.tables import COW, MOR, SCHEMA, Jobs, row, rows, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -147,9 +152,51 @@ def test_null_keys_and_bad_partitions_are_one_line(spark: SparkSession, tmp_path
         assert not (tmp_path / op).exists()
 
 
-def test_a_nested_column_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_nested_column_is_read_by_tasks(spark: SparkSession, tmp_path: Path) -> None:
     jobs = Jobs(spark=spark, path=tmp_path / "t")
     schema = SCHEMA.append(pa.field("tags", pa.list_(pa.string())))
     table = pa.Table.from_pylist([{**row(1, "a", "x"), "tags": ["t"]}], schema=schema)
-    assert "column tags" in jobs.write("bulk_insert", table).extra["source_reader"]
+    assert jobs.write("bulk_insert", table).extra["source_reader"] == "tasks"
     assert jobs.rows() == [{**shown([row(1, "a", "x")])[0], "tags": ["t"]}]
+
+
+NESTED = pa.table(
+    {
+        "words": pa.array([["a", None], [], None], pa.list_(pa.string())),
+        "grid": pa.array([[[1], None, []], [], None], pa.list_(pa.list_(pa.int32()))),
+        "place": pa.array(
+            [{"city": "Oslo", "day": 1}, {"city": None, "day": None}, None],
+            pa.struct([("city", pa.string()), ("day", pa.date32())]),
+        ),
+        "by": pa.array([[("k", [{"x": 1}])], [], None], pa.map_(pa.string(), pa.list_(pa.struct([("x", pa.int64())])))),
+        "stops": pa.array(
+            [[{"n": 1, "tags": ["t"]}, None], [], None],
+            pa.list_(pa.struct([("n", pa.int32()), ("tags", pa.list_(pa.string()))])),
+        ),
+        "one": pa.array([[{"n": 1}], [None], None], pa.list_(pa.struct([("n", pa.int32())]))),
+    }
+)
+
+
+@pytest.mark.parametrize("writer", ["arrow", "arrow of old", "spark", "spark of old"])
+def test_nested_columns_are_what_spark_has(spark: SparkSession, tmp_path: Path, writer: str) -> None:
+    folder = tmp_path / "source"
+    if writer.startswith("arrow"):
+        folder.mkdir()
+        pq.write_table(NESTED, folder / "a.parquet", use_compliant_nested_type=writer == "arrow")
+    else:
+        legacy = str(writer == "spark of old").lower()
+        spark.conf.set("spark.sql.parquet.writeLegacyFormat", legacy)
+        try:
+            spark.createDataFrame(NESTED).coalesce(1).write.parquet(str(folder))
+        finally:
+            spark.conf.unset("spark.sql.parquet.writeLegacyFormat")
+    frame = spark.read.parquet(str(folder))
+    urls = sorted(str(one) for one in folder.glob("*.parquet"))
+    by_itself, as_spark_says = parquet_source(None, urls, LAKE), parquet_source(source_schema(frame), urls, LAKE)
+    assert isinstance(by_itself, ParquetSource), by_itself
+    assert isinstance(as_spark_says, ParquetSource), as_spark_says
+    wanted = frame.toArrow().to_pylist()
+    for source in (by_itself, as_spark_says):
+        (batch,) = source.read(RowRange(0, 3))
+        assert batch.to_pylist() == wanted

@@ -125,6 +125,20 @@ def test_no_value_is_shown_where_none_may_be(root: Folder) -> None:
     assert "up" not in str(refused.value).replace("pyhudi", "")
 
 
+def test_columns_with_parts_need_no_spark(root: Folder) -> None:
+    rows = pa.table(
+        {
+            **{"id": [1, 2], "p": ["a", "b"], "ts": [1, 1], "words": [["x", None], None]},
+            "place": [{"city": "Oslo", "by": [{"day": 1}]}, None],
+        }
+    )
+    write_parquet(rows, root / "f.parquet")
+    for _ in range(2):
+        run_ingest(options(root / "t", source=(str(root / "f.parquet"),)), job_context(lake=root.lake))
+    found = (root / "t").table().scan(columns=rows.column_names).to_arrow().sort_by("id")
+    assert found.to_pylist() == rows.to_pylist()
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

@@ -74,7 +74,32 @@ def test_columns_have_the_types_that_spark_gives_them() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.uint32(), pa.list_(pa.int32()), pa.duration("us"), pa.null()])
+def test_columns_with_parts() -> None:
+    day, time = pa.field("day", pa.date32()), pa.field("at", pa.timestamp("us", "UTC"))
+    stored = pa.schema(
+        [
+            ("s", pa.struct([day, pa.field("at", pa.timestamp("ms", "UTC"), nullable=False)])),
+            ("l", pa.list_(pa.field("item", pa.large_list(pa.large_string())))),
+            ("m", pa.map_(pa.string(), pa.struct([day]))),
+        ]
+    )
+    found = columns_in_spark(stored, {}, "f")
+    texts = pa.list_(pa.field("element", pa.string()))
+    wanted = [("s", pa.struct([day, time])), ("l", pa.list_(pa.field("element", texts)))]
+    assert found == pa.schema([*wanted, ("m", pa.map_(pa.string(), pa.struct([day])))])
+
+
+NANOS = pa.timestamp("ns")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(pa.timestamp("ns"), pa.uint32(), pa.duration("us"), pa.null(), pa.list_(NANOS), pa.map_(pa.string(), NANOS)),
+        *(pa.struct([("a", NANOS)]), pa.struct([("a", pa.int32()), ("A", pa.int32())]), pa.struct([])),
+        pa.list_(pa.struct([("a", pa.list_(pa.uint8()))])),
+    ],
+)
 def test_types_that_spark_has_otherwise_are_left_to_it(kind: pa.DataType) -> None:
     assert columns_in_spark(pa.schema([("c", kind)]), {}, "f") == f"column c of f is {kind}"
 
@@ -89,4 +114,18 @@ def test_what_spark_wrote_of_a_column_decides() -> None:
     assert columns_in_spark(stored, said("integer"), "f") == stored
     for other in "interval year to month", {"type": "udt"}, "decimal(9,0)":
         assert "type of Spark's own" in str(columns_in_spark(stored, said(other), "f"))
+    inner = pa.struct([("x", pa.int32()), ("y", pa.map_(pa.string(), pa.list_(pa.field("element", pa.date32()))))])
+    nested = pa.schema([("a", inner), ("b", pa.decimal128(5, 1))])
+    days = {"type": "array", "elementType": "date", "containsNull": True}
+    by_text = {"type": "map", "keyType": "string", "valueType": days, "valueContainsNull": True}
+    parts = [{"name": "x", "type": "integer"}, {"name": "y", "type": by_text}]
+    assert columns_in_spark(nested, said({"type": "struct", "fields": parts}), "f") == nested
+    for changed in (
+        {"type": "udt", "class": "C", "sqlType": {"type": "struct", "fields": parts}},
+        {"type": "struct", "fields": parts[:1]},
+        {"type": "struct", "fields": [parts[0], {"name": "y", "type": {**by_text, "valueType": "date"}}]},
+        {"type": "struct", "fields": [{"name": "x", "type": "date"}, parts[1]]},
+        {"type": "array", "elementType": "date"},
+    ):
+        assert "type of Spark's own" in str(columns_in_spark(nested, said(changed), "f"))
     assert "two columns" in str(columns_in_spark(pa.schema([("a", pa.int32()), ("A", pa.int32())]), {}, "f"))

@@ -151,7 +151,16 @@ def test_keys_come_in_the_order_of_the_rows(tmp_path: Path) -> None:
         (pa.timestamp("ns"), pa.timestamp("us"), False),  # how pyarrow has the INT96 of older writers
         (pa.decimal128(9, 2), pa.decimal128(9, 2), True),
         (pa.decimal128(9, 2), pa.decimal128(10, 2), False),
-        (pa.list_(pa.int32()), pa.list_(pa.int32()), False),
+        (pa.list_(pa.int32()), pa.list_(pa.int32()), True),
+        (pa.large_list(pa.large_string()), pa.list_(pa.field("element", pa.string())), True),
+        (pa.list_(pa.int32()), pa.list_(pa.int64()), False),
+        (pa.list_(pa.int32()), pa.int32(), False),
+        (pa.map_(pa.string(), pa.int32()), pa.map_(pa.string(), pa.int32()), True),
+        (pa.map_(pa.string(), pa.int32()), pa.map_(pa.string(), pa.int64()), False),
+        (pa.struct([("a", pa.int8()), ("b", pa.date32())]), pa.struct([("b", pa.date32()), ("a", pa.int8())]), True),
+        (pa.struct([("a", pa.int8()), ("b", pa.date32())]), pa.struct([("a", pa.int8())]), False),
+        (pa.struct([("a", pa.int8())]), pa.struct([("a", pa.int8()), ("b", pa.date32())]), False),
+        (pa.struct([("a", pa.timestamp("ns"))]), pa.struct([("a", pa.timestamp("us"))]), False),
     ],
 )
 def test_types_that_spark_and_arrow_read_alike(stored: pa.DataType, wanted: pa.DataType, alike: bool) -> None:
