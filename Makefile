@@ -21,7 +21,7 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit long spark model together installs provider interop fixtures-services \
+.PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 spark model together installs provider interop fixtures-services \
 	operations-in-turn rounds-in-turn all-plans all-faults mutants object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
@@ -40,10 +40,10 @@ kill-demo: ## Kill the demo at each task's start and at 20 random moments, look 
 	$(WITH_JAVA)
 	exec python scripts/kill_demo.py $(ARGS)
 
-test: ## Run all checks and tests: lint, unit, long, installs, provider, spark, faults, interop; stops at the first that fails
+test: ## Run all checks and tests: lint, unit, long, s3, installs, provider, spark, faults, interop; stops at the first that fails
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
-	exec scripts/run_tests.sh lint unit long installs provider spark $(if $(wildcard tests/faults/test_*.py),faults) interop
+	exec scripts/run_tests.sh lint unit long s3 installs provider spark $(if $(wildcard tests/faults/test_*.py),faults) interop
 
 lint: ## Run ruff, mypy --strict, the import rules and the check of docs/
 	@$(call ENTER,dev)
@@ -64,6 +64,15 @@ unit: ## Run the tests that need neither Spark nor Airflow's database, but for t
 long: ## Run the long ones of the unit tests: whole tables and random cases
 	@$(call ENTER,dev)
 	exec scripts/run_tests.sh long
+
+s3: ## Run unit tests and faults on a server of S3 that the tests start (moto, in an environment of its own)
+	@$(call ENTER,dev)
+	exec scripts/run_tests.sh s3
+
+all-s3: ## Run all of them there (an hour)
+	@$(call ENTER,dev)
+	export PYHUDI_NIGHTLY=1
+	exec scripts/run_tests.sh s3
 
 spark: ## Run the tests that start Spark
 	@$(call ENTER,dev)
@@ -160,7 +169,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 	exec scripts/run_tests.sh interop
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
-	@for target in installs object-store all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
+	@for target in installs object-store all-s3 all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
 		all-plans model mutants together; do
 		$(MAKE) "$$target"
 	done

@@ -165,6 +165,7 @@ ON_OBJECTS: Mapping[str, Sequence[str]] = {
     "faults/test_storage_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": ("upsert of a COW table",),
     "unit/core/locks/test_fenced_storage.py": (),
     "unit/core/locks/test_file_lock.py": (),
+    "unit/core/locks/test_storage_lock.py": (),
     "unit/core/metadata_table/test_stale.py": (),
     "unit/core/transaction/test_heartbeat.py": (),
     "unit/core/transaction/test_transaction.py": (),
@@ -174,9 +175,22 @@ ON_OBJECTS: Mapping[str, Sequence[str]] = {
 """Files and tests that run on a store of objects by day, with the cases that do, or all: they are about what a storage
 keeps, loses or tells.
 """
-OBJECT_STORE = "object_store"
-"""The parameter of the fixture ``root``."""
-BY_DAY = {**INSTALLS, **SPARK, **FAULTS, **INTEROP}
+OBJECT_STORE, S3 = "object_store", "s3"
+"""Parameters of the fixture ``root``."""
+ON_S3: Mapping[str, Sequence[str]] = {
+    "unit/core/files/test_markers.py": (),
+    "unit/core/locks/test_storage_lock.py": (),
+    "unit/core/storage/test_contract.py": (),
+    "unit/core/timeline/test_active.py": (),
+    "unit/core/transaction/test_heartbeat.py": (),
+    "unit/core/transaction/test_transaction.py": (),
+    "unit/services/test_life_of_a_table.py": (),
+}
+"""Files that run on a server of S3 by day; at night all do."""
+LOST_ANSWERS: Mapping[str, Sequence[str]] = {
+    "s3/test_lost_answers.py::test_writes_over_a_bad_line_are_what_they_say": ("7-lose",),
+}
+BY_DAY = {**INSTALLS, **SPARK, **FAULTS, **INTEROP, **LOST_ANSWERS}
 
 
 def for_the_night(items: Iterable[pytest.Item], *, whole: bool) -> list[pytest.Item]:

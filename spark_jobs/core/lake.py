@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote, urlsplit
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.locks.choose import LockChoice, choose_lock
 from spark_jobs.core.storage import ConfinedStorage, LocalStorage, Storage
+from spark_jobs.core.storage.objects.s3_names import refuse_unknown
 
 _LOCAL = "file"
+OBJECT_SCHEMES = ("s3", "s3a")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +36,26 @@ class Place:
 class Lake:
     """Made at the edge (entry points, hooks, tests), and handed to whatever opens a table or a file. Pickles.
 
-    ``storages`` has one for each scheme that is served; ``file`` serves paths too. ``choose_lock`` gives the lock of a
-    table by the ``hoodie.*`` values of a job, its storage, and the folder of its lock file.
+    ``storages`` has one for each scheme that is served; ``file`` serves paths too. Beside them stores of objects are
+    served, reached by ``object_settings`` (each over those before it) and what the environment has. ``choose_lock``
+    gives the lock of a table by the ``hoodie.*`` values of a job, its storage, and the folder of its lock file.
     """
 
     storages: Mapping[str, Storage] = field(default_factory=lambda: {_LOCAL: LocalStorage()})
+    object_settings: tuple[Mapping[str, str], ...] = field(default=(), repr=False)
     clock: Clock = SYSTEM_CLOCK
     choose_lock: Callable[[Mapping[str, str], Storage, str], LockChoice] = choose_lock
+
+    def reached_by(self, options: Mapping[str, str] | None) -> Lake:
+        """The same lake, whose stores of objects are reached by these options and, below them, its own.
+
+        :param options: by the names of AWS, delta-rs, PyIceberg or Hadoop; nothing shows the secrets among them.
+        :raises ConfigError: one that nothing reads.
+        """
+        if not options:
+            return self
+        refuse_unknown(options)
+        return replace(self, object_settings=(*self.object_settings, dict(options)))
 
     def place(self, url: str) -> Place:
         """
@@ -48,9 +63,9 @@ class Lake:
         :raises StorageError: no storage serves the scheme.
         """
         scheme = _scheme(url)
-        storage = self.storages.get(scheme or _LOCAL)
+        storage = self.storages.get(scheme or _LOCAL) or self._objects(scheme, url)
         if storage is None:
-            served = ", ".join(f"{one}:" for one in sorted(self.storages))
+            served = ", ".join(f"{one}:" for one in sorted({*self.storages, *OBJECT_SCHEMES}))
             raise StorageError(
                 f"no storage for the scheme {scheme!r} of {url}",
                 todo=f"this release serves local paths and {served} URLs",
@@ -62,6 +77,22 @@ class Lake:
         if scheme == _LOCAL:
             return Place(url=url, storage=storage, path=os.path.abspath(unquote(urlsplit(url).path)))
         return Place(url=url.rstrip("/"), storage=storage, path=url.rstrip("/"))
+
+    def _objects(self, scheme: str, url: str) -> Storage | None:
+        """
+        :raises StorageError: what serves the scheme is not installed.
+        """
+        if scheme not in OBJECT_SCHEMES:
+            return None
+        try:
+            from spark_jobs.core.storage.objects.storage import ObjectStorage
+        except ModuleNotFoundError as error:
+            if error.name != "obstore":
+                raise
+            raise StorageError(
+                f"{url} can't be opened without the package obstore", todo="pip install 'pyhudi[objects]'", url=url
+            ) from error
+        return ObjectStorage(tuple(tuple(sorted(one.items())) for one in self.object_settings), self.clock)
 
 
 LAKE = Lake()

@@ -75,9 +75,17 @@ class HudiTable(TableWrites):
     _snapshot: Snapshot | None = field(default=None, init=False, repr=False, compare=False)
 
     @staticmethod
-    def open(url: str, *, lake: Lake = LAKE, lists_storage: bool = False) -> HudiTable:
+    def open(
+        url: str,
+        *,
+        lake: Lake = LAKE,
+        storage_options: Mapping[str, str] | None = None,
+        lists_storage: bool = False,
+    ) -> HudiTable:
         """
         :param url: of the base path; or a path of this machine.
+        :param storage_options: how a store of objects is reached (``aws_region``, ``aws_endpoint_url``, ...): see
+            :meth:`Lake.reached_by`; what they don't say comes from the environment.
         :param lists_storage: look for files on storage even where the table has a metadata table that lists them:
             writers and table services want to know what unfinished writes left, and how long logs really are.
         :raises TableNotFoundError: no table there.
@@ -85,6 +93,7 @@ class HudiTable(TableWrites):
         :raises UnsupportedTableError: a table version that this release does not know.
         :raises StorageError: the lake has no storage for the URL.
         """
+        lake = lake.reached_by(storage_options)
         place = lake.place(url)
         storage, base_path = place.confined(), place.path
         config = read_table_config(storage, base_path, lake.clock)
@@ -92,14 +101,20 @@ class HudiTable(TableWrites):
         return HudiTable(lake, place.url, storage, base_path, config, lists_storage)
 
     @staticmethod
-    def create(url: str, *, lake: Lake = LAKE, **asked: Unpack[NewTable]) -> HudiTable:
+    def create(
+        url: str,
+        *,
+        lake: Lake = LAKE,
+        storage_options: Mapping[str, str] | None = None,
+        **asked: Unpack[NewTable],
+    ) -> HudiTable:
         """Make an empty table of version 6, with the properties that Hudi's Spark writer leaves.
 
         :param asked: what it is to be, by the names of :class:`~spark_jobs.core.create.NewTable`.
         :raises ConfigError: a missing name or key, or a field that the schema lacks.
         :raises AlreadyExistsError: a table stands there.
         """
-        return HudiTable.initialise(url, new_table_properties(**asked), lake=lake)
+        return HudiTable.initialise(url, new_table_properties(**asked), lake=lake.reached_by(storage_options))
 
     @staticmethod
     def initialise(url: str, properties: Mapping[str, str], *, lake: Lake = LAKE) -> HudiTable:

@@ -22,7 +22,9 @@ from spark_jobs.engine.on_demand import SparkOnDemand
 from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import Progress, hide, say
 from spark_jobs.engine.streams import separate_stderr
+from spark_jobs.engine.submitted import settings_of_objects
 from spark_jobs.options import EngineKind, JobOptions, JobResult, OptionsError
+from spark_jobs.options.secrets import secret_values
 
 Options = TypeVar("Options", bound=JobOptions)
 
@@ -84,7 +86,9 @@ def _run(
 ) -> int:
     hide(())
     options = options_type.from_args(words)
-    hiding = hide(options.secrets())
+    of_objects = settings_of_objects(words)
+    hiding = hide((*options.secrets(), *secret_values(of_objects.items())))
+    lake = lake.reached_by(of_objects)
     place, base_path = options.result_file, options.base_path
     target = OutputFile.checked("--result-file", place, base_path, lake) if place else None
     progress = Progress(options_type.job, clock=lake.clock)

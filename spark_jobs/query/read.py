@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +41,7 @@ def read(spark: SparkSession, path: str, *, lake: Lake = LAKE, **options: str) -
     scan = table.scan(query=query, as_of=options.get(AS_OF))
     schema = from_arrow_schema(scan.schema, prefer_timestamp_ntz=True)
     slices = scan.slices()
-    bare = scan.read_by_name(slices)
+    bare = scan.read_by_name(slices) if _reaches(table) else []
     plain = {(one.partition, one.file_id) for one in bare}
     merged = [one for one in slices if (one.partition, one.file_id) not in plain]
     parts = []
@@ -49,6 +50,11 @@ def read(spark: SparkSession, path: str, *, lake: Lake = LAKE, **options: str) -
     if merged:
         parts.append(_merge(spark, scan, merged, schema))
     return reduce(DataFrame.union, parts) if parts else spark.createDataFrame([], schema)
+
+
+def _reaches(table: HudiTable) -> bool:
+    """Whether Spark opens the table's files itself: stores of objects it knows by connectors of its own, if any."""
+    return urlsplit(table.url).scheme in ("", "file")
 
 
 def _parquet(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: StructType) -> DataFrame:

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from functools import total_ordering
 from pathlib import Path, PurePosixPath
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,9 +23,10 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.table import HudiTable
+from tests.support import s3
 from tests.support.object_store import SCHEME, ObjectStore, new_store
 
-LOCAL, OBJECT_STORE = "local", "object_store"
+LOCAL, OBJECT_STORE, S3 = "local", "object_store", "s3"
 KINDS = (LOCAL, OBJECT_STORE)
 
 
@@ -144,7 +146,7 @@ class Folder:
             os.utime(self.local, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
             return
         storage = self.storage
-        while not isinstance(storage, ObjectStore):  # a table's is confined to its folder
+        while not isinstance(storage, ObjectStore | s3.DatedStorage):  # a table's is confined to its folder
             storage = storage.inner  # type: ignore[attr-defined]
         storage.date(self.url, modified_ms)
 
@@ -236,6 +238,9 @@ def folder_of(kind: str, path: Path) -> Folder:
     """An empty folder of a kind that a test has to itself; ``path`` is a local folder, where the objects lie too."""
     if kind == LOCAL:
         return Folder(str(path))
+    if kind == S3:
+        bucket = str(uuid4())
+        return Folder(f"s3://{bucket}/lake", Lake(storages={"s3": s3.storage_of(bucket)}))
     return Folder(f"{SCHEME}://lake", Lake(storages={SCHEME: new_store(path)}))
 
 

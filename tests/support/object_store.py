@@ -32,7 +32,7 @@ class ObjectStore:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(shared=True)
+        return Capabilities(shared=True, guarded=False, linked=False)
 
     def relaxed(self) -> ObjectStore:
         return self
@@ -57,8 +57,9 @@ class ObjectStore:
     def replace_if(self, path: str, data: bytes, etag: str) -> None:
         with self._open() as objects:
             changed = objects.execute(
-                "update objects set data = ?, etag = etag + 1, modified_ms = ? where key = ? and etag = ?",
-                (data, _now_ms(), _key(path), int(etag)),
+                "update objects set data = ?, etag = etag + 1, modified_ms = ? "
+                "where key = ? and cast(etag as text) = ?",
+                (data, _now_ms(), _key(path), etag),
             )
             if not changed.rowcount:
                 raise EtagMismatchError(f"{path} is not the version that was read", path=path, etag=etag)
@@ -115,7 +116,7 @@ class ObjectStore:
 
     def delete_if(self, path: str, etag: str) -> bool:
         with self._open() as objects:
-            gone = objects.execute("delete from objects where key = ? and etag = ?", (_key(path), int(etag)))
+            gone = objects.execute("delete from objects where key = ? and cast(etag as text) = ?", (_key(path), etag))
             return gone.rowcount > 0
 
     def delete_tree(self, path: str) -> None:

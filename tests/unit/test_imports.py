@@ -96,7 +96,7 @@ def test_both_distributions_have_one_version() -> None:
         for folder in ("", "distributions/pyhudi")
     )
     assert provider["version"] == tables["version"]
-    assert f"pyhudi[ddl,hive,spark]=={tables['version']}" in provider["dependencies"]
+    assert f"pyhudi[ddl,hive,objects,spark]=={tables['version']}" in provider["dependencies"]
 
 
 def test_no_test_is_imported_by_another() -> None:

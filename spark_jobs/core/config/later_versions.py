@@ -110,7 +110,7 @@ OF_LATER_VERSIONS = (
     ),
     WithoutEffect(
         because="it belongs to a lock that is not taken",
-        names=("hoodie.write.lock.storage.", "hoodie.write.lock.app_id"),
+        names=("hoodie.write.lock.app_id",),
     ),
     WithoutEffect(
         because="no partition goes by its age unless hoodie.partition.ttl.inline asks for it, which is refused",

@@ -10,43 +10,97 @@ from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys.lock import CONCURRENCY_MODE, LOCK_PROVIDER, ConcurrencyMode
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
-from spark_jobs.core.locks.in_process import InProcessLock
+from spark_jobs.core.locks.in_process import InProcessLock, InProcessSettings
+from spark_jobs.core.locks.owner import this_process
 from spark_jobs.core.locks.protocol import TableLock
-from spark_jobs.core.locks.providers import HUDIS_DEFAULT, Served, provider_of
+from spark_jobs.core.locks.providers import HUDIS_DEFAULT, STORAGE_BASED, Served, provider_of
+from spark_jobs.core.locks.storage_lock import TABLE_LOCK, StorageLock, StorageLockSettings
 from spark_jobs.core.storage import Storage
 
+_RENEWALS_IN_VALIDITY = 10
+"""At least (Hudi: StorageBasedLockConfig)."""
 _ZOOKEEPER_KEYS = "hoodie.write.lock.zookeeper."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockChoice:
-    """The lock of one table, as a value; ``file`` is where it is, and how long it is waited for."""
+    """The lock of one table, as a value: which, where its file is, and how long it is waited for."""
 
-    file: FileLockSettings
-    in_process: bool
+    settings: FileLockSettings | StorageLockSettings | InProcessSettings
+
+    @property
+    def path(self) -> str:
+        """Of its file, or the name by which threads know it."""
+        return self.settings.path
+
+    def files(self, storage: Storage) -> tuple[str, ...]:
+        """What the lock may leave where nobody holds it, and what it is held by."""
+        guard = storage.guard_of(self.path)
+        return (self.path,) if guard is None else (self.path, guard)
+
+    def forget(self, storage: Storage) -> None:
+        """Remove what the lock leaves where nobody holds it, if that can be done without taking it from who takes it
+        meanwhile; whoever is about to take it begins anew.
+
+        :raises LockNotAcquiredError: somebody makes a change under it just now, and goes on with that.
+        """
+        if isinstance(self.settings, StorageLockSettings):
+            return  # its file says that nobody holds it
+        with storage.while_alone(self.path, str(this_process())):
+            guard = storage.guard_of(self.path)
+            if guard is not None:
+                storage.delete(guard)
 
     def new(self, storage: Storage, clock: Clock) -> TableLock:
         """For one acquisition."""
-        if self.in_process:
-            return InProcessLock(storage, self.file.path, self.file.wait_ms, clock)
-        return FileLock(storage, self.file, clock)
+        if isinstance(self.settings, InProcessSettings):
+            return InProcessLock(storage, self.settings, clock)
+        if isinstance(self.settings, StorageLockSettings):
+            return StorageLock(storage, self.settings, clock)
+        return FileLock(storage, self.settings, clock)
 
 
 def choose_lock(properties: Mapping[str, str], storage: Storage, folder: str) -> LockChoice:
-    """The file lock, but where no other process sees the storage.
+    """The lock of the provider that the configuration names; without one what fits the storage: a file with a lease
+    where others can be kept from it, one that conditional puts change elsewhere, none where no other process sees it.
 
     :param folder: of the lock file, unless the configuration names another one.
-    :raises ConfigError: as :func:`lock_notes`.
+    :raises ConfigError: as :func:`lock_notes`; or a lock file is asked for that the storage can't keep.
     """
     lock_notes(properties)
+    wait_ms = lock_keys.LOCK_WAIT.of(properties)
+    asked = provider_of(properties.get(LOCK_PROVIDER.name, "").strip()).served
+    if not storage.capabilities.shared:
+        return LockChoice(settings=InProcessSettings(path=f"{folder}/lock", wait_ms=wait_ms))
+    if asked is Served.BY_CONDITIONAL_PUTS or (asked is not Served.BY_ITS_FILE and not storage.capabilities.guarded):
+        valid, renewed = lock_keys.LOCK_VALIDITY.of(properties), lock_keys.LOCK_RENEWAL.of(properties)
+        if valid < _RENEWALS_IN_VALIDITY * renewed:
+            raise ConfigError(
+                f"{lock_keys.LOCK_RENEWAL.name}={renewed} is too long for a lock that is valid for {valid} seconds",
+                todo=f"give at most {valid // _RENEWALS_IN_VALIDITY}, or more of {lock_keys.LOCK_VALIDITY.name}",
+                key=lock_keys.LOCK_RENEWAL.name,
+            )
+        return LockChoice(
+            settings=StorageLockSettings(
+                path=f"{folder}/{TABLE_LOCK}",
+                wait_ms=wait_ms,
+                valid_ms=valid * 1000,
+                renew_ms=renewed * 1000,
+            )
+        )
+    if not storage.capabilities.guarded:
+        raise ConfigError(
+            f"{LOCK_PROVIDER.name}={LOCK_PROVIDER.default} can't be kept on a store of objects",
+            todo=f"give all writers of the table {STORAGE_BASED}",
+            key=LOCK_PROVIDER.name,
+        )
     return LockChoice(
-        file=FileLockSettings(
+        settings=FileLockSettings(
             path=f"{lock_keys.LOCK_PATH.of(properties) or folder}/lock",
-            wait_ms=lock_keys.LOCK_WAIT.of(properties),
+            wait_ms=wait_ms,
             expire_ms=lock_keys.LOCK_EXPIRE.of(properties) * 60_000,
             lease_ms=lock_keys.LOCK_LEASE.of(properties),
-        ),
-        in_process=not storage.capabilities.shared,
+        )
     )
 
 
@@ -68,7 +122,7 @@ def lock_notes(properties: Mapping[str, str]) -> list[str]:
     ):
         name = HUDIS_DEFAULT
     provider = provider_of(name)
-    if provider.served is Served.BY_ITS_FILE:
+    if provider.served in (Served.BY_ITS_FILE, Served.BY_CONDITIONAL_PUTS):
         return []
     if provider.served is Served.INSIDE_A_PROCESS:
         return [

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import islice
 
 import pyarrow as pa
 
 from spark_jobs.core.locks.protocol import Lease
 from spark_jobs.core.storage import Capabilities, FileStatus, Storage
+
+_AT_ONCE = 1000
+"""Files that are deleted after one look at the lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +86,13 @@ class FencedStorage:
             return self.unfenced.delete_if(path, etag)
 
     def delete_tree(self, path: str) -> None:
-        with self._held():
-            self.unfenced.delete_tree(path)
+        if self.capabilities.guarded:
+            with self._held():
+                self.unfenced.delete_tree(path)
+            return
+        files = (one.path for one in self.unfenced.walk(path))
+        while some := list(islice(files, _AT_ONCE)):  # the lock may be lost in between
+            self.delete_files(some)
 
     def remove_empty_directory(self, path: str) -> bool:
         with self._held():

@@ -21,6 +21,7 @@ from spark_jobs.core.errors import (
 from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.locks.owner import parse_owner, this_process
 from spark_jobs.core.locks.renewal import Renewal
+from spark_jobs.core.locks.waiting import wait_for_lock
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.storage.times import age_ms
 
@@ -88,30 +89,16 @@ class FileLock:
         """
         :raises LockNotAcquiredError: the lock stayed with another for the whole wait.
         """
-        deadline = self._clock.monotonic() + self._settings.wait_ms / 1000
-        token, pause = self._clock.new_uuid(), 0.02
+        token = self._clock.new_uuid()
         _HELD.add(token)
         try:
-            while not self._try(token, is_last := self._clock.monotonic() >= deadline):
-                if is_last:
-                    raise LockNotAcquiredError(
-                        f"{self._settings.path} is held by {self._holder()}"
-                        f" after a wait of {self._settings.wait_ms} ms",
-                        todo="run it again later; an owner of this release that died gives way by itself, any other "
-                        f"after the minutes of {LOCK_EXPIRE.name} (0, the default: never); if it is gone for certain, "
-                        "remove the file",
-                        path=self._settings.path,
-                    )
-                self._clock.sleep(pause)
-                pause = min(pause * 1.6, 1.0)
+            wait_for_lock(self._clock, self._settings.wait_ms, lambda is_last: self._try(token, is_last), self._refusal)
         except BaseException:
             _HELD.discard(token)
             raise
         self._token = token
         if self._settings.lease_ms:
-            self._renewal = Renewal(
-                self.storage, self._settings.path, self._content(token), self._settings.lease_ms / _RENEWALS
-            )
+            self._renewal = Renewal(self._renew, self._settings.lease_ms / _RENEWALS)
             try:
                 self._renewal.start()
             except BaseException:
@@ -138,6 +125,26 @@ class FileLock:
                 break
         _HELD.discard(self._token)
         self._token = ""
+
+    def _renew(self) -> bool:
+        """Write the file again, so that it never looks old: its time is what others judge by."""
+        storage, path = self.storage, self._settings.path
+        status = storage.stat(path)
+        if status is None:
+            return False
+        # over the version that was looked at: one that somebody took over since stays his. And forced: a lock whose
+        # content a loss of power takes away would look like one of Hudi's, which stays
+        storage.replace_if(path, self._content(self._token), status.etag)
+        return True
+
+    def _refusal(self) -> LockNotAcquiredError:
+        return LockNotAcquiredError(
+            f"{self._settings.path} is held by {self._holder()} after a wait of {self._settings.wait_ms} ms",
+            todo="run it again later; an owner of this release that died gives way by itself, any other "
+            f"after the minutes of {LOCK_EXPIRE.name} (0, the default: never); if it is gone for certain, "
+            "remove the file",
+            path=self._settings.path,
+        )
 
     def _remove(self) -> None:
         with self._storage.while_alone(self._settings.path, str(this_process())):

@@ -46,16 +46,21 @@ class InProcessLease:
                     _CHANGED.notify_all()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InProcessSettings:
+    """``path`` is what is locked, one name for all; ``wait_ms`` until the writer gives up."""
+
+    path: str
+    wait_ms: int
+
+
 class InProcessLock:
-    """Excludes the other threads of this process. Nothing expires: a holder dies with all who wait for it.
+    """Excludes the other threads of this process. Nothing expires: a holder dies with all who wait for it."""
 
-    :param name: what is locked, one name for all.
-    """
-
-    def __init__(self, storage: Storage, name: str, wait_ms: int, clock: Clock) -> None:
+    def __init__(self, storage: Storage, settings: InProcessSettings, clock: Clock) -> None:
         self._storage = storage
-        self._name = name
-        self._wait_ms = wait_ms
+        self._name = settings.path
+        self._wait_ms = settings.wait_ms
         self._clock = clock
         self._token = ""
 

@@ -12,6 +12,7 @@ class Served(Enum):
     """How this release excludes the writers that name a provider."""
 
     BY_ITS_FILE = "by its file"
+    BY_CONDITIONAL_PUTS = "by conditional puts"
     INSIDE_A_PROCESS = "inside a process"
     NOT = "not"
 
@@ -27,6 +28,7 @@ class Provider:
 
 _CLIENT, _HIVE = "org.apache.hudi.client.transaction.lock", "org.apache.hudi.hive"
 _AWS = "org.apache.hudi.aws.transaction.lock"
+STORAGE_BASED = f"{_CLIENT}.StorageBasedLockProvider"
 HUDIS_DEFAULT = f"{_CLIENT}.ZookeeperBasedLockProvider"
 PROVIDERS = (
     Provider(names=(LOCK_PROVIDER.default,), is_="is a lock file", served=Served.BY_ITS_FILE),
@@ -51,7 +53,9 @@ PROVIDERS = (
         is_="is a lock in DynamoDB",
     ),
     Provider(
-        names=(f"{_CLIENT}.StorageBasedLockProvider",), is_="is a lock in a file of another form (.hoodie/.locks)"
+        names=(STORAGE_BASED,),
+        is_="is a lock in a file that conditional puts change",
+        served=Served.BY_CONDITIONAL_PUTS,
     ),
 )
 

@@ -58,6 +58,9 @@ class ConfinedStorage:
         return self.inner.list(self.check(path))
 
     def walk(self, path: str) -> Iterator[FileStatus]:
+        if not self.capabilities.linked:
+            yield from self.inner.walk(self.check(path))
+            return
         for status in self.list(path):  # folder by folder, for none to be a link
             if status.is_directory:
                 yield from self.walk(status.path)

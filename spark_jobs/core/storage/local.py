@@ -33,7 +33,7 @@ class LocalStorage:
     ``durable`` says whether files outlive a loss of power.
     """
 
-    capabilities = Capabilities(shared=True)
+    capabilities = Capabilities(shared=True, guarded=True, linked=True)
     durable = True
 
     def relaxed(self) -> LocalStorage:

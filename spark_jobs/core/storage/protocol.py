@@ -33,10 +33,13 @@ class FileStatus:
 class Capabilities:
     """What a storage is like; code asks here and never compares schemes.
 
-    ``shared``: other processes see it.
+    ``shared``: other processes see it. ``guarded``: while a change is made under a lock, nobody takes the lock over
+    (:meth:`Storage.only_while`, :meth:`Storage.while_alone`). ``linked``: a path may be a link to elsewhere.
     """
 
     shared: bool
+    guarded: bool
+    linked: bool
 
 
 class Storage(Protocol):

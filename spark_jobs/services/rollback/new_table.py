@@ -11,7 +11,6 @@ from spark_jobs.core.errors import HudiError
 from spark_jobs.core.files.partition_metafile import METAFILES, list_partitions
 from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Action, Instant
-from spark_jobs.core.locks.owner import this_process
 from spark_jobs.core.storage import FileStatus, RelativePath, join, resolve
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.transaction.transaction import TransactionSettings
@@ -37,10 +36,7 @@ def take_back_table(
             _remove_partitions(locked)
             _remove_meta_files(locked)
         storage, meta = settings.storage, f"{settings.base_path}/{META_FOLDER}"
-        with storage.while_alone(settings.lock.file.path, str(this_process())):
-            guard = storage.guard_of(settings.lock.file.path)
-            if guard is not None:
-                storage.delete(guard)
+        settings.lock.forget(storage)
         if storage.remove_empty_directory(meta):  # else somebody waits for the lock in it
             storage.remove_empty_directory(settings.base_path)
     except HudiError as error:
@@ -64,8 +60,7 @@ def files_of_table(settings: TransactionSettings, gone: Collection[str]) -> dict
 
 
 def _is_lock(settings: TransactionSettings, one: FileStatus) -> bool:
-    lock = settings.lock.file.path
-    return one.path in (lock, settings.storage.guard_of(lock))
+    return one.path in settings.lock.files(settings.storage)
 
 
 def _empty_partitions(
@@ -97,7 +92,8 @@ def _remove_meta_files(settings: TransactionSettings) -> None:
     storage, meta = settings.storage, f"{settings.base_path}/{META_FOLDER}"
     for one in storage.list(meta):
         if one.is_directory:
-            storage.delete_tree(one.path)
+            if not any(name.startswith(f"{one.path}/") for name in settings.lock.files(storage)):
+                storage.delete_tree(one.path)
         elif one.name not in _SETTINGS and not _is_lock(settings, one):
             storage.delete(one.path)
     for name in sorted(_SETTINGS):

@@ -16,6 +16,7 @@ from spark_jobs.core.transaction.heartbeat import heartbeat_path
 from spark_jobs.core.transaction.transaction import Transaction, begin
 from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
 from tests.support.folder import Folder, file_at
+from tests.support.locks import let_go
 from tests.unit.core.support import Died, MortalStorage, complete, contents
 from tests.unit.services.dead_writes import BEFORE, T2, FailedWrite, failed_write, planned_by_another, write
 
@@ -43,7 +44,7 @@ def test_a_writer_whose_rollback_began_does_not_publish_whatever_its_heartbeat_s
         roll_back_failed_writes(another)
     except Died:
         # its process is gone, and this one is not
-        file_at(failed.table.storage, another.lock.file.path).unlink(missing_ok=True)
+        let_go(failed.table.storage, another.lock)
     beat = file_at(failed.table.storage, heartbeat_path(failed.table.base_path, transaction.time))
     if beat.exists():
         beat.write_bytes(beat.read_bytes())  # a beat that was on its way when the machine slept

@@ -39,6 +39,19 @@ LOCK_LEASE = Key(
     doc="Milliseconds for which a lock of this project holds without a renewal; its owner renews it six times as "
     "often. 0: for ever.",
 )
+LOCK_VALIDITY = Key(
+    name="hoodie.write.lock.storage.validity.timeout.secs",
+    parse=integer(250),
+    default=300,
+    doc="Seconds for which the lock on a store of objects holds without a renewal.",
+)
+LOCK_RENEWAL = Key(
+    name="hoodie.write.lock.storage.renew.interval.secs",
+    parse=integer(1),
+    default=30,
+    doc="Seconds between two renewals of the lock on a store of objects.",
+    aliases=("hoodie.write.lock.storage.heartbeat.poll.secs",),
+)
 CONCURRENCY_MODE = Key(
     name="hoodie.write.concurrency.mode",
     parse=choice(ConcurrencyMode),
@@ -50,6 +63,7 @@ LOCK_PROVIDER = Key(
     name="hoodie.write.lock.provider",
     parse=text,
     default="org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider",
-    doc="The lock of the other writers. Only the file lock is known here; a lock inside of a process is accepted with "
-    "a note, any other is refused, but where the mode is given as single_writer.",
+    doc="The lock of the other writers: Hudi's lock file, or on a store of objects its StorageBasedLockProvider, which "
+    "is taken there without the key. A lock inside of a process is accepted with a note, any other is refused, but "
+    "where the mode is given as single_writer.",
 )

@@ -12,7 +12,8 @@ from spark_jobs.core.format.instant import Action
 from spark_jobs.core.locks.choose import choose_lock, lock_notes
 from spark_jobs.core.locks.file_lock import FileLock
 from spark_jobs.core.locks.in_process import InProcessLock
-from spark_jobs.core.storage import Capabilities
+from spark_jobs.core.locks.storage_lock import StorageLock, StorageLockSettings
+from spark_jobs.core.storage import Capabilities, LocalStorage
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from tests.support.folder import Folder
@@ -99,7 +100,6 @@ def test_nothing_is_written_under_a_lock_that_is_not_taken(root: Folder) -> None
         (f"{PACKAGE}.ZookeeperBasedImplicitBasePathLockProvider", "is a lock in ZooKeeper"),
         ("org.apache.hudi.hive.HiveMetastoreBasedLockProvider", "is a lock in the Hive metastore"),
         ("org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider", "is a lock in DynamoDB"),
-        (f"{PACKAGE}.StorageBasedLockProvider", "is a lock in a file of another form"),
         ("ZookeeperBasedLockProvider", "is no lock provider of Hudi's"),
         ("com.example.FileSystemBasedLockProvider", "is no lock provider of Hudi's"),
     ],
@@ -117,21 +117,46 @@ def test_a_noop_lock_is_no_lock_of_others() -> None:
 class OfThisProcess(Through):
     """A storage that no other process sees."""
 
-    capabilities = Capabilities(shared=False)
+    capabilities = Capabilities(shared=False, guarded=False, linked=False)
 
 
-@pytest.mark.parametrize("kind", [FileLock, InProcessLock])
-def test_a_storage_that_one_process_sees_needs_no_file(kind: type[FileLock | InProcessLock], root: Folder) -> None:
-    storage = root.storage if kind is FileLock else OfThisProcess(root.storage)
+@pytest.mark.parametrize("alone", [False, True], ids=["shared", "of one process"])
+def test_the_lock_that_fits_a_storage_is_taken(alone: bool, root: Folder) -> None:
+    storage = OfThisProcess(root.storage) if alone else root.storage
+    kind, file = (FileLock, "lock") if root.is_local else (StorageLock, ".locks/table_lock.json")
     choice = choose_lock({"hoodie.write.lock.wait_time_ms": "0"}, storage, str(root))
     with pickle.loads(pickle.dumps(choice)).new(storage, SYSTEM_CLOCK) as lock:
-        assert isinstance(lock, kind)
-        assert (root / "lock").exists() is (kind is FileLock)
+        assert isinstance(lock, InProcessLock if alone else kind)
+        assert (root / file).exists() is not alone
         with pytest.raises(LockNotAcquiredError):
             choice.new(storage, SYSTEM_CLOCK).acquire()
         lock.storage.create(str(root / "file"), b"1")
 
 
-def test_the_file_is_where_the_configuration_says(root: Folder) -> None:
-    choice = choose_lock({"hoodie.write.lock.filesystem.path": "/locks/t"}, root.storage, str(root))
-    assert choice.file.path == "/locks/t/lock"
+def test_the_file_is_where_the_configuration_says() -> None:
+    choice = choose_lock({"hoodie.write.lock.filesystem.path": "/locks/t"}, LocalStorage(), "/t/.hoodie")
+    assert choice.path == "/locks/t/lock"
+
+
+def test_a_store_of_objects_keeps_no_lock_file(root: Folder) -> None:
+    asked = provider(f"{PACKAGE}.FileSystemBasedLockProvider")
+    if root.is_local:
+        assert choose_lock(asked, root.storage, str(root)).path == f"{root}/lock"
+        return
+    with pytest.raises(ConfigError, match=r"can't be kept on a store of objects: give .*StorageBasedLockProvider"):
+        choose_lock(asked, root.storage, str(root))
+
+
+def test_renewals_have_to_come_ten_times_in_a_lease(root: Folder) -> None:
+    asked = {**provider(f"{PACKAGE}.StorageBasedLockProvider"), "hoodie.write.lock.storage.renew.interval.secs": "31"}
+    with pytest.raises(ConfigError, match=r"secs=31 is too long .* valid for 300 seconds: give at most 30"):
+        choose_lock(asked, root.storage, str(root))
+
+
+def test_the_lock_of_conditional_puts_is_taken_where_it_is_asked_for(root: Folder) -> None:
+    name, prefix = f"{PACKAGE}.StorageBasedLockProvider", "hoodie.write.lock.storage."
+    asked = {**provider(name), f"{prefix}validity.timeout.secs": "250", f"{prefix}heartbeat.poll.secs": "6"}
+    assert writer_warnings(asked) == []
+    assert choose_lock(asked, root.storage, str(root)).settings == StorageLockSettings(
+        path=f"{root}/.locks/table_lock.json", wait_ms=60_000, valid_ms=250_000, renew_ms=6_000
+    )

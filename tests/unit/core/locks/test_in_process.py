@@ -13,14 +13,14 @@ import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
-from spark_jobs.core.locks.in_process import InProcessLock
+from spark_jobs.core.locks.in_process import InProcessLock, InProcessSettings
 from spark_jobs.core.storage import LocalStorage
 
 pytestmark = pytest.mark.unit
 
 
 def lock(name: str, wait_ms: int = 0) -> InProcessLock:
-    return InProcessLock(LocalStorage(), name, wait_ms, SYSTEM_CLOCK)
+    return InProcessLock(LocalStorage(), InProcessSettings(path=name, wait_ms=wait_ms), SYSTEM_CLOCK)
 
 
 def test_one_thread_at_a_time_holds_it(tmp_path: Path) -> None:

@@ -73,4 +73,4 @@ def test_a_clock_that_is_hours_ahead_begins_nothing(tmp_path: Path) -> None:
     with pytest.raises(ClockSkewError), settings.new_lock() as locked:
         schedule(locked, Action.COMPACTION, locked.load_timeline(), b"")
     assert settings.load_timeline().instants == ()
-    assert not Path(settings.lock.file.path).exists()
+    assert not Path(settings.lock.path).exists()

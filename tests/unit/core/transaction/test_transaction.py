@@ -14,6 +14,8 @@ from spark_jobs.core.files.names import MarkerType
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.instant_time import TimelineZone, format_instant, next_instant_time
 from spark_jobs.core.format.v6.instant_names import file_name_of
+from spark_jobs.core.locks.choose import LockChoice
+from spark_jobs.core.storage import Storage
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.steps import request, transition
 from spark_jobs.core.timeline.write_stat import WriteStat
@@ -22,6 +24,7 @@ from spark_jobs.core.transaction.transaction import Transaction, TransactionSett
 from spark_jobs.services.clustering.plan import ClusteringGroup, ClusteringPlan
 from spark_jobs.services.compaction.plan import CompactionLimits, CompactionPlan
 from tests.support.folder import Folder, file_at
+from tests.support.locks import is_locked, let_go, overtake
 from tests.support.through import Through
 from tests.unit.core.support import HandClock, file_slice, new_table
 
@@ -63,7 +66,7 @@ def test_a_write_from_begin_to_publish(settings: TransactionSettings) -> None:
     assert settings.load_timeline().instants == (done,)
     assert not file_at(settings.storage, heartbeat_path(settings.base_path, one.time)).exists()
     assert not file_at(settings.storage, marker_folder(settings.base_path, one.time)).exists()
-    assert not file_at(settings.storage, settings.lock.file.path).exists()
+    assert not is_locked(settings.storage, settings.lock)
 
 
 def test_instants_increase_though_the_clock_stands_still(settings: TransactionSettings) -> None:
@@ -80,7 +83,7 @@ def test_begin_asks_under_the_lock_and_writes_nothing_when_told_no(settings: Tra
     found = begin(
         settings,
         Action.COMMIT,
-        allowed=lambda line: seen.append(file_at(settings.storage, settings.lock.file.path).exists()) is not None,
+        allowed=lambda line: seen.append(is_locked(settings.storage, settings.lock)) is not None,
     )
     assert (found, seen) == (None, [True])
     assert settings.load_timeline().instants == ()
@@ -111,19 +114,19 @@ def test_what_ends_while_begin_waits_for_the_lock_is_seen(settings: TransactionS
 def test_a_plan_is_made_while_the_lock_is_held_or_not_at_all(settings: TransactionSettings) -> None:
     with settings.new_lock() as locked:
         line = locked.load_timeline()
-        file_at(settings.storage, settings.lock.file.path).write_bytes(b"")  # Hudi took the lock over
-        with pytest.raises(WriteConflictError, match="lock was lost"):
+        overtake(settings.storage, settings.lock)
+        with pytest.raises(WriteConflictError, match="was lost"):
             schedule(locked, Action.COMPACTION, line, planned_compaction(settings))
     assert settings.load_timeline().instants == ()
-    assert file_at(settings.storage, settings.lock.file.path).exists()
+    assert is_locked(settings.storage, settings.lock)
 
 
 def test_a_write_begins_while_the_lock_is_held_or_not_at_all(settings: TransactionSettings) -> None:
     def lose_it(_: object) -> bool:
-        file_at(settings.storage, settings.lock.file.path).unlink()
+        let_go(settings.storage, settings.lock)
         return True
 
-    with pytest.raises(WriteConflictError, match="lock was lost: its file was removed"):
+    with pytest.raises(WriteConflictError, match="was lost: its file was removed"):
         begin(settings, Action.COMMIT, allowed=lose_it)
     assert settings.load_timeline().instants == ()
     assert not file_at(settings.storage, heartbeat_path(settings.base_path, "").rstrip("/")).exists()
@@ -163,11 +166,11 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
         """Stands for another writer that takes the lock over in the middle of the publish."""
 
         def before_publish(self, publication: object) -> None:
-            file_at(settings.storage, settings.lock.file.path).write_bytes(b"{}")
+            overtake(settings.storage, settings.lock)
 
     robbed = replace(settings, metadata_writer=Robber())
     one = started(robbed)
-    with pytest.raises(WriteConflictError, match="lock was lost: another process took it over"):
+    with pytest.raises(WriteConflictError, match="was lost: another process took it over"):
         one.publish(commit(), written=frozenset())
     assert settings.load_timeline().instants == (one.instant,)
     one.abandon()
@@ -176,18 +179,22 @@ def test_whose_lock_is_lost_while_it_publishes_does_not(settings: TransactionSet
 class Overtaken(Through):
     """Suspended right after its commit; its lock is taken over, its plan rolled back and executed again."""
 
+    def __init__(self, inner: Storage, lock: LockChoice) -> None:
+        super().__init__(inner)
+        self.lock = lock
+
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self.inner.create(path, data, durable=durable)
         if path.endswith(".deltacommit") and "/metadata/" not in path:
             base, _, name = path.partition("/.hoodie/")
-            file_at(self.inner, base, ".hoodie/lock").write_bytes(b"{}")
+            overtake(self.inner, self.lock)
             create_marker(self.inner, base, name.partition(".")[0], "a", ANEW, MarkerType.CREATE)
             file_at(self.inner, base, "a").mkdir(exist_ok=True)
             file_at(self.inner, base, "a", ANEW).touch()
 
 
 def test_who_lost_the_lock_after_its_commit_deletes_nothing_any_more(settings: TransactionSettings) -> None:
-    one = started(replace(settings, storage=Overtaken(settings.storage)))
+    one = started(replace(settings, storage=Overtaken(settings.storage, settings.lock)))
     done = one.publish(commit(), written=frozenset())
     assert settings.load_timeline().instants == (done,)
     assert file_at(settings.storage, settings.base_path, "a", ANEW).exists()

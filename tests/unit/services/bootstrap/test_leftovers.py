@@ -10,6 +10,7 @@ import pytest
 
 from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.format.instant import Action
+from spark_jobs.core.locks.storage_lock import TABLE_LOCK
 from spark_jobs.core.storage.guard import GUARD_SUFFIX
 from spark_jobs.core.timeline.steps import request
 from spark_jobs.core.transaction.transaction import resume
@@ -77,6 +78,10 @@ def is_whole(path: Folder) -> bool:
     return True
 
 
+def is_of_lock(name: str) -> bool:
+    return GUARD_SUFFIX in name or name.endswith(TABLE_LOCK)
+
+
 def test_what_a_first_commit_left_is_listed_and_hashed(path: Folder, source: Folder) -> None:
     fresh = bootstrap(path, source, dry_run=True)
     assert deleted(fresh) == {}
@@ -84,7 +89,7 @@ def test_what_a_first_commit_left_is_listed_and_hashed(path: Folder, source: Fol
     before = files_of(path)
     look = bootstrap(path, source, dry_run=True)
     assert before == files_of(path)
-    assert deleted(look) == {one: (path / one).size for one in before if GUARD_SUFFIX not in one}
+    assert deleted(look) == {one: (path / one).size for one in before if not is_of_lock(one)}
     assert sum(one.endswith(f"_{KEPT}.parquet") for one in deleted(look)) == 4
     assert look.extra["rolls_back"] == [KEPT]
     assert look.extra["plan_hash"] != fresh.extra["plan_hash"]

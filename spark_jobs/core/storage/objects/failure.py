@@ -1,0 +1,66 @@
+"""From what a store of objects says to an error of one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from obstore import exceptions
+
+from spark_jobs.core.errors import StorageError
+
+MISSING = (exceptions.NotFoundError, FileNotFoundError)
+"""By either obstore says that there is no such object, or bucket."""
+_ADVICE = {
+    exceptions.NotFoundError: "check the path; where a table lists the file, validate.py says what mends that",
+    exceptions.PermissionDeniedError: "give these credentials the right to it",
+    exceptions.UnauthenticatedError: "give credentials that are valid",
+}
+_REASONS = {
+    exceptions.NotFoundError: "no such object or bucket",
+    exceptions.PermissionDeniedError: "access denied",
+    exceptions.UnauthenticatedError: "not authenticated",
+}
+_CODE = re.compile(r"<Code>([A-Za-z0-9]+)</Code>")
+_STATUS = re.compile(r"status(?: code)?:? (\d{3}[A-Za-z ]*)")
+_LONGEST = 160
+
+
+@contextmanager
+def one_line(path: str, verb: str) -> Iterator[None]:
+    """
+    :param verb: what can't be done to the object: "read", "written", ...
+    :raises StorageError: for what obstore raises inside, and for a key that can be none.
+    """
+    try:
+        yield
+    except (exceptions.BaseError, FileNotFoundError) as error:
+        kind = exceptions.NotFoundError if isinstance(error, MISSING) else type(error)
+        raise StorageError(
+            f"{path} can't be {verb} ({_REASONS.get(kind) or reason_of(error)})",
+            todo=_ADVICE.get(kind, ""),
+            path=path,
+        ) from error
+    except (ValueError, UnicodeError) as error:  # ``//``, ``..``, control characters
+        raise StorageError(
+            f"{path!r} can't be {verb} (it has parts that no key has)", todo="check the path", path=path
+        ) from error
+
+
+def reason_of(error: BaseException) -> str:
+    """What matters of an error that has the whole of an answer, and lines of debugging, in its text."""
+    text = str(error)
+    found = _CODE.search(text) or _STATUS.search(text)
+    if found:
+        return found[1]
+    for sign, said in (
+        ("TimedOut", "no answer in time"),
+        ("timed out", "no answer in time"),
+        ("ConnectionRefused", "connection refused"),
+        ("dns error", "the host is not known"),
+        ("ConnectionReset", "connection reset"),
+    ):
+        if sign in text:
+            return said
+    return text.splitlines()[0][:_LONGEST] if text else type(error).__name__

@@ -1,0 +1,289 @@
+"""S3 and its like as a storage: what is put whole, only if absent, or only over a version that was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import obstore
+import pyarrow as pa
+from obstore import exceptions
+from obstore.store import ObjectStore
+
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
+from spark_jobs.core.storage.objects.failure import MISSING, one_line
+from spark_jobs.core.storage.objects.stores import CHANGE_SECONDS, Settings, split, store_of
+from spark_jobs.core.storage.objects.streams import RangedFile, Upload
+from spark_jobs.core.storage.protocol import Capabilities, FileStatus
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta, PutMode
+
+PUT_ID: Final = "pyhudiput"
+"""Metadata of an object: which put made it, so that one whose answer was lost is known again."""
+_TRIES: Final = 3
+"""Of a conditional put without an answer, which obstore does not try again by itself; each waits for its time-outs."""
+_PAGE: Final = 1000
+_LISTED_FROM: Final = 10
+"""Files of a folder that are looked for by one listing, not by a request for each."""
+_FOLDER_SUFFIX: Final = "_$folder$"
+"""Hadoop's earlier connectors left such objects for folders."""
+_CLOCK_NAME: Final = ".pyhudi-clock-"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStorage:
+    """Paths are whole URLs, ``s3://bucket/key``, of which nothing is decoded. Pickles by value.
+
+    :param settings: of the clients (``region``, ``endpoint``, ``access_key_id`` ...); what is missing comes from the
+        environment and the identity of the machine.
+    :param clock: pauses between tries, and the names of puts.
+    """
+
+    settings: Settings = field(default=(), repr=False)
+    clock: Clock = SYSTEM_CLOCK
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(shared=True, guarded=False, linked=False)
+
+    def relaxed(self) -> ObjectStorage:
+        return self
+
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        del durable  # what is put stays
+        if not self._put(path, data, "create"):
+            raise AlreadyExistsError(f"{path} exists already", path=path)
+
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        del durable
+        store, key = self._at(path, changes=True)
+        with one_line(path, "written"):
+            obstore.put(store, key, data, mode="overwrite", use_multipart=False)
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        if not self._put(path, data, {"e_tag": etag}):
+            raise EtagMismatchError(f"{path} is not the version that was read", path=path, etag=etag)
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        if length == 0:
+            return b""
+        store, key = self._at(path)
+        with one_line(path, "read"):
+            try:
+                if length is not None:
+                    found = obstore.get(store, key, options={"range": (offset, offset + length)})
+                elif offset:
+                    found = obstore.get(store, key, options={"range": {"offset": offset}})
+                else:
+                    found = obstore.get(store, key)
+                return bytes(found.bytes())
+            except exceptions.GenericError:  # of a range that begins behind the end, among others
+                if obstore.head(store, key)["size"] > offset:
+                    raise
+                return b""
+
+    def list(self, path: str) -> list[FileStatus]:
+        store, key = self._at(path)
+        with one_line(path, "listed"):
+            found = obstore.list_with_delimiter(store, f"{key}/" if key else None)
+        top = _bucket(path)
+        entries = [_status(top, one) for one in found["objects"] if _is_file(one["path"], key)]
+        entries += [
+            FileStatus(path=f"{top}/{one.rstrip('/')}", size=0, modified_ms=0, is_directory=True, etag="")
+            for one in found["common_prefixes"]
+        ]
+        return sorted(entries, key=lambda one: one.path)
+
+    def walk(self, path: str) -> Iterator[FileStatus]:
+        store, key = self._at(path)
+        top = _bucket(path)
+        with one_line(path, "listed"):
+            for page in obstore.list(store, f"{key}/" if key else None, chunk_size=_PAGE):
+                yield from (_status(top, one) for one in page if _is_file(one["path"], key))
+
+    def stat(self, path: str) -> FileStatus | None:
+        store, key = self._at(path)
+        if not key:
+            return None
+        with one_line(path, "read"):
+            try:
+                return _status(_bucket(path), obstore.head(store, key))
+            except MISSING:
+                return None
+
+    def has_folder(self, path: str) -> bool:
+        store, key = self._at(path)
+        with one_line(path, "listed"):
+            pages = obstore.list(store, f"{key}/" if key else None, chunk_size=2)
+            return any(_is_file(one["path"], key) for page in pages for one in page)
+
+    def is_unpublished(self, name: str) -> bool:
+        return name.startswith(_CLOCK_NAME)  # an object is put whole
+
+    def guard_of(self, lock: str) -> None:
+        del lock
+
+    def first_link(self, path: str, below: str) -> None:
+        del path, below
+
+    def delete(self, path: str) -> bool:
+        return self.delete_files([path])[0]
+
+    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
+        """Looks first: a deletion does not say whether anything was there."""
+        there = self._those_there(paths)
+        were_there = [path in there for path in paths]
+        by_bucket: dict[str, list[str]] = {}
+        for path, was_there in zip(paths, were_there, strict=True):
+            if was_there:
+                by_bucket.setdefault(_bucket(path), []).append(path)
+        for bucket, of_bucket in by_bucket.items():
+            store, _ = self._at(bucket, changes=True)
+            with one_line(of_bucket[0], "deleted"):
+                obstore.delete(store, [split(path)[2] for path in of_bucket])
+        return were_there
+
+    def _those_there(self, paths: Sequence[str]) -> set[str]:
+        """Of many in one folder by a listing of it."""
+        by_folder: dict[str, list[str]] = {}
+        for path in paths:
+            by_folder.setdefault(path.rpartition("/")[0], []).append(path)
+        found: set[str] = set()
+        for folder, asked in by_folder.items():
+            if len(asked) < _LISTED_FROM:
+                found.update(path for path in asked if self._is_there(path))
+            else:
+                found.update(one.path for one in self.list(folder) if not one.is_directory)
+        return found
+
+    def _is_there(self, path: str) -> bool:
+        store, key = self._at(path, changes=True)
+        with one_line(path, "read"):
+            try:
+                obstore.head(store, key)
+            except MISSING:
+                return False
+        return True
+
+    def delete_if(self, path: str, etag: str) -> bool:
+        """In two steps, as there is no conditional deletion: only for what no other process replaces."""
+        status = self.stat(path)
+        return status is not None and status.etag == etag and self.delete(path)
+
+    def delete_tree(self, path: str) -> None:
+        store, key = self._at(path, changes=True)
+        with one_line(path, "deleted"):
+            for page in obstore.list(store, f"{key}/" if key else None, chunk_size=_PAGE):
+                # the marker of the folder itself is listed by the name of an object that is not below it
+                if keys := [one["path"] for one in page if one["path"] != key]:
+                    obstore.delete(store, keys)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        return not self.has_folder(path)
+
+    def make_directory(self, path: str) -> None:
+        del path
+
+    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+        del may_change  # all is read from one version
+        store, key = self._at(path)
+        return pa.PythonFile(RangedFile(store, key, path), mode="r")
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        if self.stat(path) is not None:
+            raise AlreadyExistsError(f"{path} exists already", path=path)
+        store, key = self._at(path)
+        return pa.PythonFile(Upload(store, key, path), mode="w")
+
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
+        del paths, names
+
+    @contextmanager
+    def only_while(self, lock: str, token: str) -> Iterator[None]:
+        """A look before the change: nothing keeps the lock from being taken over in between."""
+        gone = self.stat(lock) is None
+        if gone or token.encode() not in self.read(lock):
+            how = "its file was removed" if gone else "another process took it over"
+            raise WriteConflictError(f"the table lock {lock} was lost: {how}", todo="run it again", path=lock)
+        yield
+
+    @contextmanager
+    def while_alone(self, lock: str, name: str, *, wait_ms: int = 0) -> Iterator[None]:
+        del lock, name, wait_ms
+        yield
+
+    def clock_ms(self, folder: str) -> int | None:
+        """By an object that is put there and deleted; whole seconds, as stores date objects."""
+        path = f"{folder}/{_CLOCK_NAME}{self.clock.new_uuid()}"
+        try:
+            self.replace(path, b"")
+            status = self.stat(path)
+            store, key = self._at(path, changes=True)
+            with one_line(path, "deleted"):
+                obstore.delete(store, key)
+        except StorageError as error:
+            if isinstance(error.__cause__, exceptions.PermissionDeniedError):
+                return None
+            raise
+        return None if status is None else status.modified_ms
+
+    def _put(self, path: str, data: bytes, mode: PutMode) -> bool:
+        """Whether it was put, and no other writer was faster. A put without an answer is settled by looking."""
+        store, key = self._at(path, changes=True)
+        put_id, begun = self.clock.new_uuid(), self.clock.monotonic()
+        with one_line(path, "written"):
+            for tried in range(1, _TRIES + 1):
+                try:
+                    obstore.put(store, key, data, mode=mode, attributes={PUT_ID: put_id})
+                    return True
+                except (exceptions.AlreadyExistsError, exceptions.PreconditionError, *MISSING) as error:
+                    if isinstance(error, MISSING) and mode == "create":
+                        raise  # there is no such bucket
+                    found = _put_id_of(store, key)
+                    if found is None and mode == "create" and tried < _TRIES and not self._is_there(path):
+                        continue  # refused for a put at the same moment, of which nothing stayed
+                    return found == put_id
+                except exceptions.GenericError:
+                    if _put_id_of(store, key) == put_id:
+                        return True
+                    if tried == _TRIES or self.clock.monotonic() - begun > CHANGE_SECONDS:
+                        raise
+                    self.clock.sleep(tried)
+        raise AssertionError("unreachable")
+
+    def _at(self, path: str, *, changes: bool = False) -> tuple[ObjectStore, str]:
+        scheme, bucket, key = split(path)
+        with one_line(path, "opened"):
+            return store_of(scheme, bucket, self.settings, changes=changes), key
+
+
+def _put_id_of(store: ObjectStore, key: str) -> str | None:
+    try:
+        return obstore.get(store, key, options={"head": True}).attributes.get(PUT_ID)
+    except MISSING:
+        return None
+
+
+def _bucket(path: str) -> str:
+    scheme, bucket, _ = split(path)
+    return f"{scheme}://{bucket}"
+
+
+def _is_file(key: str, folder: str) -> bool:
+    return key != folder and not key.endswith(_FOLDER_SUFFIX)
+
+
+def _status(bucket: str, meta: ObjectMeta) -> FileStatus:
+    modified: datetime = meta["last_modified"]
+    return FileStatus(
+        path=f"{bucket}/{meta['path']}",
+        size=meta["size"],
+        modified_ms=int(modified.timestamp() * 1000),
+        is_directory=False,
+        etag=meta["e_tag"] or "",
+    )

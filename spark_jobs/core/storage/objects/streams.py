@@ -1,0 +1,117 @@
+"""Data files in a store of objects: read by ranges, written in parts."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Final
+
+import obstore
+from obstore.store import ObjectStore
+
+from spark_jobs.core.storage.objects.failure import one_line
+
+if TYPE_CHECKING:
+    from obstore import GetOptions
+
+TAIL_BYTES: Final = 64 * 1024
+"""Read first: a file that is smaller is read whole by that, and the footer of nearly every other."""
+AHEAD_BYTES: Final = 1024 * 1024
+"""Least of a read, as a request takes as long for less."""
+PART_BYTES: Final = 8 * 1024 * 1024
+"""Of a file that is written; a smaller one is put by one request."""
+
+
+class RangedFile(io.RawIOBase):
+    """A file-like object over one object; ``tail`` are its last bytes, which came with its ``size``."""
+
+    def __init__(self, store: ObjectStore, key: str, url: str) -> None:
+        self._store, self._key, self._url = store, key, url
+        with one_line(url, "read"):
+            self._tail, self._size, self._etag = _tail_of(store, key)
+        self._tail_start = self._size - len(self._tail)
+        self._held, self._start = b"", 0
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def size(self) -> int:
+        return self._size
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = max(base + offset, 0)
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        wanted = self._size if size is None or size < 0 else self._position + size
+        end = min(wanted, self._size)
+        if self._position >= end:
+            return b""
+        found = self._bytes(self._position, end)
+        self._position = end
+        return found
+
+    def readall(self) -> bytes:
+        return self.read()
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        for held, first in ((self._held, self._start), (self._tail, self._tail_start)):
+            if first <= start and end <= first + len(held):
+                return held[start - first : end - first]
+        last = min(max(end, start + AHEAD_BYTES), self._tail_start)  # what follows is here
+        options: GetOptions = {"range": (start, last)}
+        if self._etag is not None:  # another version must not be mixed with that of the tail
+            options["if_match"] = self._etag
+        with one_line(self._url, "read"):
+            self._held, self._start = bytes(obstore.get(self._store, self._key, options=options).bytes()), start
+        return self._held[: end - start] + self._tail[: max(end - self._tail_start, 0)]
+
+
+def _tail_of(store: ObjectStore, key: str) -> tuple[bytes, int, str | None]:
+    """The last bytes, the size, the version."""
+    try:
+        found = obstore.get(store, key, options={"range": {"suffix": TAIL_BYTES}})
+        return bytes(found.bytes()), found.meta["size"], found.meta["e_tag"]
+    except obstore.exceptions.GenericError:
+        status = obstore.head(store, key)
+        if status["size"]:
+            raise
+        return b"", 0, status["e_tag"]  # nothing has no last bytes: refused as a range that can't be satisfied
+
+
+class Upload(io.RawIOBase):
+    """Nothing is there until it is closed; a process that dies before leaves parts that no listing shows."""
+
+    def __init__(self, store: ObjectStore, key: str, url: str) -> None:
+        self._url = url
+        with one_line(url, "written"):
+            self._file = obstore.open_writer(store, key, buffer_size=PART_BYTES, max_concurrency=4)
+        self._written = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        with one_line(self._url, "written"):
+            self._file.write(bytes(data))  # type: ignore[call-overload]
+        self._written += len(data)  # type: ignore[arg-type]
+        return len(data)  # type: ignore[arg-type]
+
+    def tell(self) -> int:
+        return self._written
+
+    def flush(self) -> None:
+        return
+
+    def close(self) -> None:
+        if not self.closed:
+            with one_line(self._url, "written"):
+                self._file.close()
+            super().close()

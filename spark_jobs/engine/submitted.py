@@ -1,0 +1,26 @@
+"""What spark-submit was told of stores of objects: Hadoop's settings of S3A, by which this project reaches them too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from spark_jobs.core.lake import OBJECT_SCHEMES
+from spark_jobs.core.storage.objects.s3_names import is_hadoops
+
+_STARTED_BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
+
+
+def settings_of_objects(words: Iterable[str]) -> dict[str, str]:
+    """Names with their values; none where spark-submit did not start this process, or no word names such a store.
+
+    :param words: the arguments of the job.
+    """
+    if _STARTED_BY_SPARK_SUBMIT not in os.environ:
+        return {}
+    if not any(f"{scheme}://" in word for word in words for scheme in OBJECT_SCHEMES):
+        return {}
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()  # the Java that is there already
+    return {name: value for name, value in SparkConf().getAll() if is_hadoops(name)}

@@ -1,0 +1,80 @@
+"""A proxy before an S3 server that loses answers, or gives others: what a network does, for one request at a time."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+Fault = Callable[[str, int], str]
+"""Of the method and the number of a request: ``""`` passes it on, ``lose`` passes it on and gives no answer,
+``refuse`` gives none and passes nothing on, ``slow down`` answers 503 so.
+"""
+SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+_OF_THE_CONNECTION = ("connection", "transfer-encoding", "keep-alive", "content-length")
+
+
+@dataclass
+class Losing:
+    url: str
+    fault: Fault = lambda method, number: ""
+    seen: list[str] = field(default_factory=list)
+    """The methods of all requests, in their order."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@contextmanager
+def losing(server: str) -> Iterator[Losing]:
+    upstream = urlsplit(server).netloc
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            with state.lock:
+                state.seen.append(self.command)
+                what = state.fault(self.command, len(state.seen))
+            if what == "slow down":
+                self.send_response(503)
+                self.send_header("content-length", str(len(SLOW_DOWN)))
+                self.end_headers()
+                self.wfile.write(SLOW_DOWN)
+                return
+            if what != "refuse":
+                connection = http.client.HTTPConnection(upstream, timeout=30)
+                connection.request(self.command, self.path, body, dict(self.headers))
+                found = connection.getresponse()
+                content = found.read()
+                connection.close()
+            if what:
+                self.close_connection = True
+                return
+            self.send_response(found.status)
+            for name, value in found.getheaders():
+                if name.lower() not in _OF_THE_CONNECTION:
+                    self.send_header(name, value)
+            length = found.getheader("content-length") if self.command == "HEAD" else str(len(content))
+            self.send_header("content-length", length or "0")
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = answer  # noqa: N815 (names of http.server)
+
+        def log_message(self, format: str, *words: object) -> None:
+            del format, words
+
+    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state = Losing(url=f"http://127.0.0.1:{served.server_port}")
+    thread = threading.Thread(target=served.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        served.shutdown()
+        served.server_close()
+        thread.join()

@@ -1,0 +1,30 @@
+"""What a test does to the lock of a table, whichever file it is."""
+
+from __future__ import annotations
+
+import json
+
+from spark_jobs.core.locks.choose import LockChoice
+from spark_jobs.core.locks.storage_lock import TABLE_LOCK, StoredLock
+from spark_jobs.core.storage import Storage
+from tests.support.folder import file_at
+
+FOREVER_MS = 1 << 62
+OF_ANOTHER = StoredLock(expired=False, valid_until_ms=FOREVER_MS, owner="another writer").encode()
+
+
+def is_locked(storage: Storage, lock: LockChoice) -> bool:
+    file = file_at(storage, lock.path)
+    if not file.exists():
+        return False
+    return not lock.path.endswith(TABLE_LOCK) or not json.loads(file.read_bytes())["expired"]
+
+
+def overtake(storage: Storage, lock: LockChoice) -> None:
+    """Another writer, of Hudi's, holds it now."""
+    file_at(storage, lock.path).write_bytes(OF_ANOTHER if lock.path.endswith(TABLE_LOCK) else b"")
+
+
+def let_go(storage: Storage, lock: LockChoice) -> None:
+    """As if its holder had never been."""
+    file_at(storage, lock.path).unlink(missing_ok=True)

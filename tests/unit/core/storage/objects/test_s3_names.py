@@ -1,0 +1,148 @@
+"""Each user's names of S3's settings come to one meaning, as a table of examples."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.storage.objects.s3_names import S3Options, refuse_unknown
+
+pytestmark = pytest.mark.unit
+KEYS = {"access_key_id": "A", "secret_access_key": "S", "session_token": "T", "region": "eu-west-1"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        KEYS,
+        {f"aws_{name}": value for name, value in KEYS.items()},
+        {f"AWS_{name.upper()}": value for name, value in KEYS.items()},
+        {
+            "AWS_ACCESS_KEY_ID": "A",
+            "aws_secret_access_key": "S",
+            "session_token": "T",
+            "AWS_DEFAULT_REGION": "eu-west-1",
+        },
+        {"s3.access-key-id": "A", "s3.secret-access-key": "S", "s3.session-token": "T", "s3.region": "eu-west-1"},
+        {
+            "fs.s3a.access.key": "A",
+            "fs.s3a.secret.key": "S",
+            "fs.s3a.session.token": "T",
+            "fs.s3a.endpoint.region": "eu-west-1",
+            "fs.s3a.threads.max": "64",
+        },
+        {
+            "spark.hadoop.fs.s3a.access.key": "of all",
+            "spark.hadoop.fs.s3a.bucket.lake.access.key": "A",
+            "spark.hadoop.fs.s3a.bucket.other.access.key": "of another",
+            "spark.hadoop.fs.s3a.secret.key": "S",
+            "spark.hadoop.fs.s3a.session.token": "T",
+            "fs.s3a.endpoint.region": "us-east-1",
+            "region": "eu-west-1",
+        },
+    ],
+    ids=["obstore", "delta-rs", "environment", "mixed", "PyIceberg", "Hadoop", "Spark, of a bucket"],
+)
+def test_credentials(given: dict[str, str]) -> None:
+    assert S3Options.of([given], "lake") == S3Options(service=KEYS, client={})
+
+
+@pytest.mark.parametrize(
+    ("given", "service"),
+    [
+        ({"AWS_ENDPOINT_URL": "http://minio:9000"}, {"endpoint": "http://minio:9000"}),
+        ({"aws_endpoint_url_s3": "http://minio:9000"}, {"endpoint": "http://minio:9000"}),
+        ({"s3.endpoint": "https://minio"}, {"endpoint": "https://minio"}),
+        (
+            {"fs.s3a.endpoint": "s3.eu-west-1.amazonaws.com"},
+            {"endpoint": "https://s3.eu-west-1.amazonaws.com", "region": "eu-west-1"},
+        ),
+        (
+            {
+                "fs.s3a.endpoint": "minio:9000",
+                "fs.s3a.connection.ssl.enabled": "false",
+                "fs.s3a.path.style.access": "true",
+            },
+            {"endpoint": "http://minio:9000", "virtual_hosted_style_request": "false"},
+        ),
+        ({"fs.s3a.path.style.access": "false"}, {"virtual_hosted_style_request": "true"}),
+        ({"s3.force-virtual-addressing": "true"}, {"virtual_hosted_style_request": "true"}),
+        ({"fs.s3a.requester.pays.enabled": "true"}, {"request_payer": "true"}),
+        ({"fs.s3a.requester.pays.enabled": "false"}, {}),
+        (
+            {"fs.s3a.encryption.algorithm": "SSE-KMS", "fs.s3a.encryption.key": "arn:k"},
+            {"server_side_encryption": "aws:kms", "sse_kms_key_id": "arn:k"},
+        ),
+        ({"fs.s3a.server-side-encryption-algorithm": "AES256"}, {"server_side_encryption": "AES256"}),
+        (
+            {"fs.s3a.encryption.algorithm": "SSE-C", "fs.s3a.encryption.key": "c2VjcmV0"},
+            {"server_side_encryption": "sse-c", "sse_customer_key_base64": "c2VjcmV0"},
+        ),
+        (
+            {"fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"},
+            {"skip_signature": "true"},
+        ),
+        ({"s3.anonymous": "true"}, {"skip_signature": "true"}),
+        ({"fs.s3a.assumed.role.arn": "arn:r"}, {"role_arn": "arn:r"}),
+    ],
+)
+def test_the_service(given: dict[str, str], service: dict[str, str]) -> None:
+    assert S3Options.of([given], "lake") == S3Options(service=service, client={})
+
+
+@pytest.mark.parametrize(
+    ("given", "client"),
+    [
+        ({"aws_ca_bundle": "/ca.pem"}, {"root_certificate": "/ca.pem"}),
+        ({"s3.proxy-uri": "http://p:1"}, {"proxy_url": "http://p:1"}),
+        ({"fs.s3a.proxy.host": "p", "fs.s3a.proxy.port": "8"}, {"proxy_url": "http://p:8"}),
+        ({"fs.s3a.proxy.host": "p", "fs.s3a.proxy.ssl.enabled": "true"}, {"proxy_url": "https://p:443"}),
+    ],
+)
+def test_the_client(given: dict[str, str], client: dict[str, str]) -> None:
+    assert S3Options.of([given], "lake") == S3Options(service={}, client=client)
+
+
+def test_an_empty_value_is_none() -> None:
+    assert S3Options.of([{"region": "", "fs.s3a.access.key": "", "fs.s3a.endpoint": ""}], "lake").service == {}
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "hush" not in repr(S3Options.of([{"aws_secret_access_key": "hush", "proxy_url": "http://u:hush@p"}], "lake"))
+
+
+def test_what_nothing_reads_is_refused() -> None:
+    refuse_unknown({"aws_region": "x", "s3.region": "x", "fs.s3a.endpoint": "x", "fs.s3a.bucket.b.access.key": "x"})
+    for name in ("aws_regoin", "fs.s3a.acess.key", "fs.s3a.bucket.b.acess.key", "sts_endpoint"):
+        with pytest.raises(ConfigError, match=f"the storage option {name} is not known: give those of AWS"):
+            refuse_unknown({name: "x"})
+    with pytest.raises(ConfigError, match="is given by another name, too"):
+        refuse_unknown({"aws_region": "x", "s3.region": "y"})
+
+
+def test_an_encryption_that_is_none_is_refused() -> None:
+    with pytest.raises(
+        ConfigError, match=r"encryption.algorithm=CSE-KMS is not served: objects would not be encrypted so"
+    ):
+        S3Options.of([{"fs.s3a.encryption.algorithm": "CSE-KMS"}], "lake")
+
+
+def test_a_key_is_not_used_with_the_token_of_another() -> None:
+    of_spark = {
+        "fs.s3a.access.key": "A",
+        "fs.s3a.secret.key": "S",
+        "fs.s3a.session.token": "T",
+        "fs.s3a.endpoint": "x:1",
+    }
+    own = {"aws_access_key_id": "B", "aws_secret_access_key": "R"}
+    assert S3Options.of([of_spark, own], "lake").service == {
+        "access_key_id": "B",
+        "secret_access_key": "R",
+        "endpoint": "https://x:1",
+    }
+    assert S3Options.of([own, of_spark], "lake").service["session_token"] == "T"
+
+
+def test_the_last_source_counts_by_whichever_name() -> None:
+    assert S3Options.of([{"s3.region": "x"}, {"aws_region": "y"}], "lake").service == {"region": "y"}
+    assert S3Options.of([{"aws_region": "y"}, {"fs.s3a.endpoint.region": "z"}], "lake").service == {"region": "z"}

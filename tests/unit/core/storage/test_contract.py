@@ -1,0 +1,181 @@
+"""What every storage keeps of the protocol: local disks, a store of objects in memory, and S3 where a server is."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
+from tests.support.folder import Folder
+
+pytestmark = pytest.mark.unit
+NAMES = ["a b", "c%20d", "ü", "p=1+2", "#x?y", ".hidden", "_temporary", "2026-01-01 00:00:00", "x'y\"z", "a&b;c"]
+
+
+def test_what_is_created_is_whole_and_created_once(root: Folder) -> None:
+    storage, path = root.storage, str(root / "a" / "file")
+    storage.create(path, b"one")
+    with pytest.raises(AlreadyExistsError):
+        storage.create(path, b"two")
+    assert storage.read(path) == b"one"
+    storage.replace(path, b"three")
+    assert storage.read(path) == b"three"
+
+
+def test_of_many_that_create_or_replace_one_wins(root: Folder) -> None:
+    storage, path = root.storage, str(root / "file")
+
+    def wins(change: Callable[[bytes], None], number: int) -> bool:
+        try:
+            change(str(number).encode())
+        except (AlreadyExistsError, EtagMismatchError):
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        created = list(pool.map(lambda number: wins(lambda data: storage.create(path, data), number), range(8)))
+        assert created.count(True) == 1
+        assert storage.read(path) == str(created.index(True)).encode()
+        status = storage.stat(path)
+        assert status is not None
+        etag = status.etag
+        replaced = list(
+            pool.map(lambda number: wins(lambda data: storage.replace_if(path, data, etag), number), range(8, 16))
+        )
+    assert replaced.count(True) == 1
+    assert storage.read(path) == str(8 + replaced.index(True)).encode()
+
+
+def test_only_the_version_that_was_read_is_replaced(root: Folder) -> None:
+    storage, path = root.storage, str(root / "file")
+    with pytest.raises(EtagMismatchError):
+        storage.replace_if(path, b"x", "0")
+    storage.create(path, b"one")
+    first = storage.stat(path)
+    assert first is not None
+    storage.replace_if(path, b"two", first.etag)
+    with pytest.raises(EtagMismatchError):
+        storage.replace_if(path, b"three", first.etag)
+    assert storage.read(path) == b"two"
+
+
+@pytest.mark.parametrize(
+    ("offset", "length", "expected"),
+    [
+        (0, None, b"0123456789"),
+        (3, None, b"3456789"),
+        (3, 4, b"3456"),
+        (8, 9, b"89"),
+        (10, 5, b""),
+        (12, 1, b""),
+        (0, 0, b""),
+    ],
+)
+def test_parts_of_a_file(root: Folder, offset: int, length: int | None, expected: bytes) -> None:
+    (root / "file").write_bytes(b"0123456789")
+    assert root.storage.read(str(root / "file"), offset, length) == expected
+
+
+def test_an_empty_file_is_one(root: Folder) -> None:
+    storage, path = root.storage, str(root / "empty")
+    storage.create(path, b"")
+    assert storage.read(path) == b""
+    with storage.open_input(path) as file:
+        assert (file.size(), file.read()) == (0, b"")
+    status = storage.stat(path)
+    assert status is not None
+    assert (status.size, status.is_directory) == (0, False)
+
+
+def test_what_is_missing(root: Folder) -> None:
+    storage, path = root.storage, str(root / "gone" / "file")
+    assert storage.stat(path) is None
+    assert storage.list(str(root / "gone")) == []
+    assert list(storage.walk(str(root / "gone"))) == []
+    assert not storage.has_folder(str(root / "gone"))
+    assert not storage.delete(path)
+    assert list(storage.delete_files([path])) == [False]
+    storage.delete_tree(str(root / "gone"))
+    for look in (lambda: storage.read(path), lambda: storage.open_input(path)):
+        with pytest.raises(StorageError, match="can't be read"):
+            look()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_taken_as_they_are(root: Folder, name: str) -> None:
+    storage, path = root.storage, str(root / name / name)
+    storage.create(path, name.encode())
+    assert storage.read(path).decode() == name
+    assert [one.path for one in storage.list(str(root / name))] == [path]
+    assert [one.name for one in storage.list(str(root))] == [name]
+    assert [one.path for one in storage.walk(str(root))] == [path]
+    assert storage.delete(path)
+    assert storage.stat(path) is None
+
+
+def test_a_listing_is_of_one_level_and_in_order(root: Folder) -> None:
+    for name in ("b", "a/x", "a-b", "a", "c/d/e"):
+        if not (root.is_local and name == "a"):
+            (root / name).parent.mkdir()
+            (root / name).write_bytes(name.encode())
+    files = [(one.name, one.size) for one in root.storage.list(str(root)) if not one.is_directory]
+    folders = [one.name for one in root.storage.list(str(root)) if one.is_directory]
+    assert files == [*([] if root.is_local else [("a", 1)]), ("a-b", 3), ("b", 1)]
+    assert folders == ["a", "c"]
+    below = [one.path.removeprefix(f"{root}/") for one in root.storage.walk(str(root))]
+    assert sorted(below) == sorted({"b", "a/x", "a-b", "c/d/e"} | (set() if root.is_local else {"a"}))
+
+
+def test_a_folder_is_there_while_something_is_below(root: Folder) -> None:
+    storage = root.storage
+    (root / "a" / "b").mkdir()
+    (root / "a" / "b" / "file").write_bytes(b"1")
+    (root / "ab").mkdir()
+    assert storage.has_folder(str(root / "a"))
+    assert not storage.has_folder(str(root / "a" / "b" / "file"))
+    storage.delete_tree(str(root / "a"))
+    assert not storage.has_folder(str(root / "a"))
+    assert storage.stat(str(root / "a" / "b" / "file")) is None
+
+
+def test_a_thousand_and_more_files(root: Folder) -> None:
+    paths = [str(root / "many" / f"{number:04}") for number in range(1_100)]
+    (root / "many").mkdir()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda path: root.storage.create(path, b"", durable=False), paths))
+    assert [one.path for one in root.storage.list(str(root / "many"))] == paths
+    assert sorted(one.path for one in root.storage.walk(str(root / "many"))) == paths
+    assert list(root.storage.delete_files([*paths[:1_050], str(root / "many" / "none")])) == [True] * 1_050 + [False]
+    assert [one.path for one in root.storage.list(str(root / "many"))] == paths[1_050:]
+
+
+def test_data_files_are_written_and_read_in_parts(root: Folder) -> None:
+    storage, path, part = root.storage, str(root / "data"), bytes(range(256)) * 4_096
+    with storage.open_output(path) as file:
+        for _ in range(12):
+            file.write(part)
+    with pytest.raises(AlreadyExistsError):
+        storage.open_output(path)
+    size = 12 * len(part)
+    with storage.open_input(path) as file:
+        assert file.size() == size
+        for start, count in (
+            (0, 10),
+            (size - 10, 10),
+            (5_000_000, 2_000_000),
+            (5_000_100, 7),
+            (size - 100_000, 100_000),
+        ):
+            file.seek(start)
+            whole = (part * 12)[start : start + count]
+            assert file.read(count) == whole
+        file.seek(size - 3)
+        assert file.read(100) == part[-3:]
+
+
+def test_it_pickles_by_value(root: Folder) -> None:
+    (root / "file").write_bytes(b"1")
+    assert pickle.loads(pickle.dumps(root.storage)).read(str(root / "file")) == b"1"
