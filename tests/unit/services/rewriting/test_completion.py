@@ -34,3 +34,17 @@ def test_a_record_is_not_forced_to_the_disk_and_counts_as_long_as_it_is_whole(
     record = file_at(root.storage, records.folder) / "0.json"
     record.write_bytes(record.read_bytes()[:-1])  # as a loss of power may leave it
     assert records.finished() == {}
+
+
+def test_a_piece_whose_file_was_cut_or_is_gone_is_done_again(root: Folder) -> None:
+    create_marker(root.storage, str(root), TIME, "p", NAME, MarkerType.CREATE)
+    file = root / "p" / NAME
+    file.write_bytes(b"12345")
+    stat = WriteStat(file_id="f-0", path=RelativePath(f"p/{NAME}"), partition_path="p", file_size_in_bytes=5)
+    records = CompletionRecords(storage=root.storage, base_path=str(root), instant=TIME, plan_id="plan", pieces=1)
+    records.note(0, [stat])
+    assert list(records.finished()) == [0]
+    file.write_bytes(b"1234")  # as a loss of power may leave it
+    assert records.finished() == {}
+    file.unlink()
+    assert records.finished() == {}
