@@ -18,6 +18,7 @@ from tests.faults import local_table as local
 from tests.faults.faulty_storage import CHANGES, DIED, GUARDS, NOT_MET, Fault, FaultyStorage
 from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
+from tests.support.locks import outlast
 from tests.unit.core.metadata_table.agreement import disagreements
 
 BACKUP_PATH = f".hoodie/{BACKUP}"
@@ -106,6 +107,7 @@ def wrong_after_broken_calls(
             met += code != NOT_MET
             if fault in (Fault.DIE_BEFORE, Fault.DIE_AFTER):
                 assert code == DIED
+            outlast(path)
             found = what_is_wrong(case, path, whole)
             wrong += [f"call {number} ({call}), {fault.name}: {one}" for one in found]
             path.remove()

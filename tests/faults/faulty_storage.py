@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from spark_jobs.core.errors import StorageError
-from spark_jobs.core.storage import FileStatus, LocalStorage, Storage
+from spark_jobs.core.storage import Capabilities, FileStatus, LocalStorage, Storage
 
 DIED, NOT_MET = 9, 8
 """Exit codes: of a process that a fault ended, and of one that came to its end without the fault."""
@@ -48,6 +48,10 @@ class FaultyStorage(LocalStorage):
         self.fault = fault
         self.at = at
         self.calls: list[str] = []
+
+    @property
+    def capabilities(self) -> Capabilities:  # type: ignore[override]
+        return self.inner.capabilities
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
         self._call("create", path, partial(self.inner.create, durable=durable), path, data)

@@ -14,6 +14,7 @@ from tests.faults.broken_calls import ALL, act_with
 from tests.faults.faulty_storage import CHANGES, DIED, GUARDS, Fault, FaultyStorage
 from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
+from tests.support.locks import outlast
 from tests.unit.services.bootstrap.sources import NORTH_STAYS, all_rows, bootstrap, make_source, rows_of
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(7200)]
@@ -55,6 +56,7 @@ def test_after_any_broken_call_a_rerun_gives_the_same(root: Folder, table_type: 
         storage = FaultyStorage(fault, number, root.storage)
         code = in_another_process(lambda storage=storage, path=path: act_with(storage, act, path))
         assert code == (DIED if fault in (Fault.DIE_BEFORE, Fault.DIE_AFTER) else code)
+        outlast(path)
         found = []
         if in_another_process(lambda path=path: act(path)) != 0:
             found = ["the rerun failed"]

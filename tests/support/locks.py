@@ -7,7 +7,7 @@ import json
 from spark_jobs.core.locks.choose import LockChoice
 from spark_jobs.core.locks.storage_lock import TABLE_LOCK, StoredLock
 from spark_jobs.core.storage import Storage
-from tests.support.folder import file_at
+from tests.support.folder import Folder, file_at
 
 FOREVER_MS = 1 << 62
 OF_ANOTHER = StoredLock(expired=False, valid_until_ms=FOREVER_MS, owner="another writer").encode()
@@ -23,6 +23,13 @@ def is_locked(storage: Storage, lock: LockChoice) -> bool:
 def overtake(storage: Storage, lock: LockChoice) -> None:
     """Another writer, of Hudi's, holds it now."""
     file_at(storage, lock.path).write_bytes(OF_ANOTHER if lock.path.endswith(TABLE_LOCK) else b"")
+
+
+def outlast(table: Folder) -> None:
+    """As long afterwards that a lock which its time alone keeps is nobody's."""
+    file = table / ".hoodie" / TABLE_LOCK
+    if file.exists():
+        file.write_text(json.dumps({**json.loads(file.read_bytes()), "validUntil": 0}))
 
 
 def let_go(storage: Storage, lock: LockChoice) -> None:
