@@ -22,6 +22,7 @@ from spark_jobs.options import ArchiveOptions, JobResult, JobState
 from tests.faults import local_table as local
 from tests.support.folder import Folder
 from tests.support.jobs import job_context
+from tests.support.locks import is_locked
 
 pytestmark = pytest.mark.unit
 
@@ -39,7 +40,7 @@ class Counting(ServiceAtOnce[int]):
     action: ClassVar[str] = "count"
 
     def _note(self, name: str) -> None:
-        locked = (self.path / ".hoodie" / "lock").exists()
+        locked = is_locked(self.path.storage, self.path.table().transaction_settings({}).lock)
         self.asked.append(f"{name}{' under the lock' if locked else ''}")
 
     def rolls_back_failed_writes(self) -> bool:

@@ -15,7 +15,8 @@ from spark_jobs.frame.nothing import Nothing
 from spark_jobs.frame.plan_hash import PlanFacts
 from spark_jobs.options import JobResult, JobState
 from tests.faults import local_table as local
-from tests.support.folder import Folder, file_at
+from tests.support.folder import Folder
+from tests.support.locks import is_locked
 
 pytestmark = pytest.mark.unit
 
@@ -36,7 +37,7 @@ class Numbered(ServiceInSteps[HudiTable, int]):
         return JobResult(action=self.action, state=JobState.DRY_RUN, extra={"plan_hash": hashed})
 
     def carry_out(self, table: HudiTable, plan: int, progress: Progress) -> JobResult:
-        assert not (file_at(table.storage, table.base_path) / ".hoodie" / "lock").exists()
+        assert not is_locked(table.storage, table.transaction_settings({}).lock)
         return JobResult(action=self.action, state=JobState.COMPLETED, files_in=plan)
 
 

@@ -6,8 +6,8 @@ The archival has a lock of its own, as Hudi's has where it is the only writer of
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import InstantGoneError
 from spark_jobs.core.format.instant import Action, State
+from spark_jobs.core.locks.choose import LockChoice, choose_lock
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.hive.facts import SyncedUntil, facts_of
 from spark_jobs.options import CleanOptions, CompactionOptions, HealthOptions, RollbackOptions, SavepointOptions
@@ -69,15 +70,15 @@ def beside(path: Folder, act: Callable[[], object], at: int) -> tuple[Folder, Be
     return path.through(storage), storage
 
 
+def another_lock(properties: Mapping[str, str], storage: Storage, folder: str) -> LockChoice:
+    return choose_lock(properties, storage, f"{folder}/.aux/another")
+
+
 def archive(path: Folder) -> None:
     """As much as may go, but for the last commit."""
-    conf = {
-        **local.AT_ONCE,
-        "hoodie.keep.min.commits": "1",
-        "hoodie.keep.max.commits": "2",
-        "hoodie.write.lock.filesystem.path": str(path.parent / f"{path.name}-other-lock"),
-    }
-    done = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), job_context(lake=path.lake))
+    conf = {**local.AT_ONCE, "hoodie.keep.min.commits": "1", "hoodie.keep.max.commits": "2"}
+    lake = replace(path.lake, choose_lock=another_lock)
+    done = run_archival(ArchiveOptions(base_path=str(path), hoodie_conf=conf), job_context(lake=lake))
     assert done.state is JobState.COMPLETED, done.reason
 
 

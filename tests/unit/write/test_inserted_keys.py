@@ -43,6 +43,7 @@ from spark_jobs.write.stored_schema import StoredSchema
 from tests.faults.faulty_storage import FaultyStorage
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
+from tests.support.locks import is_locked
 from tests.unit.core.support import AVRO, complete, contents, context_of, new_table, rows, scope
 
 pytestmark = pytest.mark.unit
@@ -404,7 +405,7 @@ def test_files_are_compared_without_the_lock_and_under_it_those_of_the_meantime(
     compare = InsertedKeys.compare
 
     def watched(self: InsertedKeys, timeline: ActiveTimeline) -> None:
-        locked.append((file_at(table.storage, table.base_path) / ".hoodie" / "lock").exists())
+        locked.append(is_locked(table.storage, table.transaction_settings({}).lock))
         compare(self, timeline)
         if len(locked) == 1:
             third.publish(files[2])
