@@ -242,6 +242,7 @@ class TableMachine(RuleBasedStateMachine):
         self._note()
         assert last not in self.states
 
+    @precondition(lambda self: not self.pending(Action.REPLACE_COMMIT))  # which refuses the write before it dies
     @rule()
     def die_writing(self) -> None:
         local.die_writing(self.path, local.batch(0, 4, "never", 99))
