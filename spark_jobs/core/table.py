@@ -44,7 +44,7 @@ from spark_jobs.core.view.file_slice import FileSlice
 from spark_jobs.core.view.file_system_view import FileSystemView, PendingServices
 from spark_jobs.core.view.listing import Listing
 from spark_jobs.core.view.written_files import Parts
-from spark_jobs.core.writes import TableWrites
+from spark_jobs.core.writes import TableWrites, refuse_one_text
 
 T = TypeVar("T")
 _READS = 5
@@ -309,8 +309,7 @@ class HudiTable(TableWrites):
                 f"a {kind.value} query has no {unused}",
                 todo="give begin and end" if kind is Query.INCREMENTAL else 'give query="incremental", or as_of',
             )
-        if isinstance(partitions, str):
-            raise ConfigError(f"partitions={partitions!r} is one text", todo=f"give a list: [{partitions!r}]")
+        refuse_one_text(partitions)
         return self._retried(lambda: self._scan(columns, filter, as_of, begin, end, kind, partitions))
 
     def _scan(

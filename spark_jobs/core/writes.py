@@ -9,7 +9,17 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
+from spark_jobs.core.errors import ConfigError
+
 _WRITER = "spark_jobs.write.arrow"
+
+
+def refuse_one_text(partitions: Sequence[str] | None) -> None:
+    """
+    :raises ConfigError: partition paths are given as a text, whose letters would be taken for them.
+    """
+    if isinstance(partitions, str):
+        raise ConfigError(f"partitions={partitions!r} is one text", todo=f"give a list: [{partitions!r}]")
 
 
 class WriteResult(Protocol):

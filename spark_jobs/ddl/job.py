@@ -47,8 +47,7 @@ def run_create_table(options: CreateTableOptions, context: JobContext) -> JobRes
     progress, resolved = context.progress, options.effective()
     properties = resolved.hoodie_properties()
     refuse_unserved(properties)
-    for line in unknown_key_warnings(properties):
-        progress.warn(line)
+    progress.warn(*unknown_key_warnings(properties))
     with progress.phase("plan"):
         ddl = statement_of(options.ddl, options.ddl_file, context.lake)
         if ddl is None:

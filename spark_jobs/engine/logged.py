@@ -22,5 +22,6 @@ class LoggedProgress(Progress):
     def note(self, text: str) -> None:
         _LOG.info("%s: %s", self._job, text)
 
-    def warn(self, text: str) -> None:
-        _LOG.warning("%s: %s", self._job, text)
+    def warn(self, *texts: str) -> None:
+        for text in texts:
+            _LOG.warning("%s: %s", self._job, text)

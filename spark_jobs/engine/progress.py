@@ -118,9 +118,10 @@ class Progress:
             if self._terminal and self._phases:
                 self._draw(self._phases[-1])
 
-    def warn(self, text: str) -> None:
-        """A note of what the user may not have meant, or did not get."""
-        self.note(f"warning: {text}")
+    def warn(self, *texts: str) -> None:
+        """Notes of what the user may not have meant, or did not get."""
+        for text in texts:
+            self.note(f"warning: {text}")
 
     def _begin(self, name: str, total: int | None) -> Phase:
         with self._lock:

@@ -34,8 +34,7 @@ def open_to_change(options: JobOptions, context: JobContext) -> Opened:
     :raises UnsupportedTableError: a table that this release does not write.
     """
     properties = options.effective().hoodie_properties()
-    for line in writer_warnings(properties):
-        context.progress.warn(line)
+    context.progress.warn(*writer_warnings(properties))
     table = open_table(options, context.lake)
     refuse_unwritable(table.config)
     return Opened(table=table, properties=properties, settings=table.transaction_settings(properties))

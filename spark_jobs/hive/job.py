@@ -26,8 +26,7 @@ def run_hive_sync(options: HiveSyncOptions, context: JobContext) -> JobResult:
     :raises TableNotFoundError, ConfigError, MetastoreUnreachableError, MetastoreError: see their docstrings.
     """
     progress, properties = context.progress, options.hoodie_properties()
-    for warning in unknown_key_warnings(properties):
-        progress.warn(warning)
+    progress.warn(*unknown_key_warnings(properties))
     table = open_table(options, context.lake)
     return sync_table(table, properties, progress, dry_run=options.dry_run)
 

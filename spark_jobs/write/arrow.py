@@ -11,6 +11,7 @@ from spark_jobs.core.config.keys.errortable import ERROR_TABLE_ENABLE
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
+from spark_jobs.core.writes import refuse_one_text
 from spark_jobs.engine.local import LocalEngine
 from spark_jobs.engine.logged import LoggedProgress
 from spark_jobs.engine.progress import Progress
@@ -99,8 +100,7 @@ def _refuse_other_than_paths(partitions: Sequence[str]) -> None:
     """
     :raises ConfigError: a text, whose letters would be taken for paths; or a path that the key can't have as it is.
     """
-    if isinstance(partitions, str):
-        raise ConfigError(f"partitions={partitions!r} is one text", todo=f"give a list: [{partitions!r}]")
+    refuse_one_text(partitions)
     for path in partitions:
         if not isinstance(path, str) or "," in path or path != path.strip() or not path:
             raise ConfigError(
@@ -110,8 +110,7 @@ def _refuse_other_than_paths(partitions: Sequence[str]) -> None:
 
 
 def _write(table: HudiTable, data: Any, options: IngestOptions, progress: Progress) -> JobResult:
-    for line in writer_warnings(dict(options.hoodie_properties())):
-        progress.warn(line)
+    progress.warn(*writer_warnings(dict(options.hoodie_properties())))
     table = replace(table, lists_storage=True)
     config = resolve(options, table, table.lake)
     source = None

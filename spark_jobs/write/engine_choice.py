@@ -42,8 +42,7 @@ class LocalIngest:
         :raises HudiError: as the job on Spark does.
         """
         config, source = self.config, self.source
-        for line in writer_warnings(dict(config.options.hoodie_properties())):
-            progress.warn(line)
+        progress.warn(*writer_warnings(dict(config.options.hoodie_properties())))
         try:
             if source is not None:
                 refuse_unusable_columns(source.schema, config)

@@ -102,8 +102,7 @@ def write_frame(
     :param checkpoint: how far the source is read with these rows; stands in the same commit.
     :raises BadRecordError: rows don't fit and there is no error table; tells how many, and the first.
     """
-    for line in writer_warnings(dict(options.hoodie_properties())):
-        progress.warn(line)
+    progress.warn(*writer_warnings(dict(options.hoodie_properties())))
     table = open_if_there(options.base_path, lake)
     config = replace(resolve(options, table, lake), checkpoint=checkpoint)
     with ready_rows(source, config, table, progress) as ready:

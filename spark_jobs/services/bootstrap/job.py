@@ -59,8 +59,7 @@ def run_bootstrap(options: BootstrapOptions, context: JobContext) -> JobResult:
 
 def _bootstrap(options: BootstrapOptions, context: JobContext) -> JobResult:
     progress = context.progress
-    for line in writer_warnings(options.hoodie_properties()):
-        progress.warn(line)
+    progress.warn(*writer_warnings(options.hoodie_properties()))
     settings = BootstrapSettings.of(options, context.lake)
     service = _Bootstrapping(engine=context.engine, progress=progress, settings=settings, asked=options.plan_hash)
     return run_in_steps(service, _open(settings), progress, dry_run=options.dry_run, plan_hash=options.plan_hash)

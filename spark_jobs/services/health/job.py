@@ -32,8 +32,7 @@ def run_health(options: HealthOptions, context: JobContext) -> JobResult:
     :raises OptionsError: the picture's place is no regular file, or inside a table.
     """
     progress, properties = context.progress, options.effective().hoodie_properties()
-    for line in unknown_key_warnings(properties):
-        progress.warn(line)
+    progress.warn(*unknown_key_warnings(properties))
     table = open_table(options, context.lake, lists_storage=options.list_storage)
     place = options.picture
     picture = OutputFile.checked("--picture", place, table.url, table.lake) if place else None

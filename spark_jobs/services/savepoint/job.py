@@ -38,8 +38,7 @@ def run_savepoint(options: SavepointOptions, context: JobContext) -> JobResult:
     :raises UnsupportedTableError: a table that this release does not write.
     """
     if options.mode is SavepointMode.LIST:
-        for line in writer_warnings(options.effective().hoodie_properties()):
-            context.progress.warn(line)
+        context.progress.warn(*writer_warnings(options.effective().hoodie_properties()))
         return _listed(open_table(options, context.lake))
     opened = open_to_change(options, context)
     if options.mode is SavepointMode.DELETE:

@@ -28,8 +28,7 @@ def run_validation(options: ValidateOptions, context: JobContext) -> JobResult:
     :raises StorageError: no table there, or its properties are unreadable.
     """
     progress, service = context.progress, _Validation(options=options, engine=context.engine)
-    for line in unknown_key_warnings(options.hoodie_properties()):
-        progress.warn(line)
+    progress.warn(*unknown_key_warnings(options.hoodie_properties()))
     table = open_table(options, context.lake)
     return with_refresh(table, lambda table: run_in_steps(service, table, progress, dry_run=options.dry_run), ATTEMPTS)
 
