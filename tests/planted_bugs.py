@@ -91,15 +91,15 @@ PLANTED = (
     PlantedBug(
         "a writer that died lives for ever",
         "core/transaction/heartbeat.py",
-        "    fresh = age_ms(storage, status, clock) <= settings.lapse_ms\n",
+        "    fresh = age_ms(storage, content.status, clock) <= settings.lapse_ms\n",
         "    fresh = True\n",
         "core/transaction services",
     ),
     PlantedBug(
         "a writer goes on under another worker's heartbeat",
         "core/transaction/heartbeat.py",
-        "return self._lost or not self._is_fresh() or not self._is_own()",
-        "return self._lost or not self._is_fresh()",
+        "self._is_own(content) and self._is_fresh(content.status)",
+        "self._is_fresh(content.status)",
         "core/transaction",
     ),
     PlantedBug(

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from spark_jobs.core.errors import StorageError
-from spark_jobs.core.storage import Capabilities, FileStatus, LocalStorage, Storage
+from spark_jobs.core.storage import Capabilities, Content, FileStatus, LocalStorage, Storage
+from spark_jobs.core.storage.protocol import SMALL_FILE
 
 DIED, NOT_MET = 9, 8
 """Exit codes: of a process that a fault ended, and of one that came to its end without the fault."""
@@ -65,6 +66,9 @@ class FaultyStorage(LocalStorage):
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         return self._call("read", path, self.inner.read, path, offset, length)
 
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        return self._call("load", path, self.inner.load, path, most)
+
     def list(self, path: str) -> list[FileStatus]:
         return self._call("list", path, self.inner.list, path)
 
@@ -101,8 +105,8 @@ class FaultyStorage(LocalStorage):
     def make_directory(self, path: str) -> None:
         self._call("make_directory", path, self.inner.make_directory, path)
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
-        return self._call("open_input", path, partial(self.inner.open_input, may_change=may_change), path)
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
+        return self._call("open_input", path, partial(self.inner.open_input, may_change=may_change, etag=etag), path)
 
     def open_output(self, path: str) -> pa.NativeFile:
         return self._call("open_output", path, self.inner.open_output, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from spark_jobs.core.locks.choose import LockChoice
-from spark_jobs.core.locks.storage_lock import TABLE_LOCK, StoredLock
+from spark_jobs.core.locks.storage_lock import LOOKS, TABLE_LOCK, StoredLock
 from spark_jobs.core.storage import Storage
 from tests.support.folder import Folder, file_at
 
@@ -21,7 +21,8 @@ def is_locked(storage: Storage, lock: LockChoice) -> bool:
 
 
 def overtake(storage: Storage, lock: LockChoice) -> None:
-    """Another writer, of Hudi's, holds it now."""
+    """Another writer, of Hudi's, holds it now; its holder looked at it long ago."""
+    LOOKS.clear()
     file_at(storage, lock.path).write_bytes(OF_ANOTHER if lock.path.endswith(TABLE_LOCK) else b"")
 
 
@@ -33,5 +34,6 @@ def outlast(table: Folder) -> None:
 
 
 def let_go(storage: Storage, lock: LockChoice) -> None:
-    """As if its holder had never been."""
+    """As if its holder had never been, or not looked at it for long."""
+    LOOKS.clear()
     file_at(storage, lock.path).unlink(missing_ok=True)

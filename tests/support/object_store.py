@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
-from spark_jobs.core.storage import Capabilities, FileStatus
+from spark_jobs.core.storage import Capabilities, Content, FileStatus
+from spark_jobs.core.storage.protocol import SMALL_FILE
 
 SCHEME = "mem"
 _TABLE = "create table if not exists objects (key text primary key, data blob, etag integer, modified_ms integer)"
@@ -32,7 +33,7 @@ class ObjectStore:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(shared=True, guarded=False, linked=False)
+        return Capabilities(shared=True, guarded=False, linked=False, ordered=True)
 
     def relaxed(self) -> ObjectStore:
         return self
@@ -70,6 +71,15 @@ class ObjectStore:
         if row is None:
             raise StorageError(f"{path} can't be read (no such object)", todo="check the path", path=path)
         return bytes(row[0][offset:] if length is None else row[0][offset : offset + length])
+
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        with self._open() as objects:
+            row = objects.execute(f"{_STATUS_AND} where key = ?", (_key(path),)).fetchone()
+        return None if row is None else Content(bytes(row[4][:most]), _status(row[:4]))
+
+    def read_listed(self, path: str, etag: str) -> bytes:
+        del etag
+        return self.read(path)
 
     def list(self, path: str) -> list[FileStatus]:
         folder = f"{path.rstrip('/')}/"
@@ -114,6 +124,9 @@ class ObjectStore:
     def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
         return [self.delete(path) for path in paths]
 
+    def discard(self, paths: Sequence[str]) -> None:
+        self.delete_files(paths)
+
     def delete_if(self, path: str, etag: str) -> bool:
         with self._open() as objects:
             gone = objects.execute("delete from objects where key = ? and cast(etag as text) = ?", (_key(path), etag))
@@ -129,7 +142,7 @@ class ObjectStore:
     def make_directory(self, path: str) -> None:
         del path
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         del may_change
         return pa.BufferReader(self.read(path))
 
@@ -190,6 +203,7 @@ class ObjectStore:
 
 
 _STATUS = "select key, length(data), modified_ms, etag from objects"
+_STATUS_AND = "select key, length(data), modified_ms, etag, data from objects"
 
 
 def _status(row: tuple[str, int, int, int]) -> FileStatus:

@@ -27,6 +27,7 @@ from spark_jobs.core.format.known import format_of
 from spark_jobs.core.format.metadata_layout import MetadataPartition
 from spark_jobs.core.format.protocol import TableFormat
 from spark_jobs.core.storage import RelativePath, Storage, resolve
+from spark_jobs.core.storage.protocol import SMALL_FILE
 from spark_jobs.core.storage.relative_path import is_inside
 from spark_jobs.core.text import is_unicode
 
@@ -123,10 +124,6 @@ class TableConfig:
         return table_keys.METADATA_PARTITIONS.of(self.properties)
 
 
-_MOST_BYTES = 16 << 20
-"""Of ``hoodie.properties``, whose longest value is the schema of a table: nobody reads more into memory."""
-
-
 def table_checksum(properties: Mapping[str, str]) -> str:
     """CRC32 of ``<database>.<table>`` as decimal text (Hudi: HoodieTableConfig.generateChecksum)."""
     identity = f"{table_keys.DATABASE.of(properties)}.{table_keys.NAME.of(properties)}"
@@ -147,21 +144,22 @@ def read_table_config(storage: Storage, base_path: str, clock: Clock) -> TableCo
         found, unread = False, None
         for name in (PROPERTIES, BACKUP):
             path = f"{folder}/{name}"
-            status = storage.stat(path)
-            if status is None:
+            try:
+                content = storage.load(path)
+            except StorageError as error:
+                found, unread = True, error
+                continue
+            if content is None:
                 continue
             found = True
-            if status.size > _MOST_BYTES:
-                reason = f"{name} has {status.size} bytes, more than any table's properties"
+            if content.status.size > SMALL_FILE:
+                reason = f"{name} has {content.status.size} bytes, more than any table's properties"
                 continue
             try:
-                properties = parse_properties(storage.read(path))
+                properties = parse_properties(content.data)
                 reason = _fault(properties)
             except CorruptTableError as error:
                 reason = str(error)
-                continue
-            except StorageError as error:
-                unread = error
                 continue
             if not reason:
                 return TableConfig(properties)

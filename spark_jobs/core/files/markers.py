@@ -54,11 +54,11 @@ def read_markers(storage: Storage, base_path: str, instant: str) -> list[Marker]
 
     :raises OutsideTableError: a marker that leads out of the table.
     """
-    folder = marker_folder(base_path, instant)
-    if not has_markers(storage, base_path, instant):
+    names = [*_marker_names(storage, marker_folder(base_path, instant))]
+    if not names and not has_markers(storage, base_path, instant):
         return None
     markers: dict[Marker, None] = {}
-    for name, where in _marker_names(storage, folder):
+    for name, where in names:
         marker = parse_marker(name)
         if marker is None:
             continue  # a line or a name that was cut: its file was not made before the whole was there

@@ -10,7 +10,8 @@ from itertools import islice
 import pyarrow as pa
 
 from spark_jobs.core.locks.protocol import Lease
-from spark_jobs.core.storage import Capabilities, FileStatus, Storage
+from spark_jobs.core.storage import Capabilities, Content, FileStatus, Storage
+from spark_jobs.core.storage.protocol import SMALL_FILE
 
 _AT_ONCE = 1000
 """Files that are deleted after one look at the lock."""
@@ -52,6 +53,12 @@ class FencedStorage:
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         return self.unfenced.read(path, offset, length)
 
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        return self.unfenced.load(path, most)
+
+    def read_listed(self, path: str, etag: str) -> bytes:
+        return self.unfenced.read_listed(path, etag)
+
     def list(self, path: str) -> list[FileStatus]:
         return self.unfenced.list(path)
 
@@ -81,6 +88,10 @@ class FencedStorage:
         with self._held():
             return self.unfenced.delete_files(paths)
 
+    def discard(self, paths: Sequence[str]) -> None:
+        with self._held():
+            self.unfenced.discard(paths)
+
     def delete_if(self, path: str, etag: str) -> bool:
         with self._held():
             return self.unfenced.delete_if(path, etag)
@@ -92,7 +103,7 @@ class FencedStorage:
             return
         files = (one.path for one in self.unfenced.walk(path))
         while some := list(islice(files, _AT_ONCE)):  # the lock may be lost in between
-            self.delete_files(some)
+            self.discard(some)
 
     def remove_empty_directory(self, path: str) -> bool:
         with self._held():
@@ -102,8 +113,8 @@ class FencedStorage:
         with self._held():
             self.unfenced.make_directory(path)
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
-        return self.unfenced.open_input(path, may_change=may_change)
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
+        return self.unfenced.open_input(path, may_change=may_change, etag=etag)
 
     def open_output(self, path: str) -> pa.NativeFile:
         """Making the file is fenced, what is written to it is not."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import (
@@ -41,6 +41,8 @@ _TRIES = 3
 _HELD: set[str] = set()
 """Tokens of the locks that this process holds or tries to take. A file of this process with another token is left over
 from a call that was broken off, or whose answer was lost, and nobody's."""
+_LOOK_MS = 1000
+"""For so long a look at the file is good in the process that holds the lock."""
 _KEPT: set[str] = set()
 """Locks whose storage kept the conditions of puts when this process first held them."""
 _NO_VERSION = '"0"'
@@ -99,10 +101,23 @@ class StoredLock:
         return not owner.is_dead() or now_ms < renewed_ms + LONGEST_CHANGE_MS + DRIFT_MS
 
 
+class _Look(NamedTuple):
+    """When this process saw that a lock is its own, by its two clocks in milliseconds, and until when it is good."""
+
+    at_ms: int
+    monotonic_ms: float
+    valid_until_ms: int
+
+
+LOOKS: dict[str, _Look] = {}
+"""By token."""
+
+
 @dataclass(frozen=True, slots=True)
 class StorageLease:
     """A change is begun after a look at the file, and while half of the lease is left: no call of a storage lasts as
-    long as that.
+    long as that. The process that holds the lock makes the changes of a second after one look; its workers look before
+    each.
     """
 
     path: str
@@ -112,26 +127,41 @@ class StorageLease:
 
     @contextmanager
     def held(self, storage: Storage) -> Iterator[None]:
-        why = self._why_not(storage)
+        why = "" if self._was_held_just_now() else self._why_not(storage)
         if why:
             raise WriteConflictError(f"the table lock {self.path} was lost: {why}", todo="run it again", path=self.path)
         yield
 
+    def _was_held_just_now(self) -> bool:
+        look = LOOKS.get(self.token) if self.token in _HELD else None
+        if look is None:
+            return False
+        now_ms, passed_ms = _now_ms(self.clock), self.clock.monotonic() * 1000 - look.monotonic_ms
+        if not (0 <= now_ms - look.at_ms <= _LOOK_MS and passed_ms <= _LOOK_MS):
+            return False
+        return self._lasts(look.valid_until_ms, now_ms)
+
+    def _lasts(self, valid_until_ms: int, now_ms: int) -> bool:
+        return valid_until_ms - now_ms >= self.valid_ms / 2
+
     def _why_not(self, storage: Storage) -> str:
+        at_ms, monotonic_ms = _now_ms(self.clock), self.clock.monotonic() * 1000
         try:
-            stored = StoredLock.parse(storage.read(self.path), self.path)
+            found = _read(storage, self.path)
         except CorruptTableError:
             return "another process took it over"
-        except StorageError:
-            if storage.stat(self.path) is not None:
-                raise
+        if found is None:
             return "its file was removed"
+        stored = found[0]
         if not self.token or _token_of(stored) != self.token:
             return "another process took it over" if self.token else "it is not held"
         if stored.expired:
             return "it was released"
-        left_ms = stored.valid_until_ms - _now_ms(self.clock)
-        return "" if left_ms >= self.valid_ms / 2 else "it could not be renewed in time"
+        if not self._lasts(stored.valid_until_ms, _now_ms(self.clock)):
+            return "it could not be renewed in time"
+        if self.token in _HELD:
+            LOOKS[self.token] = _Look(at_ms, monotonic_ms, stored.valid_until_ms)
+        return ""
 
 
 class StorageLock:
@@ -205,6 +235,7 @@ class StorageLock:
                     self._put(token, expired=True)
                 break
         _HELD.discard(token)
+        LOOKS.pop(token, None)
 
     def _try_conditions(self) -> None:
         """Puts that have to be refused, of what the file says anyway."""
@@ -272,17 +303,9 @@ def _careless(path: str) -> UnsupportedTableError:
 
 
 def _read(storage: Storage, path: str) -> tuple[StoredLock, str] | None:
-    """What the file says, and the version that says it or an earlier one."""
-    status = storage.stat(path)
-    if status is None:
-        return None
-    try:
-        content = storage.read(path)
-    except StorageError:
-        if storage.stat(path) is None:
-            return None  # removed in between
-        raise
-    return StoredLock.parse(content, path), status.etag
+    """What the file says, and the version that says it."""
+    content = storage.load(path)
+    return None if content is None else (StoredLock.parse(content.data, path), content.status.etag)
 
 
 def _token_of(stored: StoredLock) -> str | None:

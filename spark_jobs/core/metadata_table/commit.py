@@ -216,7 +216,7 @@ def _uncancelled(table: MetadataTable, logs: Iterable[LogFile], instant: str) ->
     found: list[LogFile] = []
     for log in logs:
         with ExitStack() as stack:
-            file = stack.enter_context(table.storage.open_input(resolve(table.folder, log.relative_path)))
+            file = stack.enter_context(table.open_file(resolve(table.folder, log.relative_path)))
             for block in parse_blocks(file):
                 if block.is_rollback and block.target_instant == instant:
                     found.clear()

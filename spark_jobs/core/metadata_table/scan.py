@@ -103,7 +103,7 @@ def _read(table: MetadataTable, one: FileSlice, codec: Codec[R], lookup: Lookup)
     found: dict[str, R] = {}
     if one.base_file is not None:
         path = resolve(table.folder, one.base_file.relative_path)
-        with table.storage.open_input(path) as file:
+        with table.open_file(path) as file:
             reader = HFileReader(file, path)
             schema = schema_of(reader, path)
             found = {key: codec.decode(value, schema, path) for key, value in _cells(reader, lookup)}
@@ -131,7 +131,7 @@ def valid_blocks(table: MetadataTable, one: FileSlice) -> tuple[PlacedBlock, ...
     :raises UnsupportedTableError: a kind of block that no metadata table of version 6 has.
     """
     paths = [resolve(table.folder, log.relative_path) for log in one.log_files]
-    files = [(path, partial(table.storage.open_input, path)) for path in paths]
+    files = [(path, partial(table.open_file, path)) for path in paths]
     valid = survey_log_files(files, table.counts, max_instant=None, extents=one.extents).valid
     for placed in valid:
         if placed.block.type not in (BlockType.HFILE_DATA_BLOCK, BlockType.DELETE_BLOCK):

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import pyarrow as pa
+
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.java_properties import parse_properties
 from spark_jobs.core.config.table_config import TableConfig, read_table_config
@@ -94,8 +96,9 @@ class MetadataTable:
         which a partition was made need no look into its archive: the properties list the partition since.
         """
         path = self.path_of(partition)
-        listed = self.storage.list(f"{self.folder}/{path}")
-        files = ((path, status) for status in listed if not status.is_directory)
+        listed = [one for one in self.storage.list(f"{self.folder}/{path}") if not one.is_directory]
+        self._etags.update((one.path, one.etag) for one in listed)
+        files = ((path, status) for status in listed)
         return build_view(
             self.timeline.format,
             files,
@@ -104,6 +107,15 @@ class MetadataTable:
             partitions=frozenset({path}),
             is_proven=self.is_making,
         )
+
+    def open_file(self, path: str) -> pa.NativeFile:
+        """A file of a view, by its whole path."""
+        return self.storage.open_input(path, etag=self._etags.get(path, ""))
+
+    @cached_property
+    def _etags(self) -> dict[str, str]:
+        """Of the files of all views until now."""
+        return {}
 
     def slices(self, partition: MetadataPartition) -> tuple[FileSlice, ...]:
         """The latest slice of each file group in the order of their numbers, with all that was written to it.

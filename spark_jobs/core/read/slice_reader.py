@@ -99,5 +99,21 @@ class SliceReader:
             yield conform(batch, schema, origins)
 
     def _opener(self, relative_path: RelativePath) -> Callable[[], pa.NativeFile]:
-        path = resolve(self.base_path, relative_path)
-        return lambda: self.storage.open_input(path)
+        return _Opener(self.storage, resolve(self.base_path, relative_path))
+
+
+class _Opener:
+    """Opens a file again and again; one that came as a whole is not asked for twice."""
+
+    def __init__(self, storage: Storage, path: str) -> None:
+        self._storage, self._path = storage, path
+        self._whole: pa.Buffer | None = None
+
+    def __call__(self) -> pa.NativeFile:
+        if self._whole is not None:
+            return pa.BufferReader(self._whole)
+        file = self._storage.open_input(self._path)
+        if isinstance(file, pa.BufferReader):
+            self._whole = file.read_buffer()
+            file.seek(0)
+        return file

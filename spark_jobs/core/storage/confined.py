@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from spark_jobs.core.errors import OutsideTableError
-from spark_jobs.core.storage.protocol import Capabilities, FileStatus, Storage
+from spark_jobs.core.storage.protocol import SMALL_FILE, Capabilities, Content, FileStatus, Storage
 from spark_jobs.core.storage.relative_path import is_inside
 
 
@@ -54,6 +54,12 @@ class ConfinedStorage:
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         return self.inner.read(self.check(path), offset, length)
 
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        return self.inner.load(self.check(path), most)
+
+    def read_listed(self, path: str, etag: str) -> bytes:
+        return self.inner.read_listed(self.check(path), etag)
+
     def list(self, path: str) -> list[FileStatus]:
         return self.inner.list(self.check(path))
 
@@ -74,11 +80,12 @@ class ConfinedStorage:
         return self.inner.delete(self._entry(path))
 
     def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
-        for path in paths:
-            self._root_of(path)
-        for path in {path.rpartition("/")[0]: path for path in paths}.values():
-            self._entry(path)
+        self._check_entries(paths)
         return self.inner.delete_files(paths)
+
+    def discard(self, paths: Sequence[str]) -> None:
+        self._check_entries(paths)
+        self.inner.discard(paths)
 
     def delete_if(self, path: str, etag: str) -> bool:
         return self.inner.delete_if(self._entry(path), etag)
@@ -92,8 +99,8 @@ class ConfinedStorage:
     def make_directory(self, path: str) -> None:
         self.inner.make_directory(self.check(path))
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
-        return self.inner.open_input(self.check(path), may_change=may_change)
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
+        return self.inner.open_input(self.check(path), may_change=may_change, etag=etag)
 
     def open_output(self, path: str) -> pa.NativeFile:
         return self.inner.open_output(self._entry(path))
@@ -129,6 +136,12 @@ class ConfinedStorage:
         if len(folder) >= len(root):
             self._refuse_link(folder, root)
         return path
+
+    def _check_entries(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._root_of(path)
+        for path in {path.rpartition("/")[0]: path for path in paths}.values():
+            self._entry(path)
 
     def check(self, path: str) -> str:
         root = self._root_of(path)

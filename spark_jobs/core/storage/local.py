@@ -17,7 +17,7 @@ from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, WriteConflictError
 from spark_jobs.core.storage.failure import one_line
 from spark_jobs.core.storage.guard import GUARD_SUFFIX, directory_lock, inside_guard
-from spark_jobs.core.storage.protocol import Capabilities, FileStatus
+from spark_jobs.core.storage.protocol import SMALL_FILE, Capabilities, Content, FileStatus
 
 TEMPORARY_SUFFIX = ".tmp"
 """Unpublished files end so; the timeline does not know the extension and rollbacks sweep them."""
@@ -72,6 +72,18 @@ class LocalStorage:
         with one_line(path, "read"), open(path, "rb") as file:
             file.seek(offset)
             return file.read() if length is None else file.read(length)
+
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        with one_line(path, "read"):
+            try:
+                with open(path, "rb") as file:
+                    return Content(file.read(most), _status(path, os.fstat(file.fileno())))
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def read_listed(self, path: str, etag: str) -> bytes:
+        del etag  # it is near
+        return self.read(path)
 
     def list(self, path: str) -> list[FileStatus]:
         with one_line(path, "listed"):
@@ -131,6 +143,9 @@ class LocalStorage:
     def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
         return [self.delete(path) for path in paths]
 
+    def discard(self, paths: Sequence[str]) -> None:
+        self.delete_files(paths)
+
     def delete_if(self, path: str, etag: str) -> bool:
         with one_line(path, "deleted"):
             try:
@@ -163,7 +178,7 @@ class LocalStorage:
         with one_line(path, "made"):
             os.makedirs(path, exist_ok=True)
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         with one_line(path, "read"):
             return pa.OSFile(path) if may_change or not os.path.getsize(path) else pa.memory_map(path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
@@ -29,17 +29,31 @@ class FileStatus:
         return self.path.rsplit("/", 1)[-1]
 
 
+SMALL_FILE = 16 << 20
+"""Bytes: more than any file has that is read as a whole."""
+
+
+class Content(NamedTuple):
+    """What is in a file, and what it is: both of one version."""
+
+    data: bytes
+    status: FileStatus
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What a storage is like; code asks here and never compares schemes.
 
     ``shared``: other processes see it. ``guarded``: while a change is made under a lock, nobody takes the lock over
     (:meth:`Storage.only_while`, :meth:`Storage.while_alone`). ``linked``: a path may be a link to elsewhere.
+    ``ordered``: a listing goes from name to name in their order; a folder that it lacks was not there yet when it had
+    come to all names before.
     """
 
     shared: bool
     guarded: bool
     linked: bool
+    ordered: bool = False
 
 
 class Storage(Protocol):
@@ -76,6 +90,19 @@ class Storage(Protocol):
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         """The bytes ``[offset, offset + length)``, to the end without ``length``."""
+        ...
+
+    def load(self, path: str, most: int = ...) -> Content | None:
+        """A small file; None where none is.
+
+        :param most: bytes of it that are read; ``status`` has its size.
+        """
+        ...
+
+    def read_listed(self, path: str, etag: str) -> bytes:
+        """A small file as a whole that a listing gave: in this version, or in a later one. A storage that is far away
+        keeps some of what it read.
+        """
         ...
 
     def list(self, path: str) -> list[FileStatus]:
@@ -122,6 +149,10 @@ class Storage(Protocol):
         """
         ...
 
+    def discard(self, paths: Sequence[str]) -> None:
+        """Remove files of which nobody asks whether they were there."""
+        ...
+
     def delete_if(self, path: str, etag: str) -> bool:
         """Remove the version ``etag`` of a file; False where it is gone or another version."""
         ...
@@ -138,16 +169,17 @@ class Storage(Protocol):
         """Make a directory and its parents; no error where it exists."""
         ...
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         """A random-access reader for data files.
 
         :param may_change: others may cut the file short meanwhile, as nobody does with a table's: reading it then
             raises, and does not end the process.
+        :param etag: of a listing: the file is this version or a later one, as for :meth:`read_listed`.
         """
         ...
 
     def open_output(self, path: str) -> pa.NativeFile:
-        """A writer for a new data file; raises :class:`AlreadyExistsError` where one stands."""
+        """A writer for a new data file; raises :class:`AlreadyExistsError` where one stands, at once or later."""
         ...
 
     def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:

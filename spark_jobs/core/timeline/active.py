@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -46,6 +46,7 @@ class ActiveTimeline:
 
     ``moved_ms`` tells when an instant reached its state (milliseconds since the epoch, by its file). ``archive``
     answers for single instants that left the timeline; nothing of it is read before it is asked, and nothing twice.
+    ``etags`` are those of the files, ``folders`` the names of what else lies beside them.
 
     Others go on meanwhile: what of an instant was archived since the load is read from the archive, which has it before
     it leaves the folder. One that is nowhere any more was taken back: :class:`InstantGoneError`.
@@ -56,13 +57,16 @@ class ActiveTimeline:
     instants: tuple[Instant, ...]
     moved_ms: dict[Instant, int]
     archive_folder: str
-    has_archive: bool
     archive: ArchivedWrites = field(compare=False)
     format: TableFormat
     lost_before: str = ""
     """Instants before it of which nothing is on record count as completed: the archive lost them."""
     zone: TimelineZone = TimelineZone.LOCAL
     """That of the times in it."""
+    etags: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    folders: frozenset[str] = field(default=frozenset(), compare=False)
+    supposes_archive: bool = False
+    """Whether it is seen as if something had been archived."""
 
     @staticmethod
     def load(
@@ -79,28 +83,46 @@ class ActiveTimeline:
         :param archive_folder: where archived instants go; whether anything is there tells if old ones were archived.
             Early releases put them in ``folder`` itself.
         """
-        place = archive_of(format, storage, archive_folder)
+        form = archive_of(format, storage, archive_folder).form
         for attempt in range(_TRIES):
-            files = storage.list(folder)
-            archived = (*place.form.beside_timeline(files), *place.form.files(storage, archive_folder))
-            moved = dict(format.highest_states((one.name, one.modified_ms) for one in files if not one.is_directory))
-            archive = ArchivedWrites(place.form, storage, (folder, archive_folder), archived)
+            listed = storage.list(folder)
+            files = [one for one in listed if not one.is_directory]
+            folders = frozenset(one.name for one in listed if one.is_directory)
+            moved = dict(format.highest_states((one.name, one.modified_ms) for one in files))
+            archive = ArchivedWrites(form, storage, (folder, archive_folder), form.beside_timeline(files))
             timeline = ActiveTimeline(
-                storage, folder, tuple(moved), moved, archive_folder, bool(archived), archive, format, lost_before, zone
+                storage,
+                folder,
+                tuple(moved),
+                moved,
+                archive_folder,
+                archive,
+                format,
+                lost_before,
+                zone,
+                etags={one.name: one.etag for one in files},
+                folders=folders,
             )
             if attempt == _TRIES - 1 or not timeline._is_torn():
                 break
+        if storage.capabilities.ordered and archive_folder > f"{folder}/:" and timeline.lacks(archive_folder):
+            archive.expect_none()  # instants begin with digits, before the colon: what is not listed was not archived
         return timeline
+
+    @property
+    def has_archive(self) -> bool:
+        """Whether anything was archived. Looked up once, when it is asked for the first time."""
+        return self.supposes_archive or self.archive.is_there
 
     def _is_torn(self) -> bool:
         """Whether a listing of a long folder caught an archival halfway: a completed instant whose older files came
         before they were deleted, and whose last file was deleted before its turn, looks pending. It is older than all
         that completed.
         """
-        if not self.has_archive:
-            return False
         first = next((one.timestamp for one in self.completed_commits()), AFTER_ALL)
-        old = (one for one in self.pending_writes() if one.precedes(first))
+        old = [one for one in self.pending_writes() if one.precedes(first)]
+        if not old or not self.has_archive:
+            return False
         return any(self.storage.stat(self.path(one)) is None for one in old)
 
     def reload(self) -> ActiveTimeline:
@@ -114,6 +136,14 @@ class ActiveTimeline:
         )
         timeline.archive.take_over(self.archive)
         return timeline
+
+    def lacks(self, path: str) -> bool:
+        """Whether the listing showed that there is no such folder; False where it says nothing of that.
+
+        :param path: a whole path.
+        """
+        inside = path.removeprefix(f"{self.folder}/")
+        return inside != path and inside.partition("/")[0] not in self.folders
 
     def filter(self, keep: Callable[[Instant], bool]) -> tuple[Instant, ...]:
         return tuple(one for one in self.instants if keep(one))
@@ -228,15 +258,18 @@ class ActiveTimeline:
         """Where it is to be seen whether an instant is completed by now."""
         return Completion(self.folder, self.format, instant)
 
-    def read(self, instant: Instant) -> bytes:
+    def read(self, instant: Instant, *, anew: bool = False) -> bytes:
         """Its file byte for byte, of an instant that is not archived.
 
+        :param anew: whatever was read of it before.
         :raises InstantGoneError: its file is not there any more.
         """
+        path = self.path(instant)
+        etag = self.etags.get(path.rpartition("/")[2]) if instant.is_completed and not anew else None
         try:
-            return self.storage.read(self.path(instant))
+            return self.storage.read(path) if etag is None else self.storage.read_listed(path, etag)
         except StorageError as error:
-            if self.storage.stat(self.path(instant)) is not None:
+            if self.storage.stat(path) is not None:
                 raise
             raise self._gone(instant) from error
 
@@ -370,7 +403,7 @@ class ActiveTimeline:
     ) -> T:
         for attempt in range(_TRIES):
             try:
-                data = self.read(instant)
+                data = self.read(instant, anew=attempt > 0)
             except InstantGoneError:
                 return self._from_archive(instant, from_archive)
             try:

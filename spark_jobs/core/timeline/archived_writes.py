@@ -7,7 +7,7 @@ numbers, are searched by halves.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from spark_jobs.core.errors import CorruptTableError, StorageError
@@ -44,20 +44,41 @@ class _FileFacts:
 class ArchivedWrites:
     """The completed writes and the rollbacks of an archive, as far as anybody asked. Pickles with what was read.
 
-    :param folders: where archive files lie; early releases put them beside the timeline.
-    :param files: what a listing of them gave, in any order.
+    :param folders: where archive files lie: beside the timeline, where early releases put them, and their own folder,
+        which is listed when somebody asks.
+    :param beside: those beside the timeline, by a listing of it.
     """
 
     def __init__(
-        self, form: ArchiveForm, storage: Storage, folders: Sequence[str], files: Iterable[FileStatus]
+        self,
+        form: ArchiveForm,
+        storage: Storage,
+        folders: tuple[str, str],
+        beside: Iterable[FileStatus],
     ) -> None:
         self._form = form
         self._storage = storage
-        self._folders = tuple(folders)
-        self._files = tuple(files)
-        self._is_sorted = False
+        self._folders = folders
+        self._beside = tuple(beside)
+        self._listed: tuple[FileStatus, ...] | None = None
         self._facts: dict[FileStatus, _FileFacts] = {}
         self._targets: dict[str, frozenset[str]] = {}
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is any archive file."""
+        return bool(self._files)
+
+    def expect_none(self) -> None:
+        """Of a folder of their own, which is not there; unless it was listed already."""
+        if self._listed is None:
+            self._listed = self._form.oldest_first(self._beside)
+
+    @property
+    def _files(self) -> tuple[FileStatus, ...]:
+        if self._listed is None:
+            self._listed = self._form.oldest_first((*self._beside, *self._form.files(self._storage, self._folders[1])))
+        return self._listed
 
     def has(self, time: str) -> bool:
         """Whether a write of this time was completed, by the archive.
@@ -198,8 +219,6 @@ class ArchivedWrites:
         The last of those before it is asked whether that holds: a host whose clock is days ahead makes instants that
         are archived before their time.
         """
-        if not self._is_sorted:
-            self._files, self._is_sorted = self._form.oldest_first(self._files), True
         may = (number for number, status in enumerate(self._files) if not is_older(status, time))
         number = next(may, len(self._files))
         while number > 0:
@@ -228,7 +247,7 @@ class ArchivedWrites:
         if self._storage.stat(path) is not None:
             return False
         listed = (one for folder in self._folders for one in self._form.files(self._storage, folder))
-        self._files = self._form.oldest_first(listed)
+        self._listed = self._form.oldest_first(listed)
         self._facts = {status: facts for status, facts in self._facts.items() if status in self._files}
         return True
 

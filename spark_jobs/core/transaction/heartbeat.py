@@ -11,7 +11,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.format.folders import HEARTBEAT_FOLDER
 from spark_jobs.core.locks.owner import Owner, parse_owner, this_process
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Content, FileStatus, Storage
 from spark_jobs.core.storage.times import age_ms
 
 
@@ -42,17 +42,11 @@ def heartbeat_path(base_path: str, instant: str) -> str:
 
 def read_pulse(storage: Storage, base_path: str, instant: str, settings: HeartbeatSettings, clock: Clock) -> Pulse:
     """Alive while the file is fresh and its owner is not known to be dead; an instant without a file has none."""
-    path = heartbeat_path(base_path, instant)
-    status = storage.stat(path)
-    if status is None:
+    content = storage.load(heartbeat_path(base_path, instant))
+    if content is None:
         return Pulse(alive=False, owner=None, idempotency_key=None)
-    try:
-        found = parse_owner(storage.read(path))
-    except StorageError:
-        if storage.stat(path) is not None:
-            raise
-        return Pulse(alive=False, owner=None, idempotency_key=None)
-    fresh = age_ms(storage, status, clock) <= settings.lapse_ms
+    found = parse_owner(content.data)
+    fresh = age_ms(storage, content.status, clock) <= settings.lapse_ms
     if found is None:
         return Pulse(alive=fresh, owner=None, idempotency_key=None)
     owner, raw = found
@@ -101,34 +95,37 @@ class Heartbeat:
         if self._thread.is_alive():
             self._thread.join()
         with suppress(StorageError):
-            if self._is_own():
-                self._storage.delete(self._path)
+            if self._is_own(self._storage.load(self._path)):
+                self._storage.discard([self._path])
 
     def lapsed(self) -> bool:
         """Whether others may take this writer for gone, or could once since it began: the file is missing, too old,
         another worker's by now, or was too old at a beat.
         """
-        return self._lost or not self._is_fresh() or not self._is_own()
+        return self._lost or not self._is_good()
 
-    def _is_fresh(self) -> bool:
+    def _is_good(self) -> bool:
+        content = self._storage.load(self._path)
+        return content is not None and self._is_own(content) and self._is_fresh(content.status)
+
+    def _is_fresh(self, status: FileStatus) -> bool:
         """By two clocks: the one of this process stands still while its machine sleeps, that of the storage, by which
         others judge, may be set.
         """
-        status = self._storage.stat(self._path)
         silent_ms = (self._clock.monotonic() - self._last_beat) * 1000
-        if status is None or silent_ms > self._settings.lapse_ms:
+        if silent_ms > self._settings.lapse_ms:
             return False
         return age_ms(self._storage, status, self._clock) <= self._settings.lapse_ms
 
-    def _is_own(self) -> bool:
-        return self._storage.stat(self._path) is not None and self._storage.read(self._path) == self._content
+    def _is_own(self, content: Content | None) -> bool:
+        return content is not None and content.data == self._content
 
     def _beat(self) -> None:
         # half the interval, so that one slow write of the file is no missed beat
         while not self._stop.wait(self._settings.interval_ms / 2000):
             # a storage that fails once may serve the next beat; one that stays away shows in lapsed()
             with suppress(StorageError):
-                if not self._is_fresh() or not self._is_own():
+                if not self._is_good():
                     self._lost = True
                     return  # another writer may have taken this one for gone: a new file would contradict its rollback
                 began = self._clock.monotonic()

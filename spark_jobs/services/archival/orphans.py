@@ -53,7 +53,7 @@ def orphans_passed(table: HudiTable, going: Collection[Instant]) -> Orphans:
     partitions of each are listed once more; all, where its rollback names none, and where a restore is passed.
     """
     timeline = table.timeline
-    left = replace(timeline, instants=timeline.filter(lambda one: one not in going), has_archive=True)
+    left = replace(timeline, instants=timeline.filter(lambda one: one not in going), supposes_archive=True)
     begin, end = timeline.unbroken_from, left.unbroken_from
     gone = [(latest((goal, begin)), earliest((restore, end))) for goal, restore in restored_times(timeline)]
     passed = _Passed(

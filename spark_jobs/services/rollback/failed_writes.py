@@ -111,7 +111,7 @@ def _debris(settings: TransactionSettings, timeline: ActiveTimeline) -> list[Fil
     pending = {one.timestamp for one in timeline.instants if not one.is_completed}
     base_path = settings.base_path
     folders = (f"{base_path}/{HEARTBEAT_FOLDER}", f"{base_path}/{MARKER_FOLDER}", f"{base_path}/{SOURCE_FOLDER}")
-    listed = [status for folder in folders for status in settings.storage.list(folder)]
+    listed = [status for folder in folders if not timeline.lacks(folder) for status in settings.storage.list(folder)]
     found = [(instant_of_debris(status.name, settings.storage), status) for status in listed]
     gone = {time for time in {time for time, _ in found} - pending if time and not _pulse(settings, time).alive}
     return [status for time, status in found if time in gone]

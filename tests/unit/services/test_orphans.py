@@ -357,9 +357,9 @@ class Counting(Through):
 
     opened = 0
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         self.opened += ".archive." in path
-        return self.inner.open_input(path, may_change=may_change)
+        return self.inner.open_input(path, may_change=may_change, etag=etag)
 
 
 def test_the_archive_is_read_once_and_not_where_the_metadata_table_lists(root: Folder) -> None:

@@ -16,12 +16,14 @@ from obstore.store import ObjectStore
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
 from spark_jobs.core.storage.objects.failure import MISSING, one_line
+from spark_jobs.core.storage.objects.kept import KEPT
+from spark_jobs.core.storage.objects.seen_time import SeenTimes
 from spark_jobs.core.storage.objects.stores import CHANGE_SECONDS, Settings, split, store_of
 from spark_jobs.core.storage.objects.streams import RangedFile, Upload
-from spark_jobs.core.storage.protocol import Capabilities, FileStatus
+from spark_jobs.core.storage.protocol import SMALL_FILE, Capabilities, Content, FileStatus
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta, PutMode
+    from obstore import GetOptions, ObjectMeta, PutMode
 
 PUT_ID: Final = "pyhudiput"
 """Metadata of an object: which put made it, so that one whose answer was lost is known again."""
@@ -33,6 +35,7 @@ _LISTED_FROM: Final = 10
 _FOLDER_SUFFIX: Final = "_$folder$"
 """Hadoop's earlier connectors left such objects for folders."""
 _CLOCK_NAME: Final = ".pyhudi-clock-"
+_SEEN: Final = SeenTimes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class ObjectStorage:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(shared=True, guarded=False, linked=False)
+        return Capabilities(shared=True, guarded=False, linked=False, ordered=True)
 
     def relaxed(self) -> ObjectStorage:
         return self
@@ -86,6 +89,30 @@ class ObjectStorage:
                 if obstore.head(store, key)["size"] > offset:
                     raise
                 return b""
+
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        store, key = self._at(path)
+        with one_line(path, "read"):
+            try:
+                found = obstore.get(store, key)
+                status = _status(_bucket(path), found.meta)
+                if status.size <= most:
+                    return Content(bytes(found.bytes()), status)
+                options: GetOptions = {"range": (0, most), "if_match": status.etag}
+                return Content(bytes(obstore.get(store, key, options=options).bytes()), status)
+            except MISSING:
+                return None
+
+    def read_listed(self, path: str, etag: str) -> bytes:
+        found = KEPT.get((self.settings, path, etag))
+        if found is not None:
+            return found
+        store, key = self._at(path)
+        with one_line(path, "read"):
+            answer = obstore.get(store, key)
+            data = bytes(answer.bytes())
+        KEPT.keep((self.settings, path, answer.meta["e_tag"]), data)
+        return data
 
     def list(self, path: str) -> list[FileStatus]:
         store, key = self._at(path)
@@ -137,16 +164,17 @@ class ObjectStorage:
     def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
         """Looks first: a deletion does not say whether anything was there."""
         there = self._those_there(paths)
-        were_there = [path in there for path in paths]
+        self.discard([path for path in paths if path in there])
+        return [path in there for path in paths]
+
+    def discard(self, paths: Sequence[str]) -> None:
         by_bucket: dict[str, list[str]] = {}
-        for path, was_there in zip(paths, were_there, strict=True):
-            if was_there:
-                by_bucket.setdefault(_bucket(path), []).append(path)
+        for path in paths:
+            by_bucket.setdefault(_bucket(path), []).append(path)
         for bucket, of_bucket in by_bucket.items():
             store, _ = self._at(bucket, changes=True)
             with one_line(of_bucket[0], "deleted"):
                 obstore.delete(store, [split(path)[2] for path in of_bucket])
-        return were_there
 
     def _those_there(self, paths: Sequence[str]) -> set[str]:
         """Of many in one folder by a listing of it."""
@@ -189,16 +217,30 @@ class ObjectStorage:
     def make_directory(self, path: str) -> None:
         del path
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         del may_change  # all is read from one version
+        found = KEPT.get((self.settings, path, etag)) if etag else None
+        if found is not None:
+            return pa.BufferReader(found)
         store, key = self._at(path)
-        return pa.PythonFile(RangedFile(store, key, path), mode="r")
+        file = RangedFile(store, key, path)
+        if file.whole is None:
+            return pa.PythonFile(file, mode="r")
+        if etag:
+            KEPT.keep((self.settings, path, file.etag), file.whole)
+        return pa.BufferReader(file.whole)
 
     def open_output(self, path: str) -> pa.NativeFile:
-        if self.stat(path) is not None:
-            raise AlreadyExistsError(f"{path} exists already", path=path)
+        def put(data: bytes) -> None:
+            if not self._put(path, data, "create", changes=False):
+                raise AlreadyExistsError(f"{path} exists already", path=path)
+
+        def refuse() -> None:
+            if self._is_there(path):
+                raise AlreadyExistsError(f"{path} exists already", path=path)
+
         store, key = self._at(path)
-        return pa.PythonFile(Upload(store, key, path), mode="w")
+        return pa.PythonFile(Upload(store, key, path, put, refuse), mode="w")
 
     def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
         del paths, names
@@ -218,23 +260,26 @@ class ObjectStorage:
         yield
 
     def clock_ms(self, folder: str) -> int | None:
-        """By an object that is put there and deleted; whole seconds, as stores date objects."""
+        """By an object that is put there and deleted; whole seconds, as stores date objects. For a minute this process
+        goes on from what it saw.
+        """
+        return _SEEN.of((self.settings, folder), self.clock, lambda: self._look_at_clock(folder))
+
+    def _look_at_clock(self, folder: str) -> int | None:
         path = f"{folder}/{_CLOCK_NAME}{self.clock.new_uuid()}"
         try:
             self.replace(path, b"")
             status = self.stat(path)
-            store, key = self._at(path, changes=True)
-            with one_line(path, "deleted"):
-                obstore.delete(store, key)
+            self.discard([path])
         except StorageError as error:
             if isinstance(error.__cause__, exceptions.PermissionDeniedError):
                 return None
             raise
         return None if status is None else status.modified_ms
 
-    def _put(self, path: str, data: bytes, mode: PutMode) -> bool:
+    def _put(self, path: str, data: bytes, mode: PutMode, *, changes: bool = True) -> bool:
         """Whether it was put, and no other writer was faster. A put without an answer is settled by looking."""
-        store, key = self._at(path, changes=True)
+        store, key = self._at(path, changes=changes)
         put_id, begun = self.clock.new_uuid(), self.clock.monotonic()
         with one_line(path, "written"):
             for tried in range(1, _TRIES + 1):

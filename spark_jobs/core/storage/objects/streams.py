@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import obstore
@@ -11,10 +12,12 @@ from obstore.store import ObjectStore
 from spark_jobs.core.storage.objects.failure import one_line
 
 if TYPE_CHECKING:
-    from obstore import GetOptions
+    from obstore import GetOptions, WritableFile
 
-TAIL_BYTES: Final = 64 * 1024
-"""Read first: a file that is smaller is read whole by that, and the footer of nearly every other."""
+TAIL_BYTES: Final = 1024 * 1024
+"""Read first: a file that is smaller is read whole by that, and of nearly every other the footer, in which Hudi has a
+bloom filter of some 430 kB.
+"""
 AHEAD_BYTES: Final = 1024 * 1024
 """Least of a read, as a request takes as long for less."""
 PART_BYTES: Final = 8 * 1024 * 1024
@@ -27,10 +30,15 @@ class RangedFile(io.RawIOBase):
     def __init__(self, store: ObjectStore, key: str, url: str) -> None:
         self._store, self._key, self._url = store, key, url
         with one_line(url, "read"):
-            self._tail, self._size, self._etag = _tail_of(store, key)
+            self._tail, self._size, self.etag = _tail_of(store, key)
         self._tail_start = self._size - len(self._tail)
         self._held, self._start = b"", 0
         self._position = 0
+
+    @property
+    def whole(self) -> bytes | None:
+        """All of a file that is not longer than its tail."""
+        return self._tail if self._tail_start == 0 else None
 
     def readable(self) -> bool:
         return True
@@ -67,8 +75,8 @@ class RangedFile(io.RawIOBase):
                 return held[start - first : end - first]
         last = min(max(end, start + AHEAD_BYTES), self._tail_start)  # what follows is here
         options: GetOptions = {"range": (start, last)}
-        if self._etag is not None:  # another version must not be mixed with that of the tail
-            options["if_match"] = self._etag
+        if self.etag is not None:  # another version must not be mixed with that of the tail
+            options["if_match"] = self.etag
         with one_line(self._url, "read"):
             self._held, self._start = bytes(obstore.get(self._store, self._key, options=options).bytes()), start
         return self._held[: end - start] + self._tail[: max(end - self._tail_start, 0)]
@@ -87,22 +95,39 @@ def _tail_of(store: ObjectStore, key: str) -> tuple[bytes, int, str | None]:
 
 
 class Upload(io.RawIOBase):
-    """Nothing is there until it is closed; a process that dies before leaves parts that no listing shows."""
+    """Nothing is there until it is closed; a process that dies before leaves parts that no listing shows.
 
-    def __init__(self, store: ObjectStore, key: str, url: str) -> None:
-        self._url = url
-        with one_line(url, "written"):
-            self._file = obstore.open_writer(store, key, buffer_size=PART_BYTES, max_concurrency=4)
+    :param put: puts a file of one part, where there is none.
+    :param refuse: is called before the first part of a longer one.
+    """
+
+    def __init__(
+        self, store: ObjectStore, key: str, url: str, put: Callable[[bytes], None], refuse: Callable[[], None]
+    ) -> None:
+        self._store, self._key, self._url = store, key, url
+        self._put, self._refuse = put, refuse
+        self._first = bytearray()
+        self._rest: WritableFile | None = None
         self._written = 0
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: object) -> int:
-        with one_line(self._url, "written"):
-            self._file.write(bytes(data))  # type: ignore[call-overload]
-        self._written += len(data)  # type: ignore[arg-type]
-        return len(data)  # type: ignore[arg-type]
+        part = memoryview(data)  # type: ignore[arg-type]
+        if self._rest is None and len(self._first) + part.nbytes > PART_BYTES:
+            self._refuse()
+            with one_line(self._url, "written"):
+                self._rest = obstore.open_writer(self._store, self._key, buffer_size=PART_BYTES, max_concurrency=4)
+                self._rest.write(bytes(self._first))
+            self._first.clear()
+        if self._rest is None:
+            self._first += part
+        else:
+            with one_line(self._url, "written"):
+                self._rest.write(bytes(part))
+        self._written += part.nbytes
+        return part.nbytes
 
     def tell(self) -> int:
         return self._written
@@ -112,6 +137,9 @@ class Upload(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            with one_line(self._url, "written"):
-                self._file.close()
+            if self._rest is None:
+                self._put(bytes(self._first))
+            else:
+                with one_line(self._url, "written"):
+                    self._rest.close()
             super().close()

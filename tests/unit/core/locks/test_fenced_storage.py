@@ -26,6 +26,7 @@ CHANGES: dict[str, Callable[[Storage, str], object]] = {
     "replace_if": lambda storage, path: storage.replace_if(f"{path}/old", b"2", etag(storage, f"{path}/old")),
     "delete": lambda storage, path: storage.delete(f"{path}/old"),
     "delete_files": lambda storage, path: storage.delete_files([f"{path}/old"]),
+    "discard": lambda storage, path: storage.discard([f"{path}/old"]),
     "delete_if": lambda storage, path: storage.delete_if(f"{path}/old", etag(storage, f"{path}/old")),
     "delete_tree": lambda storage, path: storage.delete_tree(f"{path}/full"),
     "remove_empty_directory": lambda storage, path: storage.remove_empty_directory(f"{path}/empty"),
@@ -34,7 +35,19 @@ CHANGES: dict[str, Callable[[Storage, str], object]] = {
 }
 OF_FOLDERS = {"remove_empty_directory", "make_directory"}
 """Which change nothing on a store, that has none."""
-READS = {"capabilities", "read", "list", "walk", "stat", "open_input", "only_while", "while_alone", "clock_ms"} | {
+READS = {
+    "capabilities",
+    "read",
+    "load",
+    "read_listed",
+    "list",
+    "walk",
+    "stat",
+    "open_input",
+    "only_while",
+    "while_alone",
+    "clock_ms",
+} | {
     "first_link",
     "has_folder",
     "is_unpublished",

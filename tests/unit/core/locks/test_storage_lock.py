@@ -21,7 +21,8 @@ from spark_jobs.core.errors import (
     WriteConflictError,
 )
 from spark_jobs.core.locks.storage_lock import DRIFT_MS, LONGEST_CHANGE_MS, StorageLock, StorageLockSettings
-from spark_jobs.core.storage import Storage
+from spark_jobs.core.storage import Content, Storage
+from spark_jobs.core.storage.protocol import SMALL_FILE
 from tests.support.folder import Folder, file_at
 from tests.support.through import Through
 from tests.unit.core.support import HandClock
@@ -197,11 +198,11 @@ def test_an_interrupt_while_the_renewal_starts_leaves_no_lock(root: Folder, monk
 
 
 class Removed(Through):
-    """The file goes between the look at it and its reading."""
+    """The file goes before it is read."""
 
-    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
         file_at(self.inner, path).unlink(missing_ok=True)
-        return self.inner.read(path, offset, length)
+        return self.inner.load(path, most)
 
 
 def test_a_file_that_goes_is_none(root: Folder) -> None:
@@ -233,6 +234,50 @@ def test_changes_end_when_half_of_the_lease_is_left(root: Folder) -> None:
         clock.sleep(2)
         with pytest.raises(WriteConflictError, match="could not be renewed in time"):
             lock.storage.create(str(root / "third"), b"1")
+
+
+class Looks(Through):
+    loads = 0
+
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        self.loads += 1
+        return self.inner.load(path, most)
+
+
+def test_the_changes_of_a_second_are_made_after_one_look(root: Folder) -> None:
+    clock, storage = HandClock(), Looks(root.storage)
+    with lock_at(root.through(storage) / "lock.json", clock=clock) as lock:
+        storage.loads = 0
+        for number in range(3):
+            lock.storage.create(str(root / str(number)), b"1")
+        assert storage.loads == 1
+        clock.sleep(1.1)
+        lock.storage.create(str(root / "later"), b"1")
+        assert storage.loads == 2
+        of_hudi(root / "lock.json", 60_000)
+        clock.sleep(1.1)
+        with pytest.raises(WriteConflictError, match="another process took it over"):
+            lock.storage.create(str(root / "too late"), b"1")
+
+
+@pytest.mark.parametrize("turned", [-60, 60])
+def test_a_look_is_over_when_the_machine_slept_or_its_clock_was_set(root: Folder, turned: int) -> None:
+    clock = HandClock()
+    with lock_at(root / "lock.json", clock=clock) as lock:
+        lock.storage.create(str(root / "first"), b"1")
+        of_hudi(root / "lock.json", 600_000)
+        clock.moment += timedelta(seconds=turned)
+        with pytest.raises(WriteConflictError, match="another process took it over"):
+            lock.storage.create(str(root / "second"), b"1")
+
+
+def test_a_released_lock_is_looked_at(root: Folder) -> None:
+    lock = lock_at(root / "lock.json", clock=HandClock())
+    with lock:
+        storage = lock.storage
+        storage.create(str(root / "first"), b"1")
+    with pytest.raises(WriteConflictError, match="it was released"):
+        storage.create(str(root / "second"), b"1")
 
 
 def test_a_worker_looks_at_the_file(root: Folder) -> None:

@@ -23,9 +23,9 @@ class _Counting(Through):
         super().__init__(inner)
         self.opened: list[str] = []
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         self.opened.append(path)
-        return self.inner.open_input(path, may_change=may_change)
+        return self.inner.open_input(path, may_change=may_change, etag=etag)
 
 
 @pytest.mark.parametrize(("which", "read"), [(3, 1), (2, 2), (0, 4)])

@@ -272,9 +272,9 @@ class Reads(Through):
         self.paths.append(path)
         return self.inner.read(path, offset, length)
 
-    def open_input(self, path: str, *, may_change: bool = False) -> Any:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> Any:
         self.paths.append(path)
-        return self.inner.open_input(path, may_change=may_change)
+        return self.inner.open_input(path, may_change=may_change, etag=etag)
 
 
 def test_statistics_are_read_once_for_a_snapshot(root: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,44 @@ def test_an_empty_file_is_one(root: Folder) -> None:
     assert (status.size, status.is_directory) == (0, False)
 
 
+def test_a_small_file_with_what_it_is(root: Folder) -> None:
+    storage, path = root.storage, str(root / "file")
+    assert storage.load(path) is None
+    for data in (b"", b"0123456789"):
+        storage.replace(path, data)
+        found = storage.load(path)
+        assert found is not None
+        assert found.data == data
+        assert found.status == storage.stat(path) == storage.list(str(root))[0]
+    cut = storage.load(path, 4)
+    assert cut is not None
+    assert (cut.data, cut.status.size) == (b"0123", 10)
+    storage.replace_if(path, b"new", cut.status.etag)
+
+
+def test_a_listed_version_is_read_and_another_after_it(root: Folder) -> None:
+    storage, path = root.storage, str(root / "file")
+    for data in (b"one", b"two"):
+        storage.replace(path, data)
+        (status,) = storage.list(str(root))
+        for _ in range(2):
+            assert storage.read_listed(path, status.etag) == data
+            with storage.open_input(path, etag=status.etag) as file:
+                assert file.read() == data
+    storage.delete(path)
+    with pytest.raises(StorageError, match="can't be read"):
+        storage.read_listed(path, "another")
+
+
+def test_files_are_removed_there_or_not(root: Folder) -> None:
+    paths = [str(root / "folder" / str(number)) for number in range(12)]
+    for path in paths[::2]:
+        root.storage.create(path, b"1")
+    root.storage.discard(paths)
+    root.storage.discard([])
+    assert root.storage.list(str(root / "folder")) == []
+
+
 def test_what_is_missing(root: Folder) -> None:
     storage, path = root.storage, str(root / "gone" / "file")
     assert storage.stat(path) is None
@@ -157,8 +195,9 @@ def test_data_files_are_written_and_read_in_parts(root: Folder) -> None:
     with storage.open_output(path) as file:
         for _ in range(12):
             file.write(part)
-    with pytest.raises(AlreadyExistsError):
-        storage.open_output(path)
+    for data in (b"", part * 12):  # said at once, with the first part of a long file, or at its end
+        with pytest.raises(AlreadyExistsError), storage.open_output(path) as file:
+            file.write(data)
     size = 12 * len(part)
     with storage.open_input(path) as file:
         assert file.size() == size

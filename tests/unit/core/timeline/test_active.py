@@ -7,11 +7,13 @@ import pytest
 from spark_jobs.core.errors import AlreadyExistsError, CorruptTableError, InstantStateError, InstantTakenError
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.v6.layout import VERSION_6
+from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import CommitMetadata, OperationType
 from spark_jobs.core.timeline.steps import begin_at_once, open_savepoint, request, transition
 from tests.support.folder import Folder
 from tests.support.payloads import stored
+from tests.support.through import Through
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -145,3 +147,63 @@ def test_old_instants_count_as_archived_only_where_something_was(root: Folder) -
     # archival beyond savepoints may have taken writes between one that is saved and the next
     line = load(root, "3.savepoint", "6.commit")
     assert (line.start, line.unbroken_from) == ("3", "6")
+
+
+class Listing(Through):
+    """With the folders that were listed, by their names."""
+
+    def __init__(self, inner: Storage) -> None:
+        super().__init__(inner)
+        self.listed: list[str] = []
+
+    def list(self, path: str) -> list[FileStatus]:
+        self.listed.append(path.rpartition("/")[2])
+        return self.inner.list(path)
+
+
+def test_an_archive_is_listed_when_somebody_asks_and_once(root: Folder) -> None:
+    storage = Listing(root.storage)
+    line = load(root.through(storage), "3.commit")
+    assert storage.listed == [root.name]
+    assert not line.has_archive
+    # a listing in the order of names shows that there is none; a local disk gives them in any order
+    assert storage.listed[1:] == (["archived"] if root.is_local else [])
+    (root / "archived").mkdir()
+    (root / "archived" / ".commits_.archive.1_1-0-1").touch()
+    storage.listed.clear()
+    line = line.reload()
+    assert storage.listed == [root.name]
+    for _ in range(3):
+        assert line.has_archive
+    assert storage.listed == [root.name, "archived"]
+
+
+def test_an_archival_that_a_listing_caught_halfway(root: Folder) -> None:
+    """Of a long folder a page may come before an archival and the next after it: what looks pending was archived."""
+    load(root, "1.commit.requested", "1.inflight", "3.commit")
+
+    class Torn(Through):
+        lists = 0
+
+        def list(self, path: str) -> list[FileStatus]:
+            found = self.inner.list(path)
+            if path == str(root):
+                self.lists += 1
+                if self.lists == 1:
+                    (root / "archived").mkdir()
+                    (root / "archived" / ".commits_.archive.1_1-0-1").touch()
+                    for name in ("1.commit.requested", "1.inflight"):
+                        (root / name).unlink()
+            return found
+
+    line = load(root.through(Torn(root.storage)))
+    assert [str(one.timestamp) for one in line.instants] == ["3"]
+
+
+def test_which_folders_a_listing_lacks(root: Folder) -> None:
+    (root / "archived").mkdir()
+    (root / "archived" / "a").touch()
+    line = load(root, "3.commit")
+    assert not line.lacks(str(root / "archived" / "b"))
+    assert line.lacks(str(root / ".aux" / "pyhudi.source"))
+    assert not line.lacks("/elsewhere/.aux")

@@ -30,9 +30,9 @@ class Counting(Through):
         super().__init__(inner)
         self.opened: list[str] = []
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         self._note(path)
-        return self.inner.open_input(path, may_change=may_change)
+        return self.inner.open_input(path, may_change=may_change, etag=etag)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         if "archive" in path:

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.unit
 def timeline(*names: str) -> ActiveTimeline:
     instants = tuple(instant for name in names if (instant := parse_instant(name)) is not None)
     assert len(instants) == len(names)
-    archive = ArchivedWrites(archive_of(VERSION_6, LocalStorage(), "/nowhere").form, LocalStorage(), (), ())
+    archive = ArchivedWrites(archive_of(VERSION_6, LocalStorage(), "/nowhere").form, LocalStorage(), ("", ""), ())
     return ActiveTimeline(
-        LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0), "/nowhere", False, archive, VERSION_6
+        LocalStorage(), "/nowhere", instants, dict.fromkeys(instants, 0), "/nowhere", archive, VERSION_6
     )
 
 

@@ -36,9 +36,9 @@ class Counting(Through):
 
     reads = 0
 
-    def open_input(self, path: str, *, may_change: bool = False) -> pa.NativeFile:
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         self.reads += 1
-        return self.inner.open_input(path, may_change=may_change)
+        return self.inner.open_input(path, may_change=may_change, etag=etag)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
         self.reads += 1
