@@ -100,7 +100,9 @@ def _write(
     partitions: Sequence[str] = (),
     attempt: str = "",
 ) -> str:
-    """By this process alone, one call after the other, without what a job does besides."""
+    """By this process alone, one call after the other, without what a job does besides; the instant, empty where the
+    partitions have no rows to delete.
+    """
     table = HudiTable.open(str(path), lake=lake_of(path))
     named = {PARTITIONS_TO_DELETE.name: ",".join(partitions)} if operation is Operation.DELETE_PARTITION else {}
     options = IngestOptions(
@@ -113,8 +115,8 @@ def _write(
     config = resolve(options, table, table.lake)
     source = None if named else ArrowSource.of(rows, config.name)
     done = write_source(config, table, source, LocalEngine(table.clock), _progress())
-    assert done.instant is not None
-    return done.instant
+    assert done.instant is not None or operation is Operation.DELETE_PARTITION
+    return done.instant or ""
 
 
 class _Died(BaseException):

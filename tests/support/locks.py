@@ -33,6 +33,15 @@ def outlast(table: Folder) -> None:
         file.write_text(json.dumps({**json.loads(file.read_bytes()), "validUntil": 0}))
 
 
+def is_nothing(table: Folder) -> bool:
+    """Whether nothing is left of a table; on a store, whose lock's file stays, nothing but one that nobody holds."""
+    lock = table / ".hoodie" / TABLE_LOCK
+    files = [str(one) for one in table.walk()] if table.exists() else []
+    if not table.is_local and files == [str(lock)]:
+        return bool(json.loads(lock.read_bytes())["expired"])
+    return not table.exists()
+
+
 def let_go(storage: Storage, lock: LockChoice) -> None:
     """As if its holder had never been, or not looked at it for long."""
     LOOKS.clear()

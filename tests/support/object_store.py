@@ -83,14 +83,14 @@ class ObjectStore:
 
     def list(self, path: str) -> list[FileStatus]:
         folder = f"{path.rstrip('/')}/"
-        found: dict[str, FileStatus] = {}
+        found: dict[tuple[str, bool], FileStatus] = {}
         for status in self._below(folder):
             name, slash, _ = status.path[len(folder) :].partition("/")
             if not slash:
-                found[status.path] = status
+                found[status.path, False] = status
             else:
                 inner = folder + name
-                found[inner] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
+                found[inner, True] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
         return [found[one] for one in sorted(found)]
 
     def walk(self, path: str) -> Iterator[FileStatus]:

@@ -31,6 +31,7 @@ from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
 from tests.support.indexing import run
 from tests.support.jobs import job_context
+from tests.support.locks import outlast
 from tests.support.record_index import (
     ENABLE,
     agrees,
@@ -261,6 +262,7 @@ def test_one_that_died_is_made_again(
 
         patched.setattr(IndexBuild, where, die)
         assert in_another_process(lambda: run(path)) == 0
+    outlast(path)
     assert indexing_instants(path) == [State.INFLIGHT]
     assert (listed(path), being_made(path)) == (("files",), ("record_index",))
     upsert(path, 10, 3)
@@ -278,6 +280,7 @@ def test_one_that_died_after_it_was_listed_is_completed(path: Folder, monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr(RequestedIndexing, "completed_payload", lambda *_: os._exit(0))
         assert in_another_process(lambda: run(path)) == 0
+    outlast(path)
     assert (indexing_instants(path), listed(path)) == ([State.INFLIGHT], ("files", "record_index"))
     upsert(path, 10, 3)
     files = sorted((path / ".hoodie/metadata/record_index").iterdir())

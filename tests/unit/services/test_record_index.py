@@ -23,6 +23,7 @@ from spark_jobs.write import tasks
 from tests.faults import local_table as local
 from tests.support.deaths import in_another_process
 from tests.support.folder import Folder
+from tests.support.locks import outlast
 from tests.support.record_index import (
     ENABLE,
     agrees,
@@ -150,6 +151,7 @@ def test_what_a_rollback_undoes_leaves_the_index(path: Folder, monkeypatch: pyte
     with monkeypatch.context() as patched:
         patched.setattr(Transaction, "_complete", lambda *_: os._exit(0))
         assert in_another_process(lambda: local.write(path, local.batch(10, 10, "lost", 3), "lost")) == 0
+    outlast(path)
     assert places_by_index(path) == before
     local.roll_back(path)
     assert agrees(path)

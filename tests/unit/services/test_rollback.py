@@ -35,6 +35,7 @@ from spark_jobs.services.rollback.plan import plan_by_listing, plan_by_markers
 from spark_jobs.services.validation.run import validate
 from tests.support.folder import Folder, file_at
 from tests.support.jobs import job_context
+from tests.support.locks import outlast
 from tests.support.payloads import stored
 from tests.unit.core.support import (
     Died,
@@ -198,6 +199,7 @@ def test_a_rollback_that_dies_at_any_call_is_finished_by_the_next_writer(root: F
         settings = failed.settings(storage)
         if not dies(lambda settings=settings: roll_back_failed_writes(settings)):  # type: ignore[misc]
             break
+        outlast(root / str(deaths))
         roll_back_failed_writes(failed.settings())
         assert_undone(failed)
         roll_back_failed_writes(failed.settings())
@@ -258,6 +260,7 @@ def test_a_rollback_of_a_compaction_that_dies_is_finished_before_the_plan_is_tak
 
         if not dies(work):
             break
+        outlast(root / str(deaths))
         transaction = claim(failed.settings(), inflight, lambda line: None)
         assert transaction is not None
         transaction.to_inflight()

@@ -17,6 +17,7 @@ from spark_jobs.core.table import HudiTable
 from spark_jobs.options.result import JobState
 from tests.support.deaths import in_another_process
 from tests.support.folder import Folder, file_at
+from tests.support.locks import outlast
 from tests.support.object_store import ObjectStore
 from tests.unit.core.support import contents, new_table
 from tests.unit.services.by_hand import CHANGES, Change, change, clean, cluster, compact, everything, insert
@@ -128,6 +129,7 @@ def test_a_clean_that_died_is_finished_by_the_next(table: HudiTable) -> None:
         clean(table)
 
     assert in_another_process(die) == 7
+    outlast(file_at(table.storage, table.base_path))
     assert [one.action for one in table.refreshed().timeline.pending({Action.CLEAN})] == [Action.CLEAN]
     clean(table)
     assert everything(table) == seen

@@ -19,6 +19,7 @@ from spark_jobs.write.engine_choice import local_ingest
 from spark_jobs.write.job import run_ingest
 from tests.support.folder import Folder, write_parquet
 from tests.support.jobs import job_context
+from tests.support.locks import is_nothing
 
 pytestmark = pytest.mark.unit
 SCHEMA = pa.schema([("id", pa.int64()), ("p", pa.string()), ("v", pa.string()), ("ts", pa.int64())])
@@ -116,7 +117,7 @@ def test_an_index_is_advised(root: Folder) -> None:
 def test_a_write_that_fails_leaves_no_new_table(root: Folder) -> None:
     with pytest.raises(BadRecordError, match="no value in its key"):
         ingest(root / "t", "upsert", [(None, "a", "x", 1)])  # type: ignore[list-item]
-    assert not (root / "t").exists()
+    assert is_nothing(root / "t")
 
 
 def test_no_value_is_shown_where_none_may_be(root: Folder) -> None:

@@ -30,6 +30,7 @@ from spark_jobs.services.validation.run import validate
 from tests.hudi_tables import unpack
 from tests.support.folder import Folder, file_at, write_parquet
 from tests.support.jobs import job_context
+from tests.support.locks import is_nothing
 from tests.unit.services.bootstrap.sources import (
     ALL_COPIED,
     NORTH_STAYS,
@@ -97,7 +98,7 @@ def test_the_table_keeps_what_was_asked_of_it(root: Folder, plain: Folder) -> No
     dropping = {"hoodie.datasource.write.drop.partition.columns": "true"}
     with pytest.raises(ConfigError, match="=true makes a table that this release does not write to: leave it out"):
         bootstrap(root / "t", plain, {**asked, **dropping}, partition_path_fields=("region",))
-    assert not (root / "t").exists()
+    assert is_nothing(root / "t")
     bootstrap(root / "t", plain, asked, partition_path_fields=("region",))
     found = (root / "t").table().config.properties
     assert {name: found[name] for name in asked} == asked
@@ -195,7 +196,7 @@ def test_a_failed_bootstrap_leaves_no_table(root: Folder, plain: Folder) -> None
     write_parquet(bad, plain / "north" / "part-2.parquet")
     with pytest.raises(BadRecordError, match="no value in its key"):
         bootstrap(root / "t", plain)
-    assert not (root / "t").exists()
+    assert is_nothing(root / "t")
 
 
 def test_a_failed_copy_leaves_what_was_kept(root: Folder, plain: Folder) -> None:
@@ -232,7 +233,7 @@ def test_what_does_not_fit_is_refused(root: Folder, plain: Folder, changes: dict
         given["source"] = root / "nowhere"
     with pytest.raises(ConfigError, match=word):
         bootstrap(root / "t", **given)
-    assert not (root / "t").exists()
+    assert is_nothing(root / "t")
 
 
 def test_a_table_inside_its_source_is_refused(plain: Folder) -> None:
@@ -256,7 +257,7 @@ def test_a_damaged_source_file_is_told(
     (plain / "north" / name).write_bytes(content)
     with pytest.raises(StorageError, match=f"^source file {plain}/north/{name} is not readable .*, or take it out of"):
         bootstrap(root / "t", plain, conf)
-    assert not (root / "t").exists()
+    assert is_nothing(root / "t")
 
 
 def test_a_changed_source_file_is_told(root: Folder, plain: Folder) -> None:
