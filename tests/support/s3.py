@@ -18,9 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
-from spark_jobs.core.storage import FileStatus
+from spark_jobs.core.storage import Content, FileStatus
 from spark_jobs.core.storage.objects.storage import ObjectStorage
 from spark_jobs.core.storage.objects.stores import Settings
+from spark_jobs.core.storage.protocol import SMALL_FILE
 
 SERVER = os.environ.get("PYHUDI_S3", "")
 OWN = "moto"
@@ -40,6 +41,10 @@ class DatedStorage(ObjectStorage):
     def stat(self, path: str) -> FileStatus | None:
         status = ObjectStorage.stat(self, path)
         return None if status is None else self._dated(status)
+
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        found = ObjectStorage.load(self, path, most)
+        return found and found._replace(status=self._dated(found.status))
 
     def list(self, path: str) -> list[FileStatus]:
         return [self._dated(one) for one in ObjectStorage.list(self, path)]
