@@ -21,7 +21,7 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 spark model together installs provider interop fixtures-services \
+.PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 azure gcs spark model together installs provider interop fixtures-services \
 	operations-in-turn rounds-in-turn all-plans all-faults mutants object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
@@ -73,6 +73,14 @@ all-s3: ## Run all of them there (an hour)
 	@$(call ENTER,dev)
 	export PYHUDI_NIGHTLY=1
 	exec scripts/run_tests.sh s3
+
+azure: ## Run unit tests and faults on a server of Azure's blobs that the tests start (Azurite, in an environment of its own)
+	@$(call ENTER,dev)
+	exec scripts/run_tests.sh azure
+
+gcs: ## Run unit tests and faults on a server of Google Cloud Storage that the tests have
+	@$(call ENTER,dev)
+	exec scripts/run_tests.sh gcs
 
 spark: ## Run the tests that start Spark
 	@$(call ENTER,dev)
@@ -169,7 +177,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 	exec scripts/run_tests.sh interop
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
-	@for target in installs object-store all-s3 all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
+	@for target in installs object-store all-s3 azure gcs all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
 		all-plans model mutants together; do
 		$(MAKE) "$$target"
 	done

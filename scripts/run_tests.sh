@@ -2,6 +2,7 @@
 # Runs the named phases in their order, stops at the first that fails, and ends with one summary line.
 #
 #   scripts/run_tests.sh lint unit long s3 provider spark faults interop
+#   scripts/run_tests.sh azure gcs
 #
 # The project's environment must be on PATH (the Makefile sees to it). ARGS goes to pytest. With PYHUDI_NIGHTLY=1 they
 # run the cases too that tests/nightly.py leaves to the night.
@@ -38,7 +39,7 @@ tests() {
     local marked=$1 folder=$1
     [ "$1" != unit ] || marked="unit and not long"
     [ "$1" != long ] || folder=unit
-    [ "$1" != s3 ] || folder="s3 tests/unit tests/faults"
+    case "$1" in s3|azure|gcs) folder="servers tests/unit tests/faults" ;; esac
     # shellcheck disable=SC2086
     python -m pytest -m "$marked" -o "testpaths=tests/demo tests/$folder" "${processes[@]}" --junit-xml="$reports/$1.xml" \
         ${ARGS:-} </dev/null
@@ -71,10 +72,12 @@ for phase in "$@"; do
         lint) lint || code=$? ;;
         unit|long|installs) tests "$phase" || code=$? ;;
         s3) { python scripts/s3_env.py >/dev/null && PYHUDI_S3=${PYHUDI_S3:-moto} tests s3; } || code=$? ;;
+        azure) { python scripts/azurite_env.py >/dev/null && PYHUDI_AZURE=${PYHUDI_AZURE:-azurite} tests azure; } || code=$? ;;
+        gcs) PYHUDI_GCS=${PYHUDI_GCS:-own} tests gcs || code=$? ;;
         provider|faults) { classes && tests "$phase"; } || code=$? ;;
         spark) { classes && python scripts/kafka_env.py >/dev/null && tests spark; } || code=$? ;;
         interop) { classes && python scripts/real_hudi_env.py >/dev/null && tests interop; } || code=$? ;;
-        *) echo "unknown phase $phase: lint, unit, long, s3, installs, provider, spark, faults or interop" >&2; exit 2 ;;
+        *) echo "unknown phase $phase: lint, unit, long, s3, azure, gcs, installs, provider, spark, faults or interop" >&2; exit 2 ;;
     esac
     if [ "$code" -ne 0 ]; then
         printf '\nFAILED: %s (exit code %s) after %s s; before it: %s\n' \

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.long import LONG
-from tests.nightly import NIGHTLY, OBJECT_STORE, ON_S3, S3, TESTS, for_the_night
+from tests.nightly import NIGHTLY, OBJECT_STORE, ON_SERVERS, SERVERS, TESTS, for_the_night
 
 if TYPE_CHECKING:
     from tests.support.folder import Folder
 
-PHASES = ("unit", "s3", "provider", "spark", "faults", "interop", "installs")
+PHASES = ("unit", *SERVERS, "provider", "spark", "faults", "interop", "installs")
 UNIT, LONG_ONES = "unit and not long", "long"
 """The marks by which ``scripts/run_tests.sh`` chooses the two phases of unit tests."""
+CHOSEN = [name for name in SERVERS if os.environ.get(f"PYHUDI_{name.upper()}")]
+"""The servers on which the tests run."""
 SHARED_FOLDERS = ("demo",)
 """Beside the folder of its own, which each phase collects tests from (``scripts/run_tests.sh``)."""
 
@@ -24,9 +26,9 @@ SHARED_FOLDERS = ("demo",)
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Of the files of unit tests a phase imports its own alone."""
     phase = config.getoption("markexpr")
-    if phase == S3 and not NIGHTLY and collection_path.name.startswith("test_") and not collection_path.is_dir():
+    if phase in SERVERS and not NIGHTLY and collection_path.name.startswith("test_") and not collection_path.is_dir():
         name = collection_path.relative_to(TESTS).as_posix()
-        return True if name not in ON_S3 and not name.startswith(f"{S3}/") else None
+        return True if name not in ON_SERVERS and not name.startswith("servers/") else None
     if phase not in (UNIT, LONG_ONES) or not collection_path.is_relative_to(TESTS / "unit"):
         return None
     if not collection_path.name.startswith("test_") or collection_path.is_dir():
@@ -43,8 +45,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if TESTS in item.path.parents and item.path.relative_to(TESTS).as_posix() in LONG:
             item.add_marker(pytest.mark.long)
-        if getattr(item, "callspec", None) is not None and item.callspec.params.get("root") == S3:
-            item.add_marker(S3)
+        if getattr(item, "callspec", None) is not None and item.callspec.params.get("root") in SERVERS:
+            item.add_marker(item.callspec.params["root"])
     homeless = sorted({item.location[0] for item in items if not _runs(item)})
     if homeless:
         raise pytest.UsageError(f"no marker of {', '.join(PHASES)} for its folder in {', '.join(homeless)}")
@@ -55,9 +57,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in set(waiting)]
 
 
-@pytest.fixture(params=[S3] if os.environ.get("PYHUDI_S3") else ["local", OBJECT_STORE])
+@pytest.fixture(params=CHOSEN or ["local", OBJECT_STORE])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
-    """An empty folder: on a local disk and on a store of objects; where a server of S3 is, on that."""
+    """An empty folder: on a local disk and on a store of objects; where there are servers of objects, on those."""
     from tests.support.folder import folder_of  # most phases need none of the table format to begin
 
     return folder_of(request.param, tmp_path)

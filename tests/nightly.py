@@ -175,9 +175,10 @@ ON_OBJECTS: Mapping[str, Sequence[str]] = {
 """Files and tests that run on a store of objects by day, with the cases that do, or all: they are about what a storage
 keeps, loses or tells.
 """
-OBJECT_STORE, S3 = "object_store", "s3"
-"""Parameters of the fixture ``root``."""
-ON_S3: Mapping[str, Sequence[str]] = {
+OBJECT_STORE = "object_store"
+SERVERS = ("s3", "azure", "gcs")
+"""Parameters of the fixture ``root``; those of servers are phases, too."""
+ON_SERVERS: Mapping[str, Sequence[str]] = {
     "unit/core/files/test_markers.py": (),
     "unit/core/locks/test_storage_lock.py": (),
     "unit/core/storage/test_contract.py": (),
@@ -186,9 +187,11 @@ ON_S3: Mapping[str, Sequence[str]] = {
     "unit/core/transaction/test_transaction.py": (),
     "unit/services/test_life_of_a_table.py": (),
 }
-"""Files that run on a server of S3 by day; at night all do."""
+"""Files that run on a server of S3 by day; at night all do. The phases of other servers are for the night, and run
+these.
+"""
 LOST_ANSWERS: Mapping[str, Sequence[str]] = {
-    "s3/test_lost_answers.py::test_writes_over_a_bad_line_are_what_they_say": ("7-lose",),
+    "servers/test_lost_answers.py::test_writes_over_a_bad_line_are_what_they_say": ("7-lose",),
 }
 BY_DAY = {**INSTALLS, **SPARK, **FAULTS, **INTEROP, **LOST_ANSWERS}
 

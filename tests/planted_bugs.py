@@ -333,4 +333,18 @@ PLANTED = (
         "        return status is not None\n",
         "services",
     ),
+    PlantedBug(
+        "a key is used with the token of another source",
+        "core/storage/objects/options.py",
+        "            if any(name in own for name in self.credentials):\n",
+        "            if False:\n",
+        "core/storage",
+    ),
+    PlantedBug(
+        "a SAS token that is given gives way to a key of the environment",
+        "core/storage/objects/azure_store.py",
+        "        config={**service, **_way(url, service)},",
+        "        config={**service},",
+        "core/storage",
+    ),
 )

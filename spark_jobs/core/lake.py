@@ -11,10 +11,9 @@ from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.locks.choose import LockChoice, choose_lock
 from spark_jobs.core.storage import ConfinedStorage, LocalStorage, Storage
-from spark_jobs.core.storage.objects.s3_names import refuse_unknown
+from spark_jobs.core.storage.objects.schemes import SCHEMES, refuse_unknown
 
 _LOCAL = "file"
-OBJECT_SCHEMES = ("s3", "s3a")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,8 @@ class Lake:
     def reached_by(self, options: Mapping[str, str] | None) -> Lake:
         """The same lake, whose stores of objects are reached by these options and, below them, its own.
 
-        :param options: by the names of AWS, delta-rs, PyIceberg or Hadoop; nothing shows the secrets among them.
+        :param options: by the names of AWS, Azure, Google, delta-rs, PyIceberg or Hadoop; of several kinds of stores
+            each reads its own. Nothing shows the secrets among them.
         :raises ConfigError: one that nothing reads.
         """
         if not options:
@@ -65,7 +65,7 @@ class Lake:
         scheme = _scheme(url)
         storage = self.storages.get(scheme or _LOCAL) or self._objects(scheme, url)
         if storage is None:
-            served = ", ".join(f"{one}:" for one in sorted({*self.storages, *OBJECT_SCHEMES}))
+            served = ", ".join(f"{one}:" for one in sorted({*self.storages, *SCHEMES}))
             raise StorageError(
                 f"no storage for the scheme {scheme!r} of {url}",
                 todo=f"this release serves local paths and {served} URLs",
@@ -82,7 +82,7 @@ class Lake:
         """
         :raises StorageError: what serves the scheme is not installed.
         """
-        if scheme not in OBJECT_SCHEMES:
+        if scheme not in SCHEMES:
             return None
         try:
             from spark_jobs.core.storage.objects.storage import ObjectStorage

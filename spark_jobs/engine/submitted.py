@@ -1,12 +1,13 @@
-"""What spark-submit was told of stores of objects: Hadoop's settings of S3A, by which this project reaches them too."""
+"""What spark-submit was told of stores of objects: the settings of Hadoop's connectors, by which this project reaches
+them too.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
-from spark_jobs.core.lake import OBJECT_SCHEMES
-from spark_jobs.core.storage.objects.s3_names import is_hadoops
+from spark_jobs.core.storage.objects.schemes import SCHEMES, is_hadoops
 
 _STARTED_BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
@@ -18,7 +19,7 @@ def settings_of_objects(words: Iterable[str]) -> dict[str, str]:
     """
     if _STARTED_BY_SPARK_SUBMIT not in os.environ:
         return {}
-    if not any(f"{scheme}://" in word for word in words for scheme in OBJECT_SCHEMES):
+    if not any(f"{scheme}://" in word for word in words for scheme in SCHEMES):
         return {}
     from pyspark import SparkConf, SparkContext
 

@@ -14,7 +14,6 @@ from fnmatch import fnmatchcase
 from functools import total_ordering
 from pathlib import Path, PurePosixPath
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,11 +22,16 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.table import HudiTable
-from tests.support import s3
+from tests.nightly import OBJECT_STORE
+from tests.support.azure import AZURE_SERVER
+from tests.support.gcs import GCS_SERVER
 from tests.support.object_store import SCHEME, ObjectStore, new_store
+from tests.support.s3 import S3_SERVER
+from tests.support.servers import DatedStorage
 
-LOCAL, OBJECT_STORE, S3 = "local", "object_store", "s3"
+LOCAL = "local"
 KINDS = (LOCAL, OBJECT_STORE)
+SERVERS = {server.kind: server for server in (S3_SERVER, AZURE_SERVER, GCS_SERVER)}
 
 
 @total_ordering
@@ -146,7 +150,7 @@ class Folder:
             os.utime(self.local, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
             return
         storage = self.storage
-        while not isinstance(storage, ObjectStore | s3.DatedStorage):  # a table's is confined to its folder
+        while not isinstance(storage, ObjectStore | DatedStorage):  # a table's is confined to its folder
             storage = storage.inner  # type: ignore[attr-defined]
         storage.date(self.url, modified_ms)
 
@@ -238,9 +242,9 @@ def folder_of(kind: str, path: Path) -> Folder:
     """An empty folder of a kind that a test has to itself; ``path`` is a local folder, where the objects lie too."""
     if kind == LOCAL:
         return Folder(str(path))
-    if kind == S3:
-        bucket = str(uuid4())
-        return Folder(f"s3://{bucket}/lake", Lake(storages={"s3": s3.storage_of(bucket)}))
+    if kind in SERVERS:
+        server = SERVERS[kind]
+        return Folder(f"{server.new_bucket()}/lake", Lake(storages={server.scheme: server.storage()}))
     return Folder(f"{SCHEME}://lake", Lake(storages={SCHEME: new_store(path)}))
 
 

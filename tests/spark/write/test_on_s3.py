@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,8 +16,8 @@ from spark_jobs.query import read
 from spark_jobs.services.validation.run import validate
 from tests.java import QUICK
 from tests.spark.tables import COW, MOR, Jobs, SparkJobs, row, shown
-from tests.support import s3
 from tests.support.folder import Folder
+from tests.support.s3 import S3_SERVER
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[3]
@@ -26,16 +25,14 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def bucket() -> str:
-    name = str(uuid4())
-    s3.make_bucket(name)
-    return name
+    return S3_SERVER.new_bucket().partition("://")[2]
 
 
 @pytest.mark.parametrize(("table_type", "kind"), [(COW, Jobs), (MOR, SparkJobs)])
 def test_a_table_through_its_life(
     spark: SparkSession, tmp_path: Path, bucket: str, table_type: str, kind: type[Jobs]
 ) -> None:
-    path = Folder(f"s3://{bucket}/{table_type}", Lake().reached_by(s3.options()))
+    path = Folder(f"s3://{bucket}/{table_type}", Lake().reached_by(S3_SERVER.options()))
     jobs = kind(spark=spark, path=path, table_type=table_type, sources=tmp_path / "sources")
     jobs.write("bulk_insert", [row(key, "ab"[key % 2]) for key in range(20)])
     jobs.write("upsert", [row(key, "ab"[key % 2], "new", 2) for key in range(15, 25)])
@@ -54,7 +51,7 @@ def test_a_table_through_its_life(
 def test_spark_submit_is_told_as_hadoop_is(bucket: str, tmp_path: Path) -> None:
     schema = tmp_path / "schema.avsc"
     schema.write_text('{"type": "record", "name": "made", "fields": [{"name": "id", "type": "long"}]}')
-    settings = s3.options()
+    settings = S3_SERVER.options()
     conf = {
         "spark.hadoop.fs.s3a.endpoint": settings["endpoint"],
         "spark.hadoop.fs.s3a.endpoint.region": settings["region"],

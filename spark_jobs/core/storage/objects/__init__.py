@@ -1,1 +1,1 @@
-"""Stores of objects (S3 and its like): keys without folders, links, rename or append, with conditional puts."""
+"""Stores of objects (S3, Azure, GCS): keys without folders, links, rename or append, with conditional puts."""

@@ -1,9 +1,9 @@
-"""S3 and its like as a storage: what is put whole, only if absent, or only over a version that was read."""
+"""A store of objects as a storage: what is put whole, only if absent, or only over a version that was read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,7 @@ from obstore.store import ObjectStore
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
+from spark_jobs.core.storage.objects.differences import etag_of, mode_over, remove_folders
 from spark_jobs.core.storage.objects.failure import MISSING, one_line
 from spark_jobs.core.storage.objects.kept import KEPT
 from spark_jobs.core.storage.objects.seen_time import SeenTimes
@@ -42,8 +43,10 @@ _SEEN: Final = SeenTimes()
 class ObjectStorage:
     """Paths are whole URLs, ``s3://bucket/key``, of which nothing is decoded. Pickles by value.
 
-    :param settings: of the clients (``region``, ``endpoint``, ``access_key_id`` ...); what is missing comes from the
-        environment and the identity of the machine.
+    ``FileStatus.etag`` has no quotes, and is the same from a listing and from a look at the object.
+
+    :param settings: of the clients, as users call them; what is missing comes from the environment and the identity of
+        the machine.
     :param clock: pauses between tries, and the names of puts.
     """
 
@@ -69,7 +72,10 @@ class ObjectStorage:
             obstore.put(store, key, data, mode="overwrite", use_multipart=False)
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:
-        if not self._put(path, data, {"e_tag": etag}):
+        store, key = self._at(path, changes=True)
+        with one_line(path, "written"):
+            mode = mode_over(store, key, etag.strip('"'))
+        if mode is None or not self._put(path, data, mode):
             raise EtagMismatchError(f"{path} is not the version that was read", path=path, etag=etag)
 
     def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
@@ -98,7 +104,7 @@ class ObjectStorage:
                 status = _status(_bucket(path), found.meta)
                 if status.size <= most:
                     return Content(bytes(found.bytes()), status)
-                options: GetOptions = {"range": (0, most), "if_match": status.etag}
+                options: GetOptions = {"range": (0, most), "if_match": found.meta["e_tag"] or "*"}
                 return Content(bytes(obstore.get(store, key, options=options).bytes()), status)
             except MISSING:
                 return None
@@ -111,7 +117,7 @@ class ObjectStorage:
         with one_line(path, "read"):
             answer = obstore.get(store, key)
             data = bytes(answer.bytes())
-        KEPT.keep((self.settings, path, answer.meta["e_tag"]), data)
+        KEPT.keep((self.settings, path, etag_of(answer.meta)), data)
         return data
 
     def list(self, path: str) -> list[FileStatus]:
@@ -174,7 +180,7 @@ class ObjectStorage:
         for bucket, of_bucket in by_bucket.items():
             store, _ = self._at(bucket, changes=True)
             with one_line(of_bucket[0], "deleted"):
-                obstore.delete(store, [split(path)[2] for path in of_bucket])
+                _delete(store, [split(path)[2] for path in of_bucket])
 
     def _those_there(self, paths: Sequence[str]) -> set[str]:
         """Of many in one folder by a listing of it."""
@@ -209,10 +215,16 @@ class ObjectStorage:
             for page in obstore.list(store, f"{key}/" if key else None, chunk_size=_PAGE):
                 # the marker of the folder itself is listed by the name of an object that is not below it
                 if keys := [one["path"] for one in page if one["path"] != key]:
-                    obstore.delete(store, keys)
+                    _delete(store, keys)
+            remove_folders(store, key)
 
     def remove_empty_directory(self, path: str) -> bool:
-        return not self.has_folder(path)
+        if self.has_folder(path):
+            return False
+        store, key = self._at(path, changes=True)
+        with one_line(path, "deleted"):
+            remove_folders(store, key)
+        return True
 
     def make_directory(self, path: str) -> None:
         del path
@@ -227,7 +239,7 @@ class ObjectStorage:
         if file.whole is None:
             return pa.PythonFile(file, mode="r")
         if etag:
-            KEPT.keep((self.settings, path, file.etag), file.whole)
+            KEPT.keep((self.settings, path, (file.etag or "").strip('"')), file.whole)
         return pa.BufferReader(file.whole)
 
     def open_output(self, path: str) -> pa.NativeFile:
@@ -314,6 +326,16 @@ def _put_id_of(store: ObjectStore, key: str) -> str | None:
         return None
 
 
+def _delete(store: ObjectStore, keys: Sequence[str]) -> None:
+    """What another deleted first is no error, as S3 has it of all; neither is what was deleted without an answer."""
+    try:
+        obstore.delete(store, keys)
+    except MISSING:
+        for key in keys:
+            with suppress(*MISSING):
+                obstore.delete(store, key)
+
+
 def _bucket(path: str) -> str:
     scheme, bucket, _ = split(path)
     return f"{scheme}://{bucket}"
@@ -330,5 +352,5 @@ def _status(bucket: str, meta: ObjectMeta) -> FileStatus:
         size=meta["size"],
         modified_ms=int(modified.timestamp() * 1000),
         is_directory=False,
-        etag=meta["e_tag"] or "",
+        etag=etag_of(meta),
     )

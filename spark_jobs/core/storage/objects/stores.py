@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final
 
 from obstore import exceptions
-from obstore.store import ObjectStore, S3Store
+from obstore.store import ObjectStore
 
 from spark_jobs.core.errors import ConfigError, StorageError
+from spark_jobs.core.storage.objects.azure_store import new_azure_store
 from spark_jobs.core.storage.objects.failure import reason_of
-from spark_jobs.core.storage.objects.s3_names import S3Options
+from spark_jobs.core.storage.objects.gcs_store import new_gcs_store
+from spark_jobs.core.storage.objects.s3_store import new_s3_store
+from spark_jobs.core.storage.objects.schemes import SCHEMES
 
 if TYPE_CHECKING:
-    from obstore.store import BackoffConfig, ClientConfig, RetryConfig, S3Credential
+    from obstore.store import BackoffConfig, ClientConfig, RetryConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class _Patience:
 
 
 Settings = tuple[tuple[tuple[str, str], ...], ...]
-"""Names and values as users gave them (``s3_names.py`` has which there are), each group over those before it; secrets
+"""Names and values as users gave them (``*_names.py`` have which there are), each group over those before it; secrets
 are among them.
 """
 
@@ -55,7 +56,12 @@ CHANGES: Final = _Patience(
     {"max_retries": 10, "backoff": _PAUSES, "retry_timeout": timedelta(seconds=CHANGE_SECONDS)},
     {"timeout": timedelta(seconds=20), "connect_timeout": timedelta(seconds=10)},
 )
-_HTTP: Final = "http://"
+_MAKERS: Final[Mapping[str, Callable[[str, dict[str, str], dict[str, Any], RetryConfig], ObjectStore]]] = {
+    "S3": new_s3_store,
+    "Azure": new_azure_store,
+    "GCS": new_gcs_store,
+}
+"""Of a bucket's URL, the settings of its service and of its client, and how a request is repeated."""
 
 _open: dict[tuple[str, str, Settings, bool], ObjectStore] = {}
 _lock = threading.Lock()
@@ -78,7 +84,7 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 def split(url: str) -> tuple[str, str, str]:
-    """The scheme, the bucket, and the key, as it is written: nothing of it is decoded.
+    """The scheme, the bucket (the whole authority of the URL), and the key, as it is written: nothing of it is decoded.
 
     :raises StorageError: there is no bucket.
     """
@@ -93,7 +99,9 @@ def store_of(scheme: str, bucket: str, settings: Settings, *, changes: bool = Fa
     """The client of this process, for reads and uploads or for changes. Credentials that ``settings`` don't have come
     from the environment, or from the identity of the machine or pod.
 
-    :raises StorageError: this process was forked from one that used a client, whose threads it has not.
+    :raises StorageError: this process was forked from one that used a client, whose threads it has not; or certificates
+        can't be read.
+    :raises ConfigError: a setting that is not served, or a value that it can't have.
     """
     if _inherited:
         raise StorageError(
@@ -106,90 +114,22 @@ def store_of(scheme: str, bucket: str, settings: Settings, *, changes: bool = Fa
         found = _open.get((scheme, bucket, settings, changes))
         if found is None:
             patience = CHANGES if changes else READS
-            found = _open[scheme, bucket, settings, changes] = _new_s3(bucket, settings, patience)
+            found = _open[scheme, bucket, settings, changes] = _new(scheme, bucket, settings, patience)
         return found
 
 
-def _new_s3(bucket: str, settings: Settings, patience: _Patience) -> ObjectStore:
-    """
-    :raises StorageError: certificates can't be read.
-    :raises ConfigError: a setting that is not served, or a value that it can't have.
-    """
-    options = S3Options.of([dict(one) for one in settings], bucket)
-    service, client = dict(options.service), {**options.client, **patience.client}
-    _refuse_unserved(service)
-    endpoint = (
-        service.pop("endpoint", None) or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    )
-    if endpoint:
-        service["endpoint"] = _host_of_bucket(endpoint, bucket, service)
-        client.setdefault("allow_http", endpoint.startswith(_HTTP))  # who writes http:// means it
+def _new(scheme: str, bucket: str, settings: Settings, patience: _Patience) -> ObjectStore:
+    names, url = SCHEMES[scheme], f"{scheme}://{bucket}"
+    options = names.resolve([dict(one) for one in settings], url)
+    client: dict[str, Any] = {**options.client, **patience.client}
     if path := client.pop("root_certificate", None):
         client["root_certificate"] = _certificates(str(path))
-    key = _given_key(service)
     try:
-        return S3Store(
-            bucket,
-            config=service,  # type: ignore[arg-type]
-            client_options=client,  # type: ignore[arg-type]
-            retry_config=patience.retries,
-            credential_provider=key,
-        )
+        return _MAKERS[names.service](url, dict(options.service), client, patience.retries)
     except (exceptions.BaseError, ValueError) as error:
         raise ConfigError(
-            f"s3://{bucket} can't be reached by these settings ({reason_of(error)})", todo="mend the storage options"
+            f"{url} can't be reached by these settings ({reason_of(error)})", todo="mend the storage options"
         ) from error
-
-
-def _given_key(service: dict[str, str]) -> Callable[[], S3Credential] | None:
-    """The key that was given, with its token or without one: a token of the environment is of another key."""
-    key, secret = service.pop("access_key_id", None), service.pop("secret_access_key", None)
-    token = service.pop("session_token", None)
-    if key is None or secret is None:
-        return None
-    return lambda: {"access_key_id": key, "secret_access_key": secret, "token": token, "expires_at": None}
-
-
-def _host_of_bucket(endpoint: str, bucket: str, service: dict[str, str]) -> str:
-    """The endpoint as obstore wants it: with the bucket in its host where requests name it there, as those to addresses
-    of numbers can't.
-
-    :raises ConfigError: it is no URL.
-    """
-    if not _is_url(endpoint):
-        raise ConfigError(
-            f"the endpoint of s3://{bucket} is no URL: {endpoint.rpartition('@')[2]!r}", todo="give https://host:port"
-        )
-    parts = urlsplit(endpoint)
-    if service.get("virtual_hosted_style_request", "").lower() != "true":
-        return endpoint
-    if re.fullmatch(r"[\d.]+|.*:.*", parts.hostname or ""):
-        service["virtual_hosted_style_request"] = "false"
-        return endpoint
-    before, at, host = parts.netloc.rpartition("@")
-    return parts._replace(netloc=f"{before}{at}{bucket}.{host}").geturl()
-
-
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        port = parts.port or 0
-    except ValueError:
-        return False
-    return bool(parts.hostname) and parts.scheme in ("http", "https") and port >= 0 and not re.search(r"\s", text)
-
-
-def _refuse_unserved(service: Mapping[str, str]) -> None:
-    """
-    :raises ConfigError: a role without what it is assumed by.
-    """
-    if service.get("role_arn") and not (
-        service.get("web_identity_token_file") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE")
-    ):
-        raise ConfigError(
-            f"the role {service['role_arn']} can't be assumed without a web identity token",
-            todo="give its token file, or the credentials of a session in that role",
-        )
 
 
 def _certificates(path: str) -> bytes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import obstore
 from obstore.store import ObjectStore
 
+from spark_jobs.core.storage.objects.differences import reads_tails
 from spark_jobs.core.storage.objects.failure import one_line
 
 if TYPE_CHECKING:
@@ -85,7 +86,16 @@ class RangedFile(io.RawIOBase):
 def _tail_of(store: ObjectStore, key: str) -> tuple[bytes, int, str | None]:
     """The last bytes, the size, the version."""
     try:
-        found = obstore.get(store, key, options={"range": {"suffix": TAIL_BYTES}})
+        if reads_tails(store):
+            found = obstore.get(store, key, options={"range": {"suffix": TAIL_BYTES}})
+        else:
+            found = obstore.get(store, key, options={"range": (0, TAIL_BYTES)})  # the whole of a small file
+            size, etag = found.meta["size"], found.meta["e_tag"]
+            if size > TAIL_BYTES:
+                options: GetOptions = {"range": (size - TAIL_BYTES, size)}
+                if etag is not None:
+                    options["if_match"] = etag
+                found = obstore.get(store, key, options=options)
         return bytes(found.bytes()), found.meta["size"], found.meta["e_tag"]
     except obstore.exceptions.GenericError:
         status = obstore.head(store, key)

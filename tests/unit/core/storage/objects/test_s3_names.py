@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.storage.objects.s3_names import S3Options, refuse_unknown
+from spark_jobs.core.storage.objects.options import StoreOptions
+from spark_jobs.core.storage.objects.s3_names import S3
+from spark_jobs.core.storage.objects.schemes import refuse_unknown
 
 pytestmark = pytest.mark.unit
 KEYS = {"access_key_id": "A", "secret_access_key": "S", "session_token": "T", "region": "eu-west-1"}
@@ -44,7 +46,7 @@ KEYS = {"access_key_id": "A", "secret_access_key": "S", "session_token": "T", "r
     ids=["obstore", "delta-rs", "environment", "mixed", "PyIceberg", "Hadoop", "Spark, of a bucket"],
 )
 def test_credentials(given: dict[str, str]) -> None:
-    assert S3Options.of([given], "lake") == S3Options(service=KEYS, client={})
+    assert S3.resolve([given], "s3://lake") == StoreOptions(service=KEYS, client={})
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_credentials(given: dict[str, str]) -> None:
     ],
 )
 def test_the_service(given: dict[str, str], service: dict[str, str]) -> None:
-    assert S3Options.of([given], "lake") == S3Options(service=service, client={})
+    assert S3.resolve([given], "s3://lake") == StoreOptions(service=service, client={})
 
 
 @pytest.mark.parametrize(
@@ -100,15 +102,17 @@ def test_the_service(given: dict[str, str], service: dict[str, str]) -> None:
     ],
 )
 def test_the_client(given: dict[str, str], client: dict[str, str]) -> None:
-    assert S3Options.of([given], "lake") == S3Options(service={}, client=client)
+    assert S3.resolve([given], "s3://lake") == StoreOptions(service={}, client=client)
 
 
 def test_an_empty_value_is_none() -> None:
-    assert S3Options.of([{"region": "", "fs.s3a.access.key": "", "fs.s3a.endpoint": ""}], "lake").service == {}
+    assert S3.resolve([{"region": "", "fs.s3a.access.key": "", "fs.s3a.endpoint": ""}], "s3://lake").service == {}
 
 
 def test_secrets_are_not_shown() -> None:
-    assert "hush" not in repr(S3Options.of([{"aws_secret_access_key": "hush", "proxy_url": "http://u:hush@p"}], "lake"))
+    assert "hush" not in repr(
+        S3.resolve([{"aws_secret_access_key": "hush", "proxy_url": "http://u:hush@p"}], "s3://lake")
+    )
 
 
 def test_what_nothing_reads_is_refused() -> None:
@@ -124,7 +128,7 @@ def test_an_encryption_that_is_none_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"encryption.algorithm=CSE-KMS is not served: objects would not be encrypted so"
     ):
-        S3Options.of([{"fs.s3a.encryption.algorithm": "CSE-KMS"}], "lake")
+        S3.resolve([{"fs.s3a.encryption.algorithm": "CSE-KMS"}], "s3://lake")
 
 
 def test_a_key_is_not_used_with_the_token_of_another() -> None:
@@ -135,14 +139,14 @@ def test_a_key_is_not_used_with_the_token_of_another() -> None:
         "fs.s3a.endpoint": "x:1",
     }
     own = {"aws_access_key_id": "B", "aws_secret_access_key": "R"}
-    assert S3Options.of([of_spark, own], "lake").service == {
+    assert S3.resolve([of_spark, own], "s3://lake").service == {
         "access_key_id": "B",
         "secret_access_key": "R",
         "endpoint": "https://x:1",
     }
-    assert S3Options.of([own, of_spark], "lake").service["session_token"] == "T"
+    assert S3.resolve([own, of_spark], "s3://lake").service["session_token"] == "T"
 
 
 def test_the_last_source_counts_by_whichever_name() -> None:
-    assert S3Options.of([{"s3.region": "x"}, {"aws_region": "y"}], "lake").service == {"region": "y"}
-    assert S3Options.of([{"aws_region": "y"}, {"fs.s3a.endpoint.region": "z"}], "lake").service == {"region": "z"}
+    assert S3.resolve([{"s3.region": "x"}, {"aws_region": "y"}], "s3://lake").service == {"region": "y"}
+    assert S3.resolve([{"aws_region": "y"}, {"fs.s3a.endpoint.region": "z"}], "s3://lake").service == {"region": "z"}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from obstore.store import AzureStore
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.lake import LAKE
+from spark_jobs.core.storage.objects.azure_store import new_azure_store
+from spark_jobs.core.storage.objects.schemes import SCHEMES
 
 pytestmark = pytest.mark.unit
 GIVEN = {
@@ -40,3 +45,108 @@ def test_a_value_that_can_not_be(name: str, value: str, said: str) -> None:
     assert said in str(error.value)
     assert "s3cr3t" not in str(error.value)
     assert len(str(error.value).splitlines()) == 1
+
+
+AZURE = {"azure_storage_account_name": "acc"}
+OTHERS = "abfss://lake@other.dfs.core.windows.net"
+
+
+@pytest.mark.parametrize(
+    ("url", "given", "said"),
+    [
+        ("az://lake", {}, "az://lake names no storage account: give azure_storage_account_name"),
+        (
+            "az://lake",
+            {**AZURE, "account_key": "s3cr3t!"},
+            "can't be reached by these settings (Generic MicrosoftAzure",
+        ),
+        ("az://lake", {**AZURE, "sas_token": "s3cr3t"}, "Missing component in SAS query pair"),
+        ("az://lake", {**AZURE, "client_id": "c", "client_secret": "s3cr3t"}, "is given without its tenant_id"),
+        ("az://lake", {**AZURE, "azure_federated_token_file": "/t"}, "without its client_id and tenant_id"),
+        ("az://lake", {**AZURE, "azure_endpoint": "http://u:s3cr3t@x y"}, "the endpoint of az://lake is no URL: 'x y'"),
+        ("az://lake", {**AZURE, "azure_encryption_key": "s3cr3t"}, "Invalid encryption key"),
+        (OTHERS, {**AZURE, "account_key": "s3cr3t"}, "the account_key that abfss://lake@other.dfs.core.windows.net"),
+        (OTHERS, {**AZURE, "sas_token": "sig=s3cr3t"}, "would be opened with is one of the account acc"),
+        ("abfss://lake@acc.file.core.windows.net", {}, "names no container of a storage account"),
+        ("gs://lake", {"google_service_account": "/none.json"}, "Unable to open service account file from /none.json"),
+        ("gs://lake", {"google_service_account_key": '{"private_key": "s3cr3t"}'}, "missing field `private_key_id`"),
+        ("gs://lake", {"google_base_url": "ftp://u:s3cr3t@h"}, "the endpoint of gs://lake is no URL: 'h'"),
+    ],
+)
+def test_a_setting_of_azure_or_gcs_that_can_not_be(
+    monkeypatch: pytest.MonkeyPatch, url: str, given: dict[str, str], said: str
+) -> None:
+    without_environment(monkeypatch)
+    place = LAKE.reached_by(given).place(f"{url}/trips")
+    with pytest.raises(ConfigError) as error:
+        place.storage.list(place.path)
+    assert said in str(error.value)
+    assert "s3cr3t" not in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "variables", "way"),
+    [
+        ({"sas_token": "sig=s"}, {"ACCOUNT_KEY": "Sw=="}, "sas_token"),
+        ({"account_key": "Sw=="}, {"TOKEN": "T", "SAS_KEY": "sig=s"}, "access_key"),
+        ({"token": "T"}, {"ACCOUNT_KEY": "Sw=="}, "bearer_token"),
+        ({"client_id": "c", "client_secret": "s", "tenant_id": "t"}, {"ACCOUNT_KEY": "Sw=="}, "client_secret"),
+        ({"azure_use_azure_cli": "true"}, {"ACCOUNT_KEY": "Sw=="}, "azure_cli"),
+        ({"client_id": "c"}, {"ACCOUNT_KEY": "Sw==", "CLIENT_SECRET": "s"}, "managed_identity"),
+        ({"azure_credential_type": "managed_identity"}, {"ACCOUNT_KEY": "Sw=="}, "managed_identity"),
+        ({}, {"ACCOUNT_KEY": "Sw=="}, None),
+    ],
+)
+def test_credentials_of_the_environment_are_not_mixed_with_those_given(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], variables: dict[str, str], way: str | None
+) -> None:
+    without_environment(monkeypatch)
+    for name, value in variables.items():
+        monkeypatch.setenv(f"AZURE_STORAGE_{name}", value)
+    service = dict(SCHEMES["az"].resolve([{**AZURE, **given}], "az://lake").service)
+    made = new_azure_store("az://lake", service, {}, {})
+    assert isinstance(made, AzureStore)
+    assert made.config.get("credential_type") == way
+
+
+@pytest.mark.parametrize(
+    ("url", "given", "account", "endpoint"),
+    [
+        ("az://lake", AZURE, "acc", None),
+        ("az://lake", {}, "environments", None),
+        ("abfss://lake@other.dfs.core.windows.net", AZURE, "other", None),
+        ("wasbs://lake@other.blob.core.chinacloudapi.cn", {}, "other", "https://other.blob.core.chinacloudapi.cn"),
+        ("abfss://lake@other.dfs.core.chinacloudapi.cn", {"azure_endpoint": "https://x/"}, "other", "https://x"),
+        ("az://lake", {"azure_use_emulator": "true"}, "environments", None),
+    ],
+)
+def test_the_account_is_that_of_the_url_of_the_options_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, url: str, given: dict[str, str], account: str, endpoint: str | None
+) -> None:
+    without_environment(monkeypatch)
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "environments")
+    made = new_azure_store(url, dict(SCHEMES["az"].resolve([given], url).service), {}, {})
+    assert isinstance(made, AzureStore)
+    assert (made.config.get("account_name"), made.config.get("endpoint")) == (account, endpoint)
+
+
+@pytest.mark.parametrize(
+    ("given", "variable"),
+    [
+        ("google_service_account", "GOOGLE_SERVICE_ACCOUNT_KEY"),
+        ("google_service_account", "GOOGLE_BEARER_TOKEN"),
+        ("google_application_credentials", "GOOGLE_SERVICE_ACCOUNT"),
+    ],
+)
+def test_of_gcs_they_are_refused(monkeypatch: pytest.MonkeyPatch, given: str, variable: str) -> None:
+    without_environment(monkeypatch)
+    monkeypatch.setenv(variable, "s3cr3t")
+    place = LAKE.reached_by({given: "/key.json"}).place("gs://lake/trips")
+    with pytest.raises(ConfigError, match=f"is given, and the environment has {variable}, too: give one of the two"):
+        place.storage.list(place.path)
+
+
+def without_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [one for one in os.environ if one.startswith(("AZURE_", "GOOGLE_", "SERVICE_ACCOUNT"))]:
+        monkeypatch.delenv(name)

@@ -1,4 +1,4 @@
-"""A proxy before an S3 server that loses answers, or gives others: what a network does, for one request at a time."""
+"""A proxy before a server of objects that loses answers, or gives others: what networks do, to one request a time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Losing:
 
 @contextmanager
 def losing(server: str) -> Iterator[Losing]:
-    upstream = urlsplit(server).netloc
+    upstream, base = urlsplit(server).netloc, urlsplit(server).path
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -69,7 +69,7 @@ def losing(server: str) -> Iterator[Losing]:
             del format, words
 
     served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    state = Losing(url=f"http://127.0.0.1:{served.server_port}")
+    state = Losing(url=f"http://127.0.0.1:{served.server_port}{base}")
     thread = threading.Thread(target=served.serve_forever, daemon=True)
     thread.start()
     try:

@@ -1,9 +1,8 @@
-"""Requests to S3 whose answers are lost, or that the server wants later: what was put counts once."""
+"""Requests whose answers are lost, or that the server wants later: what was put counts once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -13,30 +12,38 @@ from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage.objects.storage import ObjectStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.services.validation.run import validate
-from tests.s3.losing import Losing, losing
-from tests.support import s3
+from tests.conftest import CHOSEN
+from tests.nightly import SERVERS
+from tests.servers.losing import Losing, losing
+from tests.support import folder
+from tests.support.servers import Server
 
-pytestmark = [pytest.mark.s3, pytest.mark.timeout(300)]
+pytestmark = [*(getattr(pytest.mark, kind) for kind in SERVERS), pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def proxy() -> Iterator[Losing]:
-    with losing(s3.endpoint()) as found:
+def server() -> Server:
+    """The one that the phase runs on; that of S3 where a test is asked for by its name."""
+    return folder.SERVERS[next(iter(CHOSEN), "s3")]
+
+
+@pytest.fixture(scope="module")
+def proxy(server: Server) -> Iterator[Losing]:
+    with losing(server.endpoint()) as found:
         yield found
 
 
 @pytest.fixture
-def path(proxy: Losing) -> Iterator[str]:
-    bucket = str(uuid4())
-    s3.make_bucket(bucket)
+def path(server: Server, proxy: Losing) -> Iterator[str]:
+    bucket = server.new_bucket()
     proxy.seen.clear()
-    yield f"s3://{bucket}/lake/file"
+    yield f"{bucket}/lake/file"
     proxy.fault = lambda method, number: ""
 
 
 @pytest.fixture
-def storage(proxy: Losing) -> ObjectStorage:
-    return ObjectStorage(s3.settings(proxy.url))
+def storage(server: Server, proxy: Losing) -> ObjectStorage:
+    return ObjectStorage(server.settings(proxy.url))
 
 
 def first(method: str, what: str) -> tuple[list[str], object]:
@@ -76,16 +83,37 @@ def test_a_version_is_replaced_once(storage: ObjectStorage, proxy: Losing, path:
         storage.replace_if(path, b"another's", status.etag)
 
 
-def test_who_lost_the_answer_and_the_race_is_told_so(storage: ObjectStorage, proxy: Losing, path: str) -> None:
+def test_who_lost_the_answer_and_the_race_is_told_so(
+    server: Server, storage: ObjectStorage, proxy: Losing, path: str
+) -> None:
     def another_is_faster(method: str, number: int) -> str:
         if method != "PUT" or proxy.seen.count("PUT") > 1:
             return ""
-        ObjectStorage(s3.settings()).create(path, b"another's")
+        ObjectStorage(server.settings()).create(path, b"another's")
         return "refuse"
 
     proxy.fault = another_is_faster
     with pytest.raises(AlreadyExistsError):
         storage.create(path, b"mine")
+    assert storage.read(path) == b"another's"
+
+
+def test_a_version_that_another_replaces_just_before_is_not_replaced(
+    server: Server, storage: ObjectStorage, proxy: Losing, path: str
+) -> None:
+    storage.create(path, b"first")
+    status = storage.stat(path)
+    assert status is not None
+    etag, puts = status.etag, proxy.seen.count("PUT")
+
+    def another_is_faster(method: str, number: int) -> str:
+        if method == "PUT" and proxy.seen.count("PUT") == puts + 1:
+            ObjectStorage(server.settings()).replace_if(path, b"another's", etag)
+        return ""
+
+    proxy.fault = another_is_faster
+    with pytest.raises(EtagMismatchError):
+        storage.replace_if(path, b"mine", etag)
     assert storage.read(path) == b"another's"
 
 
@@ -103,17 +131,19 @@ def test_what_is_asked_or_deleted_is_asked_again(
     assert storage.stat(path) is None
 
 
-def test_a_server_that_is_gone_is_one_line(path: str) -> None:
-    nobody = ObjectStorage(s3.settings("http://127.0.0.1:9"))
-    with pytest.raises(StorageError, match=r"^s3://\S+/lake/file can't be read \(connection refused\)$"):
+def test_a_server_that_is_gone_is_one_line(server: Server, path: str) -> None:
+    nobody = ObjectStorage(server.settings("http://127.0.0.1:9"))
+    with pytest.raises(StorageError, match=r"^\w+://\S+/lake/file can't be read \(connection refused\)$"):
         nobody.read(path)
 
 
 @pytest.mark.parametrize("what", ["lose", "refuse", "slow down"])
 @pytest.mark.parametrize("nth", [3, 7])
-def test_writes_over_a_bad_line_are_what_they_say(proxy: Losing, path: str, what: str, nth: int) -> None:
+def test_writes_over_a_bad_line_are_what_they_say(
+    server: Server, proxy: Losing, path: str, what: str, nth: int
+) -> None:
     base = path.rpartition("/")[0] + "/t"
-    lake = Lake().reached_by({**s3.options(), "endpoint": proxy.url})
+    lake = Lake().reached_by(server.options(proxy.url))
     table = HudiTable.create(base, name="t", record_key_fields=["id"], table_type="MERGE_ON_READ", lake=lake)
     proxy.fault = lambda method, number: what if number % nth == 0 else ""
     table.upsert(pa.table({"id": [1, 2, 3], "v": [1, 1, 1]}))
