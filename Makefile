@@ -21,7 +21,7 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 azure gcs spark model together installs provider interop fixtures-services \
+.PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 azure gcs hdfs all-hdfs spark model together installs provider interop fixtures-services \
 	operations-in-turn rounds-in-turn all-plans all-faults mutants object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
@@ -81,6 +81,19 @@ azure: ## Run unit tests and faults on a server of Azure's blobs that the tests 
 gcs: ## Run unit tests and faults on a server of Google Cloud Storage that the tests have
 	@$(call ENTER,dev)
 	exec scripts/run_tests.sh gcs
+
+hdfs: ## Run unit tests and faults on a cluster of HDFS that the tests start, and beside real Hudi there
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	python scripts/real_hudi_env.py >/dev/null
+	exec scripts/run_tests.sh hdfs
+
+all-hdfs: ## Run all of them there (hours)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	python scripts/real_hudi_env.py >/dev/null
+	export PYHUDI_NIGHTLY=1
+	exec scripts/run_tests.sh hdfs
 
 spark: ## Run the tests that start Spark
 	@$(call ENTER,dev)
@@ -177,7 +190,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 	exec scripts/run_tests.sh interop
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
-	@for target in installs object-store all-s3 azure gcs all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
+	@for target in installs object-store all-s3 azure gcs all-hdfs all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
 		all-plans model mutants together; do
 		$(MAKE) "$$target"
 	done

@@ -40,6 +40,7 @@ tests() {
     [ "$1" != unit ] || marked="unit and not long"
     [ "$1" != long ] || folder=unit
     case "$1" in s3|azure|gcs) folder="servers tests/unit tests/faults" ;; esac
+    [ "$1" != hdfs ] || folder="hdfs tests/unit tests/faults"
     # shellcheck disable=SC2086
     python -m pytest -m "$marked" -o "testpaths=tests/demo tests/$folder" "${processes[@]}" --junit-xml="$reports/$1.xml" \
         ${ARGS:-} </dev/null
@@ -74,10 +75,14 @@ for phase in "$@"; do
         s3) { python scripts/s3_env.py >/dev/null && PYHUDI_S3=${PYHUDI_S3:-moto} tests s3; } || code=$? ;;
         azure) { python scripts/azurite_env.py >/dev/null && PYHUDI_AZURE=${PYHUDI_AZURE:-azurite} tests azure; } || code=$? ;;
         gcs) PYHUDI_GCS=${PYHUDI_GCS:-own} tests gcs || code=$? ;;
+        hdfs) { python scripts/hdfs_env.py >/dev/null && PYHUDI_HDFS=${PYHUDI_HDFS:-mini} tests hdfs; } || code=$? ;;
         provider|faults) { classes && tests "$phase"; } || code=$? ;;
         spark) { classes && python scripts/kafka_env.py >/dev/null && tests spark; } || code=$? ;;
         interop) { classes && python scripts/real_hudi_env.py >/dev/null && tests interop; } || code=$? ;;
-        *) echo "unknown phase $phase: lint, unit, long, s3, azure, gcs, installs, provider, spark, faults or interop" >&2; exit 2 ;;
+        *)
+            echo "unknown phase $phase: lint, unit, long, s3, azure, gcs, hdfs, installs, provider, spark, faults or interop" >&2
+            exit 2
+            ;;
     esac
     if [ "$code" -ne 0 ]; then
         printf '\nFAILED: %s (exit code %s) after %s s; before it: %s\n' \

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.long import LONG
-from tests.nightly import NIGHTLY, OBJECT_STORE, ON_SERVERS, SERVERS, TESTS, for_the_night
+from tests.nightly import HDFS, NIGHTLY, OBJECT_STORE, ON_SERVER, SERVERS, TESTS, for_the_night
 
 if TYPE_CHECKING:
     from tests.support.folder import Folder
@@ -28,7 +28,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     phase = config.getoption("markexpr")
     if phase in SERVERS and not NIGHTLY and collection_path.name.startswith("test_") and not collection_path.is_dir():
         name = collection_path.relative_to(TESTS).as_posix()
-        return True if name not in ON_SERVERS and not name.startswith("servers/") else None
+        folder = "hdfs" if phase == HDFS else "servers"
+        return True if name not in ON_SERVER[phase] and not name.startswith(f"{folder}/") else None
     if phase not in (UNIT, LONG_ONES) or not collection_path.is_relative_to(TESTS / "unit"):
         return None
     if not collection_path.name.startswith("test_") or collection_path.is_dir():
@@ -59,7 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(params=CHOSEN or ["local", OBJECT_STORE])
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
-    """An empty folder: on a local disk and on a store of objects; where there are servers of objects, on those."""
+    """An empty folder: on a local disk and on a store of objects; where there are servers, on those."""
     from tests.support.folder import folder_of  # most phases need none of the table format to begin
 
     return folder_of(request.param, tmp_path)

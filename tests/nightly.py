@@ -175,10 +175,10 @@ ON_OBJECTS: Mapping[str, Sequence[str]] = {
 """Files and tests that run on a store of objects by day, with the cases that do, or all: they are about what a storage
 keeps, loses or tells.
 """
-OBJECT_STORE = "object_store"
-SERVERS = ("s3", "azure", "gcs")
+OBJECT_STORE, HDFS = "object_store", "hdfs"
+SERVERS = ("s3", "azure", "gcs", HDFS)
 """Parameters of the fixture ``root``; those of servers are phases, too."""
-ON_SERVERS: Mapping[str, Sequence[str]] = {
+_ON_OBJECTS: Mapping[str, Sequence[str]] = {
     "unit/core/files/test_markers.py": (),
     "unit/core/locks/test_storage_lock.py": (),
     "unit/core/storage/test_contract.py": (),
@@ -187,6 +187,13 @@ ON_SERVERS: Mapping[str, Sequence[str]] = {
     "unit/core/transaction/test_transaction.py": (),
     "unit/services/test_life_of_a_table.py": (),
 }
+_ON_HDFS: Mapping[str, Sequence[str]] = {
+    **_ON_OBJECTS,
+    "unit/core/locks/test_fenced_storage.py": (),
+    "unit/core/locks/test_file_lock.py": (),
+    "unit/services/test_late_files.py": (),
+}
+ON_SERVER = {name: _ON_HDFS if name == HDFS else _ON_OBJECTS for name in SERVERS}
 """Files that run on a server of S3 by day; at night all do. The phases of other servers are for the night, and run
 these.
 """

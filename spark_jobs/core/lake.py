@@ -11,6 +11,8 @@ from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import StorageError
 from spark_jobs.core.locks.choose import LockChoice, choose_lock
 from spark_jobs.core.storage import ConfinedStorage, LocalStorage, Storage
+from spark_jobs.core.storage.hdfs.names import SCHEME as HDFS_SCHEME
+from spark_jobs.core.storage.hdfs.names import is_of_hdfs, settings_of
 from spark_jobs.core.storage.objects.schemes import SCHEMES, refuse_unknown
 
 _LOCAL = "file"
@@ -35,9 +37,10 @@ class Place:
 class Lake:
     """Made at the edge (entry points, hooks, tests), and handed to whatever opens a table or a file. Pickles.
 
-    ``storages`` has one for each scheme that is served; ``file`` serves paths too. Beside them stores of objects are
-    served, reached by ``object_settings`` (each over those before it) and what the environment has. ``choose_lock``
-    gives the lock of a table by the ``hoodie.*`` values of a job, its storage, and the folder of its lock file.
+    ``storages`` has one for each scheme that is served; ``file`` serves paths too. Beside them stores of objects and
+    HDFS are served, reached by ``object_settings`` (each over those before it) and what the environment has.
+    ``choose_lock`` gives the lock of a table by the ``hoodie.*`` values of a job, its storage, and the folder of its
+    lock file.
     """
 
     storages: Mapping[str, Storage] = field(default_factory=lambda: {_LOCAL: LocalStorage()})
@@ -46,7 +49,7 @@ class Lake:
     choose_lock: Callable[[Mapping[str, str], Storage, str], LockChoice] = choose_lock
 
     def reached_by(self, options: Mapping[str, str] | None) -> Lake:
-        """The same lake, whose stores of objects are reached by these options and, below them, its own.
+        """The same lake, whose stores of objects, and HDFS, are reached by these options and, below them, its own.
 
         :param options: by the names of AWS, Azure, Google, delta-rs, PyIceberg or Hadoop; of several kinds of stores
             each reads its own. Nothing shows the secrets among them.
@@ -54,7 +57,7 @@ class Lake:
         """
         if not options:
             return self
-        refuse_unknown(options)
+        refuse_unknown({name: value for name, value in options.items() if not is_of_hdfs(name)})
         return replace(self, object_settings=(*self.object_settings, dict(options)))
 
     def place(self, url: str) -> Place:
@@ -63,9 +66,9 @@ class Lake:
         :raises StorageError: no storage serves the scheme.
         """
         scheme = _scheme(url)
-        storage = self.storages.get(scheme or _LOCAL) or self._objects(scheme, url)
+        storage = self.storages.get(scheme or _LOCAL) or self._objects(scheme, url) or self._hdfs(scheme, url)
         if storage is None:
-            served = ", ".join(f"{one}:" for one in sorted({*self.storages, *SCHEMES}))
+            served = ", ".join(f"{one}:" for one in sorted({*self.storages, *SCHEMES, HDFS_SCHEME}))
             raise StorageError(
                 f"no storage for the scheme {scheme!r} of {url}",
                 todo=f"this release serves local paths and {served} URLs",
@@ -93,6 +96,22 @@ class Lake:
                 f"{url} can't be opened without the package obstore", todo="pip install 'pyhudi[objects]'", url=url
             ) from error
         return ObjectStorage(tuple(tuple(sorted(one.items())) for one in self.object_settings), self.clock)
+
+    def _hdfs(self, scheme: str, url: str) -> Storage | None:
+        """
+        :raises StorageError: what serves the scheme is not installed.
+        """
+        if scheme != HDFS_SCHEME:
+            return None
+        try:
+            from spark_jobs.core.storage.hdfs.storage import HdfsStorage
+        except ModuleNotFoundError as error:
+            if error.name != "hdfs_native":
+                raise
+            raise StorageError(
+                f"{url} can't be opened without the package hdfs-native", todo="pip install 'pyhudi[hdfs]'", url=url
+            ) from error
+        return HdfsStorage(settings_of(self.object_settings), self.clock)
 
 
 LAKE = Lake()

@@ -1,12 +1,12 @@
-"""What spark-submit was told of stores of objects: the settings of Hadoop's connectors, by which this project reaches
-them too.
-"""
+"""What spark-submit was told of stores of objects and HDFS: Hadoop's settings, by which they are reached here too."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
+from spark_jobs.core.storage.hdfs.names import SCHEME as HDFS_SCHEME
+from spark_jobs.core.storage.hdfs.names import is_of_hdfs
 from spark_jobs.core.storage.objects.schemes import SCHEMES, is_hadoops
 
 _STARTED_BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
@@ -19,9 +19,9 @@ def settings_of_objects(words: Iterable[str]) -> dict[str, str]:
     """
     if _STARTED_BY_SPARK_SUBMIT not in os.environ:
         return {}
-    if not any(f"{scheme}://" in word for word in words for scheme in SCHEMES):
+    if not any(f"{scheme}://" in word for word in words for scheme in (*SCHEMES, HDFS_SCHEME)):
         return {}
     from pyspark import SparkConf, SparkContext
 
     SparkContext._ensure_initialized()  # the Java that is there already
-    return {name: value for name, value in SparkConf().getAll() if is_hadoops(name)}
+    return {name: value for name, value in SparkConf().getAll() if is_hadoops(name) or is_of_hdfs(name)}

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from functools import total_ordering
 from pathlib import Path, PurePosixPath
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +23,8 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.lake import LAKE, Lake
 from spark_jobs.core.storage import FileStatus, Storage
 from spark_jobs.core.table import HudiTable
-from tests.nightly import OBJECT_STORE
+from tests.nightly import HDFS, OBJECT_STORE
+from tests.support import hdfs
 from tests.support.azure import AZURE_SERVER
 from tests.support.gcs import GCS_SERVER
 from tests.support.object_store import SCHEME, ObjectStore, new_store
@@ -50,6 +52,15 @@ class Folder:
     @property
     def is_local(self) -> bool:
         return "://" not in self.url
+
+    @property
+    def has_folders(self) -> bool:
+        """Whether the storage has folders that stand without a file in them, and where no file has the same path."""
+        return self.is_local or self.is_hdfs
+
+    @property
+    def is_hdfs(self) -> bool:
+        return self.url.startswith(f"{HDFS}://")
 
     @property
     def local(self) -> Path:
@@ -150,7 +161,8 @@ class Folder:
             os.utime(self.local, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
             return
         storage = self.storage
-        while not isinstance(storage, ObjectStore | DatedStorage):  # a table's is confined to its folder
+        # a table's is confined to its folder
+        while not isinstance(storage, ObjectStore | DatedStorage | hdfs.DatedStorage):
             storage = storage.inner  # type: ignore[attr-defined]
         storage.date(self.url, modified_ms)
 
@@ -245,6 +257,8 @@ def folder_of(kind: str, path: Path) -> Folder:
     if kind in SERVERS:
         server = SERVERS[kind]
         return Folder(f"{server.new_bucket()}/lake", Lake(storages={server.scheme: server.storage()}))
+    if kind == HDFS:
+        return Folder(f"{hdfs.url()}/{uuid4()}/lake", Lake(storages={"hdfs": hdfs.DatedStorage()}))
     return Folder(f"{SCHEME}://lake", Lake(storages={SCHEME: new_store(path)}))
 
 

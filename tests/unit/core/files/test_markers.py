@@ -42,7 +42,7 @@ def request(name: str, number: str = "") -> MarkerRequest:
 def test_no_folder_is_not_the_same_as_no_markers(root: Folder) -> None:
     assert read_markers(root.storage, str(root), T) is None
     put(root)
-    assert read_markers(root.storage, str(root), T) == ([] if root.is_local else None)  # a store has no empty folder
+    assert read_markers(root.storage, str(root), T) == ([] if root.has_folders else None)  # a store has no empty folder
     put(root, MARKERS_type="")
     assert read_markers(root.storage, str(root), T) == []
 

@@ -101,7 +101,7 @@ def test_a_change_is_made_while_the_lock_is_held(folder: Folder, change: str) ->
     before = contents(folder)
     with new_lock(folder) as held:
         CHANGES[change](pickle.loads(pickle.dumps(held.storage)), str(folder))
-    assert (contents(folder) != before) is (folder.is_local or change not in OF_FOLDERS)
+    assert (contents(folder) != before) is (folder.has_folders or change not in OF_FOLDERS)
 
 
 @pytest.mark.parametrize("lost", ["removed", "taken over", "taken by Hudi", "released"])

@@ -167,7 +167,7 @@ def test_an_archive_is_listed_when_somebody_asks_and_once(root: Folder) -> None:
     assert storage.listed == [root.name]
     assert not line.has_archive
     # a listing in the order of names shows that there is none; a local disk gives them in any order
-    assert storage.listed[1:] == (["archived"] if root.is_local else [])
+    assert storage.listed[1:] == ([] if root.storage.capabilities.ordered else ["archived"])
     (root / "archived").mkdir()
     (root / "archived" / ".commits_.archive.1_1-0-1").touch()
     storage.listed.clear()
