@@ -184,7 +184,7 @@ def test_files_of_the_old_calendar_are_left_to_spark(tmp_path: Path, metadata: d
 
 @pytest.mark.parametrize(
     ("url", "why"),
-    [("gs://b/a.parquet", "no storage"), ("{tmp}/none.parquet", "is gone"), ("{tmp}/text.parquet", "not readable")],
+    [("ftp://b/a.parquet", "no storage"), ("{tmp}/none.parquet", "is gone"), ("{tmp}/text.parquet", "not readable")],
 )
 def test_what_cannot_be_opened_is_left_to_spark(tmp_path: Path, url: str, why: str) -> None:
     (tmp_path / "text.parquet").write_text("no Parquet")
