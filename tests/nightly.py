@@ -169,6 +169,7 @@ ON_OBJECTS: Mapping[str, Sequence[str]] = {
     "unit/core/metadata_table/test_stale.py": (),
     "unit/core/transaction/test_heartbeat.py": (),
     "unit/core/transaction/test_transaction.py": (),
+    "unit/core/view/test_listing.py": (),
     "unit/services/test_late_files.py": (),
     "unit/services/test_life_of_a_table.py": (),
 }

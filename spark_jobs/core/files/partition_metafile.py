@@ -24,10 +24,13 @@ def ensure_partition_metafile(storage: Storage, base_path: str, partition: str, 
 
     :raises BadRecordError: the partition lies in another one, or around one.
     """
-    path, *others = (resolve(base_path, join(partition, name)) for name in METAFILES)
-    if storage.stat(path) is not None or any(storage.stat(one) is not None for one in others):
+    path = resolve(base_path, join(partition, PARTITION_METAFILE))
+    if storage.stat(path) is not None:
         return
-    _refuse_nested(storage, base_path, partition)
+    entries = storage.list(resolve(base_path, RelativePath(partition)))
+    if any(entry.name in METAFILES for entry in entries):
+        return
+    _refuse_nested(storage, base_path, partition, entries)
     depth = len(partition.split("/")) if partition else 0
     text = format_properties({"commitTime": instant, "partitionDepth": str(depth)}, ("partition metadata",))
     try:
@@ -35,7 +38,8 @@ def ensure_partition_metafile(storage: Storage, base_path: str, partition: str, 
     except AlreadyExistsError:
         return  # another task of the same write was first; both wrote the same
     try:
-        _refuse_nested(storage, base_path, partition)  # again: another writer may have made one meanwhile
+        around = storage.list(resolve(base_path, RelativePath(partition)))
+        _refuse_nested(storage, base_path, partition, around)  # again: another writer may have made one meanwhile
     except BadRecordError:
         storage.delete(path)
         raise
@@ -46,21 +50,24 @@ def refuse_partitions_around(storage: Storage, base_path: str, partitions: Itera
     :raises BadRecordError: one of the partitions lies in another one, where no listing finds it: those look no deeper
         than the first metafile (Hudi: FileSystemBackedTableMetadata.getPartitionPathWithPathPrefixes).
     """
-    around = {ancestor: one for one in partitions for ancestor in _ancestors(one)}
+    around = {ancestor: one for one in partitions for ancestor in ancestors(one)}
     for ancestor, inner in sorted(around.items()):
         if any(storage.stat(resolve(base_path, join(ancestor, name))) is not None for name in METAFILES):
             raise _nested(inner, ancestor)
 
 
-def _refuse_nested(storage: Storage, base_path: str, partition: str) -> None:
+def _refuse_nested(storage: Storage, base_path: str, partition: str, entries: Sequence[FileStatus]) -> None:
+    """:param entries: of the folder of the partition."""
     refuse_partitions_around(storage, base_path, [partition])
-    inner = _partition_below(storage, base_path, partition)
+    inner = _partition_below(storage, base_path, partition, entries)
     if inner is not None:
         raise _nested(inner, partition)
 
 
-def _partition_below(storage: Storage, base_path: str, partition: str) -> str | None:
-    for entry in storage.list(resolve(base_path, RelativePath(partition))):
+def _partition_below(
+    storage: Storage, base_path: str, partition: str, entries: Sequence[FileStatus]
+) -> RelativePath | None:
+    for entry in entries:
         if entry.is_directory and entry.name != META_FOLDER:
             found: list[RelativePath] = []
             _visit(storage, base_path, join(partition, entry.name), found)
@@ -69,7 +76,7 @@ def _partition_below(storage: Storage, base_path: str, partition: str) -> str | 
     return None
 
 
-def _ancestors(partition: str) -> list[str]:
+def ancestors(partition: str) -> list[str]:
     """The folders around a partition, the base path (``""``) among them."""
     parts = partition.split("/") if partition else []
     return ["/".join(parts[:depth]) for depth in range(len(parts))]
@@ -82,6 +89,12 @@ def _nested(inner: str, outer: str) -> BadRecordError:
         inner=inner,
         outer=outer,
     )
+
+
+def outermost(partitions: Iterable[str]) -> frozenset[str]:
+    """Those that lie in none of the others."""
+    found = frozenset(partitions)
+    return frozenset(one for one in found if found.isdisjoint(ancestors(one)))
 
 
 def list_partitions(

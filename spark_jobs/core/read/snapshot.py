@@ -128,9 +128,9 @@ class Snapshot:
     def _view(self, partitions: Sequence[str] | None, until: str | None) -> FileSystemView:
         # the timeline comes before the listing: a commit that lands in between stays unseen as a whole
         format, visibility, pending = self.timeline.format, Visibility.of(self.timeline, until), self.pending
-        wanted = self.listing.partitions() if partitions is None else partitions
         asked = None if partitions is None else frozenset(partitions)
         if isinstance(self.listing, MetadataListing):
+            wanted = self.listing.partitions() if partitions is None else partitions
             with collector_paused():  # from the first record that is read until the last is sorted
                 listed = self.listing.committed(wanted)
                 if listed is not None:  # what the metadata table lists was completed, whatever the archive still knows
@@ -146,7 +146,7 @@ class Snapshot:
             self.listing = self._storage_listing  # by which slices are checked, too
         return group_files(
             format,
-            self._storage_listing.names(wanted),
+            self._storage_listing.all_names() if partitions is None else self._storage_listing.names(partitions),
             visibility,
             pending,
             self._written_by,

@@ -8,7 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Protocol
 
-from spark_jobs.core.files.partition_metafile import Enter, Unmarked, list_partitions
+from spark_jobs.core.files.partition_metafile import METAFILES, Enter, Unmarked, ancestors, list_partitions, outermost
+from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, resolve
 
 
@@ -53,6 +54,35 @@ class StorageListing:
 
     def names(self, partitions: Iterable[str]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
         return by_partition(self.files(partitions))
+
+    def all_names(self) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+        """:meth:`names` of all partitions; by one listing where the storage gives all of the table by that."""
+        if not self.storage.capabilities.ordered:
+            yield from self.names(self.partitions())
+            return
+        folders = self._files_by_folder()
+        partitions = outermost(folder for folder, files in folders.items() if not files.keys().isdisjoint(METAFILES))
+        for folder in sorted(folders):
+            files = folders[folder]
+            if folder in partitions:
+                yield folder, list(files), list(files.values())
+            elif self.unmarked is not None and not any(one in partitions for one in ancestors(folder)):
+                self.unmarked(RelativePath(folder), list(files))
+
+    def _files_by_folder(self) -> dict[str, dict[str, int]]:
+        """Bytes by name of all files but the table's own, by the relative path of their folder."""
+        found: dict[str, dict[str, int]] = {}
+        start, own = len(self.base_path) + 1, f"{META_FOLDER}/"
+        for status in self.storage.walk(self.base_path):
+            path = status.path[start:]
+            if not path.startswith(own):
+                folder, _, name = path.rpartition("/")
+                found.setdefault(folder, {})[name] = status.size
+        for folder in found.keys() - {""}:
+            around, _, name = folder.rpartition("/")
+            if found.get(around, {}).get(name) == 0:  # an empty object that stands for the folder
+                del found[around][name]
+        return {RelativePath(folder): files for folder, files in found.items() if files}
 
 
 def by_partition(files: Iterable[tuple[str, FileStatus]]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:

@@ -38,5 +38,10 @@ class Kept:
             while self._bytes > self._most:
                 self._bytes -= len(self._contents.popitem(last=False)[1])
 
+    def clear(self) -> None:
+        with self._lock:
+            self._contents.clear()
+            self._bytes = 0
+
 
 KEPT: Final = Kept()

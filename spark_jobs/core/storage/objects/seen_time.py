@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Final
 
 from spark_jobs.core.clock import Clock
 
@@ -45,3 +46,9 @@ class SeenTimes:
         if found is not None:
             self._seen[key] = _Seen(found, now, monotonic)
         return found
+
+    def clear(self) -> None:
+        self._seen.clear()
+
+
+SEEN: Final = SeenTimes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +19,7 @@ from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, Storag
 from spark_jobs.core.storage.objects.differences import etag_of, mode_over, remove_folders
 from spark_jobs.core.storage.objects.failure import MISSING, one_line
 from spark_jobs.core.storage.objects.kept import KEPT
-from spark_jobs.core.storage.objects.seen_time import SeenTimes
+from spark_jobs.core.storage.objects.seen_time import SEEN
 from spark_jobs.core.storage.objects.stores import CHANGE_SECONDS, Settings, split, store_of
 from spark_jobs.core.storage.objects.streams import RangedFile, Upload
 from spark_jobs.core.storage.protocol import SMALL_FILE, Capabilities, Content, FileStatus
@@ -33,10 +34,11 @@ _TRIES: Final = 3
 _PAGE: Final = 1000
 _LISTED_FROM: Final = 10
 """Files of a folder that are looked for by one listing, not by a request for each."""
+_AT_ONCE: Final = 16
+"""Requests that don't wait for each other."""
 _FOLDER_SUFFIX: Final = "_$folder$"
 """Hadoop's earlier connectors left such objects for folders."""
 _CLOCK_NAME: Final = ".pyhudi-clock-"
-_SEEN: Final = SeenTimes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class ObjectStorage:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(shared=True, guarded=False, linked=False, ordered=True)
+        return Capabilities(shared=True, guarded=False, linked=False, ordered=True, deletes_at_once=_PAGE)
 
     def relaxed(self) -> ObjectStorage:
         return self
@@ -188,11 +190,16 @@ class ObjectStorage:
         for path in paths:
             by_folder.setdefault(path.rpartition("/")[0], []).append(path)
         found: set[str] = set()
+        few: list[str] = []
         for folder, asked in by_folder.items():
             if len(asked) < _LISTED_FROM:
-                found.update(path for path in asked if self._is_there(path))
+                few += asked
             else:
                 found.update(one.path for one in self.list(folder) if not one.is_directory)
+        if few:
+            with ThreadPoolExecutor(min(len(few), _AT_ONCE)) as pool:
+                there = pool.map(self._is_there, few)
+                found.update(path for path, is_there in zip(few, there, strict=True) if is_there)
         return found
 
     def _is_there(self, path: str) -> bool:
@@ -275,7 +282,7 @@ class ObjectStorage:
         """By an object that is put there and deleted; whole seconds, as stores date objects. For a minute this process
         goes on from what it saw.
         """
-        return _SEEN.of((self.settings, folder), self.clock, lambda: self._look_at_clock(folder))
+        return SEEN.of((self.settings, folder), self.clock, lambda: self._look_at_clock(folder))
 
     def _look_at_clock(self, folder: str) -> int | None:
         path = f"{folder}/{_CLOCK_NAME}{self.clock.new_uuid()}"
