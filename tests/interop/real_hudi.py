@@ -42,6 +42,8 @@ class RealHudi(LineClient):
     :param memory: the JVM's heap.
     :param session: more Spark settings.
     :param java_options: of the JVM; the default is for one that lives for minutes.
+    :param server: the module that serves, for one with more commands.
+    :param jars: more of them for the class path.
     """
 
     def __init__(
@@ -53,12 +55,15 @@ class RealHudi(LineClient):
         master: str = "local[2]",
         session: Mapping[str, str] | None = None,
         java_options: str = QUICK,
+        server: str = "tests.interop.hudi_server",
+        jars: Sequence[str] = (),
     ) -> None:
         environment = prepare_environment()
         self._scratch = tempfile.TemporaryDirectory(prefix="real-hudi-")
-        command = [environment["python"], "-m", "tests.interop.hudi_server"]
+        command = [environment["python"], "-m", server]
         if metastore_uri is not None:
             command += ["--metastore-uri", metastore_uri]
+        environment["jars"] = [*environment["jars"], *jars]
         variables = _variables(environment, memory, master, session or {}, java_options)
         super().__init__(command, variables, log, Path(self._scratch.name))
 

@@ -1,0 +1,60 @@
+"""Hadoop's S3A for real Hudi: its jars, and how it is told where a server is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scripts.real_hudi_env import JVM_OPTIONS, exclusive, run_logged
+from tests.interop.real_hudi import ROOT, prepare_environment
+
+PACKAGE: Final = "org.apache.hadoop:hadoop-aws:3.3.4"
+"""Of the Hadoop that PySpark 3.5 has in it; AWS's bundle 1.12.262 comes with it."""
+VARIABLE: Final = "PYHUDI_S3A_JARS"
+
+
+def s3a_jars() -> list[str]:
+    """The jars in ``$PYHUDI_S3A_JARS`` (default ``.cache/s3a`` below the repository's root), resolved by Spark where
+    they are not there yet (270 MB).
+
+    :raises SetupError: they could not be had.
+    """
+    given = os.environ.get(VARIABLE)
+    target = Path(given).expanduser().resolve() if given else ROOT / ".cache" / "s3a"
+    with exclusive(target):
+        whole = target / "whole"
+        if not whole.exists():
+            _resolve(target)
+            whole.touch()
+    return sorted(str(jar) for jar in (target / "jars").glob("*.jar"))
+
+
+def _resolve(target: Path) -> None:
+    environment = prepare_environment()
+    submit = Path(environment["spark_home"]) / "bin" / "spark-submit"
+    settings = ["--master", "local[1]", "--driver-java-options", JVM_OPTIONS, "--conf", f"spark.jars.ivy={target}"]
+    print(f"S3A: {PACKAGE} (270 MB)", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        nothing = Path(scratch) / "nothing.py"
+        nothing.write_text("")
+        variables = {"SPARK_HOME": environment["spark_home"], "PYSPARK_PYTHON": environment["python"]}
+        run_logged([str(submit), *settings, "--packages", PACKAGE, str(nothing)], target / "ivy.log", variables)
+
+
+def s3a_session(endpoint: str, key: str, secret: str) -> dict[str, str]:
+    """Spark's settings for a server at ``endpoint``; all else stays at Hadoop's defaults."""
+    options = {
+        "endpoint": endpoint,
+        "endpoint.region": "us-east-1",
+        "path.style.access": "true",
+        "connection.ssl.enabled": "false",
+        "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+        "access.key": key,
+        "secret.key": secret,
+    }
+    return {f"spark.hadoop.fs.s3a.{name}": value for name, value in options.items()}
