@@ -70,6 +70,8 @@ WRITES: Final[Mapping[str, str]] = {
     "hoodie.bulkinsert.sort.mode": "PARTITION_SORT",
 }
 COMPACTS: Final[Mapping[str, str]] = {**WRITES, "hoodie.compact.inline.max.delta.commits": "1"}
+IN_PROCESS: Final = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider"}
+"""For Hudi's procedures, which would else make a lock file, and can't on S3A."""
 CLEANS: Final[Mapping[str, str]] = {
     **WRITES,
     "hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS",
@@ -211,10 +213,10 @@ class Hudi:
         self._write(place, rows, "upsert", "append")
 
     def compact(self, place: str) -> int:
-        return len(self.server.ask("compact", path=_url(place, "s3a"), options=dict(COMPACTS)))
+        return len(self.server.ask("compact", path=_url(place, "s3a"), options={**COMPACTS, **IN_PROCESS}))
 
     def clean(self, place: str) -> int:
-        return int(self.server.ask("clean", path=_url(place, "s3a"), options=dict(CLEANS)))
+        return int(self.server.ask("clean", path=_url(place, "s3a"), options={**CLEANS, **IN_PROCESS}))
 
     def _write(self, place: str, rows: pa.Table, operation: str, mode: str) -> None:
         source = self.scratch / "rows.parquet"
