@@ -198,10 +198,13 @@ ON_SERVER = {name: _ON_HDFS if name == HDFS else _ON_OBJECTS for name in SERVERS
 """Files that run on a server of S3 by day; at night all do. The phases of other servers are for the night, and run
 these.
 """
-LOST_ANSWERS: Mapping[str, Sequence[str]] = {
+BAD_NETWORKS: Mapping[str, Sequence[str]] = {
     "servers/test_lost_answers.py::test_writes_over_a_bad_line_are_what_they_say": ("7-lose",),
+    "servers/test_lost_answers.py::test_a_long_file_is_put_whole": ("reset-2", "lose-6"),
+    "servers/test_bad_network.py::test_requests_that_fail_now_and_then": (f"reset-0.1-{MOR}",),
+    "servers/test_bad_network.py::test_credentials_that_end_in_the_middle": (f"upsert-{MOR}", f"cluster-{COW}"),
 }
-BY_DAY = {**INSTALLS, **SPARK, **FAULTS, **INTEROP, **LOST_ANSWERS}
+BY_DAY = {**INSTALLS, **SPARK, **FAULTS, **INTEROP, **BAD_NETWORKS}
 
 
 def for_the_night(items: Iterable[pytest.Item], *, whole: bool) -> list[pytest.Item]:

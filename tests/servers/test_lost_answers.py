@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
 
 import pyarrow as pa
 import pytest
@@ -60,7 +63,7 @@ def first(method: str, what: str) -> tuple[list[str], object]:
     return done, fault
 
 
-@pytest.mark.parametrize("what", ["lose", "refuse", "slow down"])
+@pytest.mark.parametrize("what", ["lose", "refuse", "slow down", "reset"])
 def test_a_file_is_created_once(storage: ObjectStorage, proxy: Losing, path: str, what: str) -> None:
     done, proxy.fault = first("PUT", what)  # type: ignore[assignment]
     storage.create(path, b"mine")
@@ -70,7 +73,7 @@ def test_a_file_is_created_once(storage: ObjectStorage, proxy: Losing, path: str
         storage.create(path, b"another's")
 
 
-@pytest.mark.parametrize("what", ["lose", "refuse", "slow down"])
+@pytest.mark.parametrize("what", ["lose", "refuse", "slow down", "reset"])
 def test_a_version_is_replaced_once(storage: ObjectStorage, proxy: Losing, path: str, what: str) -> None:
     storage.create(path, b"first")
     status = storage.stat(path)
@@ -118,7 +121,7 @@ def test_a_version_that_another_replaces_just_before_is_not_replaced(
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "POST"])
-@pytest.mark.parametrize("what", ["lose", "refuse", "slow down"])
+@pytest.mark.parametrize("what", ["lose", "refuse", "slow down", "reset"])
 def test_what_is_asked_or_deleted_is_asked_again(
     storage: ObjectStorage, proxy: Losing, path: str, method: str, what: str
 ) -> None:
@@ -131,21 +134,84 @@ def test_what_is_asked_or_deleted_is_asked_again(
     assert storage.stat(path) is None
 
 
+def nth(number: int, what: str, *more: str) -> Callable[[str, int], str]:
+    """A fault of the request of that number from now on, and others of those that follow."""
+    fates, seen = [what, *more], count(1)
+
+    def fault(asked: str, _: int) -> str:
+        del asked
+        at = next(seen) - number
+        return fates[at] if 0 <= at < len(fates) else ""
+
+    return fault
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+@pytest.mark.parametrize("what", ["lose", "refuse", "slow down", "reset"])
+def test_a_long_file_is_put_whole(storage: ObjectStorage, proxy: Losing, path: str, what: str, number: int) -> None:
+    """By requests for: is it there, begin, three parts, end."""
+    data = bytes(range(256)) * (20 * 4096)
+    proxy.fault = nth(number, what)
+    with storage.open_output(path) as file:
+        file.write(data)
+    proxy.fault = lambda method, number: ""
+    assert storage.read(path) == data
+
+
+def test_the_last_request_of_a_long_file_had_all_it_needs(
+    server: Server, storage: ObjectStorage, proxy: Losing, path: str
+) -> None:
+    """Where its answer is lost, S3 may say that there is no such upload any more."""
+    if server.kind != "s3":
+        pytest.skip("of S3's protocol")
+    data = bytes(20 << 20)
+    proxy.fault = nth(6, "lose", "gone")
+    with storage.open_output(path) as file:
+        file.write(data)
+    assert storage.read(path) == data
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 6])
+def test_of_a_file_that_could_not_be_written_nothing_is_put(
+    storage: ObjectStorage, proxy: Losing, path: str, number: int
+) -> None:
+    proxy.fault = nth(number, *["forbid"] * 20)
+    file = storage.open_output(path)
+    with pytest.raises(StorageError, match=r"^\w+://\S+ can't be \w+ \(access denied\): [\w ]+$"):  # noqa: PT012
+        file.write(bytes(20 << 20))
+        file.close()
+    proxy.fault = lambda method, number: ""
+    with suppress(StorageError):
+        file.close()
+    del file
+    assert storage.stat(path) is None
+
+
+def test_a_walk_that_breaks_goes_on_where_it_was(storage: ObjectStorage, proxy: Losing, path: str) -> None:
+    folder = path.rpartition("/")[0]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda number: storage.create(f"{folder}/{number:04}", b"x"), range(1500)))
+    proxy.seen.clear()
+    proxy.fault = nth(2, "reset")
+    assert [one.name for one in storage.walk(folder)] == [f"{number:04}" for number in range(1500)]
+    assert proxy.seen == ["GET"] * 3
+
+
 def test_a_server_that_is_gone_is_one_line(server: Server, path: str) -> None:
     nobody = ObjectStorage(server.settings("http://127.0.0.1:9"))
     with pytest.raises(StorageError, match=r"^\w+://\S+/lake/file can't be read \(connection refused\)$"):
         nobody.read(path)
 
 
-@pytest.mark.parametrize("what", ["lose", "refuse", "slow down"])
-@pytest.mark.parametrize("nth", [3, 7])
+@pytest.mark.parametrize("what", ["lose", "refuse", "slow down", "reset"])
+@pytest.mark.parametrize("each", [3, 7])
 def test_writes_over_a_bad_line_are_what_they_say(
-    server: Server, proxy: Losing, path: str, what: str, nth: int
+    server: Server, proxy: Losing, path: str, what: str, each: int
 ) -> None:
     base = path.rpartition("/")[0] + "/t"
     lake = Lake().reached_by(server.options(proxy.url))
     table = HudiTable.create(base, name="t", record_key_fields=["id"], table_type="MERGE_ON_READ", lake=lake)
-    proxy.fault = lambda method, number: what if number % nth == 0 else ""
+    proxy.fault = lambda method, number: what if number % each == 0 else ""
     table.upsert(pa.table({"id": [1, 2, 3], "v": [1, 1, 1]}))
     table.refreshed().upsert(pa.table({"id": [3, 4], "v": [2, 2]}))
     proxy.fault = lambda method, number: ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from obstore import exceptions
@@ -12,16 +12,17 @@ from spark_jobs.core.errors import StorageError
 
 MISSING = (exceptions.NotFoundError, FileNotFoundError)
 """By either obstore says that there is no such object, or bucket."""
-_ADVICE = {
+_ADVICE: Mapping[type[BaseException], str] = {
     exceptions.NotFoundError: "check the path; where a table lists the file, validate.py says what mends that",
     exceptions.PermissionDeniedError: "give these credentials the right to it",
     exceptions.UnauthenticatedError: "give credentials that are valid",
 }
-_REASONS = {
+_REASONS: Mapping[type[BaseException], str] = {
     exceptions.NotFoundError: "no such object or bucket",
     exceptions.PermissionDeniedError: "access denied",
     exceptions.UnauthenticatedError: "not authenticated",
 }
+_BY_STATUS = {"401": exceptions.UnauthenticatedError, "403": exceptions.PermissionDeniedError}
 _CODE = re.compile(r"<Code>([A-Za-z0-9]+)</Code>")
 _STATUS = re.compile(r"status(?: code)?:? (\d{3}[A-Za-z ]*)")
 _LONGEST = 160
@@ -35,8 +36,8 @@ def one_line(path: str, verb: str) -> Iterator[None]:
     """
     try:
         yield
-    except (exceptions.BaseError, FileNotFoundError) as error:
-        kind = exceptions.NotFoundError if isinstance(error, MISSING) else type(error)
+    except (exceptions.BaseError, OSError) as error:
+        kind = _kind_of(error)
         raise StorageError(
             f"{path} can't be {verb} ({_REASONS.get(kind) or reason_of(error)})",
             todo=_ADVICE.get(kind, ""),
@@ -46,6 +47,16 @@ def one_line(path: str, verb: str) -> Iterator[None]:
         raise StorageError(
             f"{path!r} can't be {verb} (it has parts that no key has)", todo="check the path", path=path
         ) from error
+
+
+def _kind_of(error: BaseException) -> type[BaseException]:
+    """Listings have one kind of error for all that is refused, uploads in parts an ``OSError``."""
+    if isinstance(error, MISSING):
+        return exceptions.NotFoundError
+    if type(error) in _REASONS:
+        return type(error)
+    status = _STATUS.search(str(error))
+    return _BY_STATUS.get(status[1][:3], type(error)) if status else type(error)
 
 
 def reason_of(error: BaseException) -> str:

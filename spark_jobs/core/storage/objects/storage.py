@@ -16,22 +16,22 @@ from obstore.store import ObjectStore
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
+from spark_jobs.core.storage.objects.again import again, pages
 from spark_jobs.core.storage.objects.differences import etag_of, mode_over, remove_folders
 from spark_jobs.core.storage.objects.failure import MISSING, one_line
 from spark_jobs.core.storage.objects.kept import KEPT
+from spark_jobs.core.storage.objects.put_id import PUT_ID, put_id_of
 from spark_jobs.core.storage.objects.seen_time import SEEN
-from spark_jobs.core.storage.objects.stores import CHANGE_SECONDS, Settings, split, store_of
+from spark_jobs.core.storage.objects.stores import CHANGE_SECONDS, READ_SECONDS, Settings, split, store_of
 from spark_jobs.core.storage.objects.streams import RangedFile, Upload
 from spark_jobs.core.storage.protocol import SMALL_FILE, Capabilities, Content, FileStatus
 
 if TYPE_CHECKING:
     from obstore import GetOptions, ObjectMeta, PutMode
 
-PUT_ID: Final = "pyhudiput"
-"""Metadata of an object: which put made it, so that one whose answer was lost is known again."""
 _TRIES: Final = 3
 """Of a conditional put without an answer, which obstore does not try again by itself; each waits for its time-outs."""
-_PAGE: Final = 1000
+_MOST_DELETED: Final = 1000
 _LISTED_FROM: Final = 10
 """Files of a folder that are looked for by one listing, not by a request for each."""
 _AT_ONCE: Final = 16
@@ -57,7 +57,7 @@ class ObjectStorage:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(shared=True, guarded=False, linked=False, ordered=True, deletes_at_once=_PAGE)
+        return Capabilities(shared=True, guarded=False, linked=False, ordered=True, deletes_at_once=_MOST_DELETED)
 
     def relaxed(self) -> ObjectStorage:
         return self
@@ -125,7 +125,8 @@ class ObjectStorage:
     def list(self, path: str) -> list[FileStatus]:
         store, key = self._at(path)
         with one_line(path, "listed"):
-            found = obstore.list_with_delimiter(store, f"{key}/" if key else None)
+            prefix = f"{key}/" if key else None
+            found = again(lambda: obstore.list_with_delimiter(store, prefix), self.clock, READ_SECONDS)
         top = _bucket(path)
         entries = [_status(top, one) for one in found["objects"] if _is_file(one["path"], key)]
         entries += [
@@ -138,7 +139,7 @@ class ObjectStorage:
         store, key = self._at(path)
         top = _bucket(path)
         with one_line(path, "listed"):
-            for page in obstore.list(store, f"{key}/" if key else None, chunk_size=_PAGE):
+            for page in pages(store, f"{key}/" if key else None, self.clock, READ_SECONDS):
                 yield from (_status(top, one) for one in page if _is_file(one["path"], key))
 
     def stat(self, path: str) -> FileStatus | None:
@@ -154,8 +155,11 @@ class ObjectStorage:
     def has_folder(self, path: str) -> bool:
         store, key = self._at(path)
         with one_line(path, "listed"):
-            pages = obstore.list(store, f"{key}/" if key else None, chunk_size=2)
-            return any(_is_file(one["path"], key) for page in pages for one in page)
+            return any(
+                _is_file(one["path"], key)
+                for page in pages(store, f"{key}/" if key else None, self.clock, READ_SECONDS)
+                for one in page
+            )
 
     def is_unpublished(self, name: str) -> bool:
         return name.startswith(_CLOCK_NAME)  # an object is put whole
@@ -182,7 +186,7 @@ class ObjectStorage:
         for bucket, of_bucket in by_bucket.items():
             store, _ = self._at(bucket, changes=True)
             with one_line(of_bucket[0], "deleted"):
-                _delete(store, [split(path)[2] for path in of_bucket])
+                self._delete(store, [split(path)[2] for path in of_bucket])
 
     def _those_there(self, paths: Sequence[str]) -> set[str]:
         """Of many in one folder by a listing of it."""
@@ -219,10 +223,10 @@ class ObjectStorage:
     def delete_tree(self, path: str) -> None:
         store, key = self._at(path, changes=True)
         with one_line(path, "deleted"):
-            for page in obstore.list(store, f"{key}/" if key else None, chunk_size=_PAGE):
+            for page in pages(store, f"{key}/" if key else None, self.clock, CHANGE_SECONDS):
                 # the marker of the folder itself is listed by the name of an object that is not below it
                 if keys := [one["path"] for one in page if one["path"] != key]:
-                    _delete(store, keys)
+                    self._delete(store, keys)
             remove_folders(store, key)
 
     def remove_empty_directory(self, path: str) -> bool:
@@ -259,7 +263,7 @@ class ObjectStorage:
                 raise AlreadyExistsError(f"{path} exists already", path=path)
 
         store, key = self._at(path)
-        return pa.PythonFile(Upload(store, key, path, put, refuse), mode="w")
+        return pa.PythonFile(Upload(store, key, path, put, refuse, self.clock), mode="w")
 
     def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
         del paths, names
@@ -308,39 +312,31 @@ class ObjectStorage:
                 except (exceptions.AlreadyExistsError, exceptions.PreconditionError, *MISSING) as error:
                     if isinstance(error, MISSING) and mode == "create":
                         raise  # there is no such bucket
-                    found = _put_id_of(store, key)
+                    found = put_id_of(store, key)
                     if found is None and mode == "create" and tried < _TRIES and not self._is_there(path):
                         continue  # refused for a put at the same moment, of which nothing stayed
                     return found == put_id
                 except exceptions.GenericError:
-                    if _put_id_of(store, key) == put_id:
+                    if put_id_of(store, key) == put_id:
                         return True
                     if tried == _TRIES or self.clock.monotonic() - begun > CHANGE_SECONDS:
                         raise
                     self.clock.sleep(tried)
         raise AssertionError("unreachable")
 
+    def _delete(self, store: ObjectStore, keys: Sequence[str]) -> None:
+        """What another deleted first is no error, as S3 has it of all; neither is what went without an answer."""
+        try:
+            again(lambda: obstore.delete(store, keys), self.clock, CHANGE_SECONDS)
+        except MISSING:
+            for key in keys:
+                with suppress(*MISSING):
+                    obstore.delete(store, key)
+
     def _at(self, path: str, *, changes: bool = False) -> tuple[ObjectStore, str]:
         scheme, bucket, key = split(path)
         with one_line(path, "opened"):
             return store_of(scheme, bucket, self.settings, changes=changes), key
-
-
-def _put_id_of(store: ObjectStore, key: str) -> str | None:
-    try:
-        return obstore.get(store, key, options={"head": True}).attributes.get(PUT_ID)
-    except MISSING:
-        return None
-
-
-def _delete(store: ObjectStore, keys: Sequence[str]) -> None:
-    """What another deleted first is no error, as S3 has it of all; neither is what was deleted without an answer."""
-    try:
-        obstore.delete(store, keys)
-    except MISSING:
-        for key in keys:
-            with suppress(*MISSING):
-                obstore.delete(store, key)
 
 
 def _bucket(path: str) -> str:

@@ -37,6 +37,7 @@ Settings = tuple[tuple[tuple[str, str], ...], ...]
 are among them.
 """
 
+READ_SECONDS: Final = 180
 CHANGE_SECONDS: Final = 40
 """For so long a change is asked for again: with the last request, and a look before, it is over in two minutes, which
 a lock has to last after the look at it.
@@ -48,7 +49,7 @@ _PAUSES: Final[BackoffConfig] = {
 }
 """Between requests that the server didn't answer or wants later (429, 5xx); drawn at random."""
 READS: Final = _Patience(
-    {"max_retries": 10, "backoff": _PAUSES, "retry_timeout": timedelta(minutes=3)},
+    {"max_retries": 10, "backoff": _PAUSES, "retry_timeout": timedelta(seconds=READ_SECONDS)},
     {"timeout": timedelta(minutes=2), "connect_timeout": timedelta(seconds=10)},
 )
 """And uploads, of which nothing is there before their last request."""

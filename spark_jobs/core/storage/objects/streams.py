@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import obstore
 from obstore.store import ObjectStore
 
+from spark_jobs.core.clock import Clock
+from spark_jobs.core.storage.objects.again import again
 from spark_jobs.core.storage.objects.differences import reads_tails
 from spark_jobs.core.storage.objects.failure import one_line
+from spark_jobs.core.storage.objects.put_id import PUT_ID, put_id_of
+from spark_jobs.core.storage.objects.stores import READ_SECONDS
 
 if TYPE_CHECKING:
     from obstore import GetOptions, WritableFile
@@ -112,32 +117,56 @@ class Upload(io.RawIOBase):
     """
 
     def __init__(
-        self, store: ObjectStore, key: str, url: str, put: Callable[[bytes], None], refuse: Callable[[], None]
+        self,
+        store: ObjectStore,
+        key: str,
+        url: str,
+        put: Callable[[bytes], None],
+        refuse: Callable[[], None],
+        clock: Clock,
     ) -> None:
         self._store, self._key, self._url = store, key, url
         self._put, self._refuse = put, refuse
+        self._clock, self._id = clock, clock.new_uuid()
         self._first = bytearray()
         self._rest: WritableFile | None = None
         self._written = 0
+        self._is_broken = False
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: object) -> int:
         part = memoryview(data)  # type: ignore[arg-type]
-        if self._rest is None and len(self._first) + part.nbytes > PART_BYTES:
-            self._refuse()
-            with one_line(self._url, "written"):
-                self._rest = obstore.open_writer(self._store, self._key, buffer_size=PART_BYTES, max_concurrency=4)
-                self._rest.write(bytes(self._first))
-            self._first.clear()
-        if self._rest is None:
-            self._first += part
-        else:
-            with one_line(self._url, "written"):
+        with self._or_nothing():
+            if self._rest is not None:
                 self._rest.write(bytes(part))
+            elif len(self._first) + part.nbytes <= PART_BYTES:
+                self._first += part
+            else:
+                self._refuse()
+                begin = bytes(self._first) + part
+                self._first.clear()
+                self._rest = again(lambda: self._begun(begin), self._clock, READ_SECONDS)
         self._written += part.nbytes
         return part.nbytes
+
+    def _begun(self, begin: bytes) -> WritableFile:
+        rest = obstore.open_writer(
+            self._store, self._key, attributes={PUT_ID: self._id}, buffer_size=PART_BYTES, max_concurrency=4
+        )
+        rest.write(begin)
+        return rest
+
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """What could not be written whole is not put when it is closed."""
+        try:
+            with one_line(self._url, "written"):
+                yield
+        except BaseException:
+            self._is_broken = True
+            raise
 
     def tell(self) -> int:
         return self._written
@@ -146,10 +175,21 @@ class Upload(io.RawIOBase):
         return
 
     def close(self) -> None:
-        if not self.closed:
-            if self._rest is None:
-                self._put(bytes(self._first))
-            else:
-                with one_line(self._url, "written"):
-                    self._rest.close()
-            super().close()
+        if self.closed:
+            return
+        super().close()
+        if self._is_broken:
+            return
+        if self._rest is None:
+            self._put(bytes(self._first))
+        else:
+            with one_line(self._url, "written"):
+                self._end(self._rest)
+
+    def _end(self, rest: WritableFile) -> None:
+        """The last request, whose repetition fails where the first had all it needs, and its answer was lost."""
+        try:
+            rest.close()
+        except (OSError, obstore.exceptions.BaseError):
+            if put_id_of(self._store, self._key) != self._id:
+                raise

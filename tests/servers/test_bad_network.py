@@ -1,0 +1,175 @@
+"""Writes and services over a network that breaks requests, or behind credentials that end in the middle: nothing is
+lost or doubled, and what can't go on says so in one line.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pyarrow as pa
+import pytest
+
+from spark_jobs.core.errors import HudiError
+from spark_jobs.core.format.instant import Action
+from spark_jobs.core.lake import Lake
+from spark_jobs.core.locks.storage_lock import LOOKS
+from spark_jobs.core.storage.objects.kept import KEPT
+from spark_jobs.core.storage.objects.seen_time import SEEN
+from spark_jobs.services.validation.run import validate
+from tests.conftest import CHOSEN
+from tests.faults import local_table as local
+from tests.nightly import NIGHTLY, SERVERS
+from tests.servers.losing import Losing, losing
+from tests.support import folder
+from tests.support.folder import Folder
+from tests.support.locks import outlast
+from tests.support.servers import Server
+
+pytestmark = [*(getattr(pytest.mark, kind) for kind in SERVERS), pytest.mark.timeout(1200)]
+Step = Callable[[Folder], object]
+PLACES = 12 if NIGHTLY else 4
+"""Requests of a step after which the others are refused."""
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+FIRST, SECOND, THIRD = local.batch(0, 8, "first", 1), local.batch(4, 8, "second", 2), local.batch(2, 3, "third", 3)
+STEPS: dict[str, tuple[Step, tuple[pa.Table, ...], Action]] = {
+    "insert": (lambda table: local.write(table, FIRST, "one"), (FIRST,), Action.COMMIT),
+    "upsert": (lambda table: local.write(table, SECOND, "two"), (FIRST, SECOND), Action.COMMIT),
+    "compact": (local.compact, (FIRST, SECOND), Action.COMMIT),
+    "upsert again": (lambda table: local.write(table, THIRD, "three"), (FIRST, SECOND, THIRD), Action.COMMIT),
+    "cluster": (local.cluster, (FIRST, SECOND, THIRD), Action.REPLACE_COMMIT),
+    "clean": (local.clean, (FIRST, SECOND, THIRD), Action.CLEAN),
+}
+"""By name: what is done, the batches that the table has afterwards, and the instant of it."""
+STEPS_OF = {COW: [one for one in STEPS if one != "compact"], MOR: list(STEPS)}
+
+
+@pytest.fixture(scope="module")
+def server() -> Server:
+    return folder.SERVERS[next(iter(CHOSEN), "s3")]
+
+
+@pytest.fixture(scope="module")
+def line(server: Server) -> Iterator[Losing]:
+    with losing(server.endpoint()) as found:
+        yield found
+
+
+@pytest.fixture
+def bucket(server: Server, line: Losing) -> Iterator[Folder]:
+    """Reached over the line, which is sound in the beginning and at the end."""
+    lake = Lake().reached_by(server.options(line.url))
+    yield Folder(server.new_bucket(), lake)
+    line.fault = lambda method, number: ""
+
+
+def at_random(line: Losing, what: str, share: float, seed: str) -> Callable[[], int]:
+    """Give each request that fate with a probability; how many had it so far."""
+    choose, hit = random.Random(seed), count()
+    hits = [0]
+
+    def fault(method: str, number: int) -> str:
+        if choose.random() >= share:
+            return ""
+        hits[0] = next(hit) + 1
+        return what
+
+    line.fault = fault
+    return lambda: hits[0]
+
+
+def check(table: Folder, table_type: str, last: str) -> None:
+    """Each step to the last was done once, and nothing is left of its tries."""
+    done = STEPS_OF[table_type][: STEPS_OF[table_type].index(last) + 1]
+    assert local.rows_of(table) == local.expected_rows(*STEPS[last][1])
+    found = Counter(one.action for one in table.table().timeline.instants if one.is_completed)
+    delta = table_type == MOR
+    wanted = Counter(
+        Action.DELTA_COMMIT if delta and action is Action.COMMIT and name != "compact" else action
+        for name, (_, _, action) in STEPS.items()
+        if name in done
+    )
+    assert {one: number for one, number in found.items() if one is not Action.ROLLBACK} == wanted
+    assert local.problems_of(table) == []
+    assert [str(one) for one in validate(str(table), deep=True, lake=table.lake)] == []
+
+
+@pytest.mark.parametrize("table_type", [COW, MOR])
+@pytest.mark.parametrize(
+    ("what", "share"), [("slow down", 0.1), ("reset", 0.1), ("lose", 0.1), ("refuse", 0.1), ("stall", 0.005)]
+)
+def test_requests_that_fail_now_and_then(
+    line: Losing, bucket: Folder, table_type: str, what: str, share: float
+) -> None:
+    table = bucket / "t"
+    local.create(table, table_type)
+    hits = at_random(line, what, share, f"{what} {table_type}")
+    for name in STEPS_OF[table_type]:
+        STEPS[name][0](table)
+    line.fault = lambda method, number: ""
+    assert hits() > 1
+    check(table, table_type, "clean")
+
+
+@pytest.mark.parametrize("table_type", [COW, MOR])
+@pytest.mark.parametrize("name", STEPS)
+def test_credentials_that_end_in_the_middle(line: Losing, bucket: Folder, table_type: str, name: str) -> None:
+    """At each of some requests of a step: it says so in one line, and a retry with other credentials ends it."""
+    steps = STEPS_OF[table_type]
+    if name not in steps:
+        pytest.skip("copy-on-write tables have nothing to compact")
+    made, step = bucket / "made", STEPS[name][0]
+    local.create(made, table_type)
+    for one in steps[: steps.index(name)]:
+        STEPS[one][0](made)
+    needed = _requests_of(line, _copied(made, bucket / "whole"), step)
+    refused = 0
+    for last in range(0, needed, max(1, needed // PLACES)):
+        table = _copied(made, bucket / f"{last}")
+        line.fault = _forbid_after(line, last)
+        said = _refusal_of(step, table)
+        assert said is None or ("access denied" in said and "\n" not in said)
+        refused += said is not None
+        line.fault = lambda method, number: ""
+        _later(table)
+        step(table)
+        check(table, table_type, name)
+    assert refused >= PLACES // 2
+
+
+def _copied(made: Folder, to: Folder) -> Folder:
+    """The same table at another place, which this process knows nothing of."""
+    for file in made.walk():
+        (to / str(file.relative_to(made))).write_bytes(file.read_bytes())
+    LOOKS.clear()
+    KEPT.clear()
+    SEEN.clear()
+    return to
+
+
+def _requests_of(line: Losing, table: Folder, step: Step) -> int:
+    before = len(line.seen)
+    step(table)
+    return len(line.seen) - before
+
+
+def _refusal_of(step: Step, table: Folder) -> str | None:
+    try:
+        step(table)
+    except HudiError as error:
+        return str(error)
+    return None
+
+
+def _forbid_after(line: Losing, number: int) -> Callable[[str, int], str]:
+    first = len(line.seen) + number
+    return lambda method, now: "forbid" if now > first else ""
+
+
+def _later(table: Folder) -> None:
+    """As long afterwards that neither the lock nor the heartbeat of a dead writer counts."""
+    LOOKS.clear()
+    outlast(table)
+    table.storage.delete_tree(str(table / ".hoodie" / ".heartbeat"))
