@@ -207,7 +207,7 @@ bench: ## Compare with real Hudi 0.15.0 on TPC-H lineitem (about half an hour)
 	exec python benchmarks/lineitem.py $(ARGS)
 
 benches: ## List the benchmarks: each is a target, as bench-growth (ARGS=--help tells its options)
-	@for script in $$(grep -l __main__ benchmarks/*.py | grep -v -e _server -e request_log); do
+	@for script in $$(grep -l __main__ benchmarks/*.py | grep -v -e _server -e request_log -e crowd_roles); do
 		name=$$(basename "$$script" .py)
 		printf 'make %-24s %s\n' "bench-$${name//_/-}" "$$(sed -n '1s/^"""//;1s/"""$$//;1p' "$$script")"
 	done

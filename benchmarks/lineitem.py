@@ -6,6 +6,9 @@
     python benchmarks/lineitem.py --before ../earlier  # ours beside the jobs of an earlier checkout
     python benchmarks/lineitem.py --processes          # whole processes beside it: start, one operation, end; ours
                                                        # on Spark and (local) without
+    python benchmarks/lineitem.py --gateway-folder DIR --delay-ms 30   # on S3: DIR is what a versitygw at
+                                                       # --gateway gives (posix, without a sidecar); each request takes
+                                                       # that much longer
 
 Partitioned by ship year, key orderkey-linenumber. A time is that of the call until the instant is completed, in a warm
 Spark session of 2 cores on either side; both get the same options (see ``sides.hoodie_options``), so the same codec,
@@ -21,6 +24,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -29,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.lineitem_data import lineitem_data
 from benchmarks.measure import LIMIT, Bench, Measure
+from benchmarks.on_s3 import PROCEDURES, OnS3
 from benchmarks.sides import (
     LOCAL,
     SIDES,
@@ -49,11 +54,9 @@ Processes = Mapping[str, Callable[[Path, str], LineClient | LocalJob]]
 """The same of those that are measured as whole processes."""
 
 
-def warm_runs(
-    bench: Bench, steps: tuple[Step, ...], sides: Sides, runs: int, scratch: Path, memory: str
-) -> list[Measure]:
+def warm_runs(bench: Bench, steps: tuple[Step, ...], sides: Sides, runs: int, logs: Path, memory: str) -> list[Measure]:
     """All steps ``runs`` times after a warm-up that is thrown away, sides in turn, first one then the other."""
-    clients = {side: start(scratch / f"{side}.log", memory) for side, start in sides.items()}
+    clients = {side: start(logs / f"{side}.log", memory) for side, start in sides.items()}
     measures: list[Measure] = []
     try:
         for side in sides:
@@ -78,10 +81,10 @@ def warm_runs(
     return [measure for measure in measures if measure.run > 0]
 
 
-def make_starts(bench: Bench, steps: tuple[Step, ...], sides: Sides, scratch: Path, memory: str) -> None:
+def make_starts(bench: Bench, steps: tuple[Step, ...], sides: Sides, logs: Path, memory: str) -> None:
     """The tables that the steps begin with, where no warm session makes them."""
     for side, start in sides.items():
-        client = start(scratch / f"{side}.log", memory)
+        client = start(logs / f"{side}.log", memory)
         try:
             bench.prepare(side, client, steps)
         finally:
@@ -89,7 +92,7 @@ def make_starts(bench: Bench, steps: tuple[Step, ...], sides: Sides, scratch: Pa
 
 
 def process_runs(
-    bench: Bench, steps: tuple[Step, ...], sides: Processes, runs: int, scratch: Path, memory: str
+    bench: Bench, steps: tuple[Step, ...], sides: Processes, runs: int, logs: Path, memory: str
 ) -> list[Measure]:
     """Steps in a Spark application, or a process without Spark, of their own; the time includes its start and end."""
     measures: list[Measure] = []
@@ -98,7 +101,7 @@ def process_runs(
             for side in sides if run % 2 else reversed(list(sides)):
                 bench.reset(side, step)
                 begun = time.monotonic()
-                with sides[side](scratch / f"{side}.log", memory) as client:
+                with sides[side](logs / f"{side}.log", memory) as client:
                     output = bench.step(side, client, step, run).output
                 seconds = time.monotonic() - begun
                 measures.append(Measure(side=side, step=step.name, run=run, seconds=seconds, output=output))
@@ -171,10 +174,22 @@ def main() -> None:
     parser.add_argument("--no-metadata-table", action="store_true", help="hoodie.metadata.enable=false on both sides")
     parser.add_argument("--before", type=Path, help="checkout of an earlier commit: ours beside its jobs, without Hudi")
     parser.add_argument("--source-reader", choices=("auto", "spark"), default="auto", help="who reads for our jobs")
+    parser.add_argument("--gateway-folder", type=Path, help="tables lie in S3: what a gateway at --gateway gives")
+    parser.add_argument("--gateway", default="http://127.0.0.1:7070", help="its URL; keys are 'tests' and 'tests'")
+    parser.add_argument("--delay-ms", type=int, default=0, help="what each request to it takes longer")
     add_side_options(parser)
     options = parser.parse_args()
+    with ExitStack() as stack:
+        run(parser, options, stack)
+
+
+def run(parser: argparse.ArgumentParser, options: argparse.Namespace, stack: ExitStack) -> None:
     ours = partial(start_ours, source_reader=options.source_reader)
     sides: Sides = {side: ours if side == "ours" else SIDES[side] for side in chosen_sides(options)}
+    on_s3: OnS3 | None = None
+    if options.gateway_folder:
+        on_s3 = stack.enter_context(OnS3.reached(options.gateway, options.gateway_folder, options.delay_ms))
+        sides = {side: start if side == "ours" else on_s3.start_hudi for side, start in sides.items()}
     if options.before:
         sides = {BEFORE: partial(ours, root=options.before.resolve(strict=True)), "ours": ours}
     steps = tuple(step for step in STEPS if step.name.startswith(tuple(options.steps)))
@@ -182,7 +197,7 @@ def main() -> None:
         parser.error(f"--steps {' '.join(options.steps)}: no such step; there are " + ", ".join(s.name for s in STEPS))
     cache: Path = options.cache.resolve()
     data = lineitem_data(options.scale, cache)
-    scratch = cache / "tables"
+    scratch = on_s3.tables if on_s3 else cache / "tables"
     scratch.mkdir(parents=True, exist_ok=True)
     print(
         f"lineitem at scale {options.scale:g}: {data.base_rows} rows, {data.change_rows} changes "
@@ -191,10 +206,14 @@ def main() -> None:
         "cleaning and archiving off",
         flush=True,
     )
-    bench = Bench(data, scratch, metadata_table=not options.no_metadata_table)
+    bench = Bench(data, scratch, not options.no_metadata_table)
+    if on_s3:
+        bench = Bench(data, scratch, not options.no_metadata_table, on_s3.address, PROCEDURES)
+    logs = cache / "logs"
+    logs.mkdir(exist_ok=True)
     measures: list[Measure] = []
     if not options.no_warm:
-        measures = warm_runs(bench, steps, sides, options.runs, scratch, options.memory)
+        measures = warm_runs(bench, steps, sides, options.runs, logs, options.memory)
         title = "Warm sessions, the call until the instant is completed"
         report(title, measures, sides, {step.name: {"ours": step.target} for step in steps})
         if "ours" in sides:
@@ -202,9 +221,9 @@ def main() -> None:
     if options.processes:
         alone = tuple(step for step in steps if step.name in PROCESS_TARGETS)
         if options.no_warm:
-            make_starts(bench, alone, sides, scratch, options.memory)
+            make_starts(bench, alone, sides, logs, options.memory)
         processes: Processes = {**sides, LOCAL: start_local} if "ours" in sides else sides
-        whole = process_runs(bench, alone, processes, options.runs, scratch, options.memory)
+        whole = process_runs(bench, alone, processes, options.runs, logs, options.memory)
         report("Whole processes: start, one operation, end", whole, processes, PROCESS_TARGETS)
         measures = [*measures, *whole]
     if options.json:

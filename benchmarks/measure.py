@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchmarks.lineitem_data import LineitemData
@@ -31,9 +32,21 @@ class Measure:
 
 
 class Bench:
-    """Tables below ``scratch``, of each side its own."""
+    """Tables below ``scratch``, of each side its own.
 
-    def __init__(self, data: LineitemData, scratch: Path, metadata_table: bool) -> None:
+    :param address: what a side calls the table in a folder: the folder, or its URL where a server gives it.
+    :param procedures: more options of Hudi's services.
+    """
+
+    def __init__(
+        self,
+        data: LineitemData,
+        scratch: Path,
+        metadata_table: bool,
+        address: Callable[[str, Path], str] = lambda side, table: str(table),
+        procedures: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._address, self._procedures = address, procedures
         self._data = data
         self._scratch = scratch
         self._metadata_table = metadata_table
@@ -50,9 +63,9 @@ class Bench:
             table = None if start is None else self._start(side, start)
             if start is None or table is None or table.exists():
                 continue
-            self._write(client, table, Rows.BASE, "bulk_insert", start.table_type, start.options)
+            self._write(side, client, table, Rows.BASE, "bulk_insert", start.table_type, start.options)
             if start.changed:
-                self._write(client, table, Rows.CHANGES, "upsert", start.table_type, start.options)
+                self._write(side, client, table, Rows.CHANGES, "upsert", start.table_type, start.options)
 
     def reset(self, side: str, step: Step) -> None:
         """Make the table as the step must find it."""
@@ -73,13 +86,16 @@ class Bench:
         table = self.table(side, step)
         before = data_files(table) if table.exists() else {}
         options = service_options(metadata_table=self._metadata_table)
+        if side == "hudi":
+            options = {**options, **self._procedures}
         if step.do is Do.WRITE:
-            answer = self._write(client, table, step.rows, step.operation, step.table_type, step.options)
+            answer = self._write(side, client, table, step.rows, step.operation, step.table_type, step.options)
         elif step.do is Do.ROLL_BACK:
             newest = max(path.name.split(".")[0] for path in (table / ".hoodie").glob("*.commit"))
-            answer = client.ask("rollback", path=str(table), instant=newest, options=options)
+            answer = client.ask("rollback", path=self._address(side, table), instant=newest, options=options)
         else:
-            answer = client.ask("compact" if step.do is Do.COMPACT else "cluster", path=str(table), options=options)
+            service = "compact" if step.do is Do.COMPACT else "cluster"
+            answer = client.ask(service, path=self._address(side, table), options=options)
         after = data_files(table)
         if after == before:
             raise SystemExit(f"{side}: {step.name} changed no file of {table}")
@@ -127,6 +143,7 @@ class Bench:
 
     def _write(
         self,
+        side: str,
         client: Client,
         table: Path,
         rows: Rows,
@@ -136,4 +153,5 @@ class Bench:
     ) -> Any:
         options = {**hoodie_options(table_type, metadata_table=self._metadata_table), **extra}
         source, _ = self._sources[rows]
-        return client.ask("write", path=str(table), source=str(source), operation=operation, options=options)
+        path = self._address(side, table)
+        return client.ask("write", path=path, source=str(source), operation=operation, options=options)

@@ -33,8 +33,8 @@ from obstore.store import S3Store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.on_s3 import PROCEDURES
 from benchmarks.request_log import Kind, Place, RequestLog, Seen, request_log
-from benchmarks.s3a import s3a_jars, s3a_session
 from benchmarks.steps import COW, MOR
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.locks import storage_lock
@@ -52,6 +52,7 @@ from tests.interop.real_hudi import RealHudi
 from tests.java import JVM_OPTIONS
 from tests.support.jobs import job_context
 from tests.support.s3 import S3_SERVER
+from tests.support.s3a import s3a_jars, s3a_session
 
 if TYPE_CHECKING:
     from obstore.store import S3Config
@@ -70,8 +71,6 @@ WRITES: Final[Mapping[str, str]] = {
     "hoodie.bulkinsert.sort.mode": "PARTITION_SORT",
 }
 COMPACTS: Final[Mapping[str, str]] = {**WRITES, "hoodie.compact.inline.max.delta.commits": "1"}
-IN_PROCESS: Final = {"hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider"}
-"""For Hudi's procedures, which would else make a lock file, and can't on S3A."""
 CLEANS: Final[Mapping[str, str]] = {
     **WRITES,
     "hoodie.cleaner.policy": "KEEP_LATEST_FILE_VERSIONS",
@@ -213,10 +212,10 @@ class Hudi:
         self._write(place, rows, "upsert", "append")
 
     def compact(self, place: str) -> int:
-        return len(self.server.ask("compact", path=_url(place, "s3a"), options={**COMPACTS, **IN_PROCESS}))
+        return len(self.server.ask("compact", path=_url(place, "s3a"), options={**COMPACTS, **PROCEDURES}))
 
     def clean(self, place: str) -> int:
-        return int(self.server.ask("clean", path=_url(place, "s3a"), options={**CLEANS, **IN_PROCESS}))
+        return int(self.server.ask("clean", path=_url(place, "s3a"), options={**CLEANS, **PROCEDURES}))
 
     def _write(self, place: str, rows: pa.Table, operation: str, mode: str) -> None:
         source = self.scratch / "rows.parquet"

@@ -10,9 +10,10 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Self, cast
 
 import pyarrow.parquet as pq
@@ -80,8 +81,15 @@ def service_options(*, metadata_table: bool) -> dict[str, str]:
     }
 
 
-def start_hudi(log: Path, memory: str) -> LineClient:
-    return RealHudi(log, memory=memory, session=SPARK_SETTINGS, java_options=JVM_OPTIONS)
+def start_hudi(
+    log: Path, memory: str, session: Mapping[str, str] = MappingProxyType({}), jars: Sequence[str] = ()
+) -> LineClient:
+    """
+    :param session: more settings, as of a file system of Hadoop's.
+    :param jars: what that needs.
+    """
+    settings = {**SPARK_SETTINGS, **session}
+    return RealHudi(log, memory=memory, session=settings, java_options=JVM_OPTIONS, jars=jars)
 
 
 def start_ours(log: Path, memory: str, root: Path = ROOT, source_reader: str = "auto") -> LineClient:

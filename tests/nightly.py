@@ -88,6 +88,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "faults/test_bad_input.py::test_an_unwritable_path": ("local",),
 }
 INTEROP: Mapping[str, Sequence[str]] = {
+    "interop/test_s3a_in_turn.py::test_both_work_in_turn": (),
     "interop/test_all_keys.py::test_each_key_of_hudi_is_in_the_list": (),
     "interop/test_archive.py::test_merge_on_read_with_its_metadata_table": (),
     "interop/test_bootstrap.py::test_hudi_and_we_go_on_with_what_we_bootstrapped": ("mor-plain",),

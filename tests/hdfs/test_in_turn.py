@@ -70,12 +70,12 @@ def test_both_write_in_turn(real_hudi: RealHudi, tmp_path: Path, table_type: str
 
     def expect(rows: pa.Table) -> None:
         expected.update(rows_of(rows))
-        found = real_hudi.read(url, options=SETTINGS)  # type: ignore[arg-type]
+        found = real_hudi.read(url, options=SETTINGS)
         assert rows_of(found) == expected
         assert rows_of(HudiTable.open(url, lake=lake).scan().to_arrow()) == expected
 
     def by_hudi(rows: pa.Table, operation: str) -> None:
-        real_hudi.write(url, rows, operation, options(table_type))  # type: ignore[arg-type]
+        real_hudi.write(url, rows, operation, options(table_type))
         expect(rows)
 
     def by_us(rows: pa.Table) -> None:
@@ -87,7 +87,7 @@ def test_both_write_in_turn(real_hudi: RealHudi, tmp_path: Path, table_type: str
     by_hudi(batch(range(100, 200), 3), "upsert")
     by_us(batch(range(0, 200, 7), 4))
     if table_type == "MERGE_ON_READ":
-        assert real_hudi.compact(url, options=COMPACTION)  # type: ignore[arg-type]
+        assert real_hudi.compact(url, options=COMPACTION)
         expect(batch(range(0), 0))
     by_hudi(batch(range(0, 200, 11), 5), "upsert")
     assert [str(one) for one in validate(url, deep=True, lake=lake)] == []
@@ -96,7 +96,7 @@ def test_both_write_in_turn(real_hudi: RealHudi, tmp_path: Path, table_type: str
 def test_hudi_waits_for_our_lock(real_hudi: RealHudi, tmp_path: Path) -> None:
     url = f"{hdfs.url()}/{tmp_path.name}/t"
     lake = Lake(storages={"hdfs": hdfs.DatedStorage()})
-    real_hudi.write(url, batch(range(10), 1), "bulk_insert", options("COPY_ON_WRITE"))  # type: ignore[arg-type]
+    real_hudi.write(url, batch(range(10), 1), "bulk_insert", options("COPY_ON_WRITE"))
     table = HudiTable.open(url, lake=lake)
     impatient = {
         **options("COPY_ON_WRITE"),
@@ -107,7 +107,7 @@ def test_hudi_waits_for_our_lock(real_hudi: RealHudi, tmp_path: Path) -> None:
         "hoodie.write.lock.client.wait_time_ms_between_retry": "100",
     }
     with table.transaction_settings(SETTINGS).new_lock(), pytest.raises(ServerError, match="lock"):
-        real_hudi.write(url, batch(range(10), 2), "upsert", impatient)  # type: ignore[arg-type]
-    real_hudi.write(url, batch(range(10), 3), "upsert", impatient)  # type: ignore[arg-type]
+        real_hudi.write(url, batch(range(10), 2), "upsert", impatient)
+    real_hudi.write(url, batch(range(10), 3), "upsert", impatient)
     found = rows_of(HudiTable.open(url, lake=lake).scan().to_arrow())
     assert found == {f"k{key:03}": 3 for key in range(10)}

@@ -69,7 +69,7 @@ class RealHudi(LineClient):
 
     def read(
         self,
-        path: Path,
+        path: Path | str,
         query: str = "snapshot",
         *,
         begin: str | None = None,
@@ -92,7 +92,13 @@ class RealHudi(LineClient):
         return rows
 
     def write(
-        self, path: Path, rows: pa.Table | Path, operation: str, options: Mapping[str, str], *, mode: str = "append"
+        self,
+        path: Path | str,
+        rows: pa.Table | Path,
+        operation: str,
+        options: Mapping[str, str],
+        *,
+        mode: str = "append",
     ) -> float:
         """Write rows (or a Parquet file) by one of Hudi's operations; the seconds that Hudi took."""
         source = str(self.stage(rows) if isinstance(rows, pa.Table) else rows)
@@ -107,58 +113,58 @@ class RealHudi(LineClient):
         pq.write_table(rows, file)
         return file
 
-    def compact(self, path: Path, **args: Any) -> list[dict[str, Any]]:
+    def compact(self, path: Path | str, **args: Any) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.ask("compact", path=str(path), **args)
         return rows
 
-    def cluster(self, path: Path, **args: Any) -> list[dict[str, Any]]:
+    def cluster(self, path: Path | str, **args: Any) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.ask("cluster", path=str(path), **args)
         return rows
 
-    def clean(self, path: Path, **args: Any) -> int:
+    def clean(self, path: Path | str, **args: Any) -> int:
         """Clean by path; the number of deleted files."""
         deleted: int = self.ask("clean", path=str(path), **args)
         return deleted
 
-    def rollback(self, path: Path, instant: str) -> bool:
+    def rollback(self, path: Path | str, instant: str) -> bool:
         done: bool = self.ask("rollback", path=str(path), instant=instant)
         return done
 
-    def downgrade(self, path: Path, version: str) -> None:
+    def downgrade(self, path: Path | str, version: str) -> None:
         """Take a table down to an older version, named as in HoodieTableVersion (``FIVE``)."""
         self.ask("downgrade", path=str(path), version=version)
 
-    def show_commits(self, path: Path) -> list[dict[str, str]]:
+    def show_commits(self, path: Path | str) -> list[dict[str, str]]:
         """The active timeline, oldest first: ``{"instant", "action", "state"}``."""
         commits: list[dict[str, str]] = self.ask("show_commits", path=str(path))
         return commits
 
-    def slices(self, path: Path, *, metadata: bool = True) -> dict[str, list[dict[str, Any]]]:
+    def slices(self, path: Path | str, *, metadata: bool = True) -> dict[str, list[dict[str, Any]]]:
         """The latest slices by partition: ``{"file_id", "base_instant", "base", "logs"}``."""
         found: dict[str, list[dict[str, Any]]] = self.ask("slices", path=str(path), metadata=metadata)
         return found
 
-    def files(self, path: Path, *, metadata: bool = True) -> dict[str, dict[str, int]]:
+    def files(self, path: Path | str, *, metadata: bool = True) -> dict[str, dict[str, int]]:
         """Bytes by name of all data files by partition, by the metadata table or by listing storage."""
         found: dict[str, dict[str, int]] = self.ask("files", path=str(path), metadata=metadata)
         return found
 
-    def column_stats(self, path: Path, column: str) -> dict[str, list[Any]]:
+    def column_stats(self, path: Path | str, column: str) -> dict[str, list[Any]]:
         """[low, high, nulls, values] of a column by ``partition/file``, as the metadata table's index has them."""
         found: dict[str, list[Any]] = self.ask("column_stats", path=str(path), column=column)
         return found
 
-    def validate(self, path: Path) -> list[str]:
+    def validate(self, path: Path | str) -> list[str]:
         """What Hudi finds wrong with a table's metadata table: see ``hudi_validation``."""
         found: list[str] = self.ask("validate", path=str(path))
         return found
 
-    def schedule_index(self, path: Path, partitions: Sequence[str], options: Mapping[str, str]) -> str:
+    def schedule_index(self, path: Path | str, partitions: Sequence[str], options: Mapping[str, str]) -> str:
         """Plan an indexing action for partitions of the metadata table; its instant."""
         instant: str = self.ask("schedule_index", path=str(path), partitions=list(partitions), options=dict(options))
         return instant
 
-    def index(self, path: Path, instant: str, options: Mapping[str, str]) -> None:
+    def index(self, path: Path | str, instant: str, options: Mapping[str, str]) -> None:
         """Execute an indexing action."""
         assert self.ask("index", path=str(path), instant=instant, options=dict(options))
 

@@ -8,8 +8,6 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from scripts.real_hudi_env import JVM_OPTIONS, exclusive, run_logged
 from tests.interop.real_hudi import ROOT, prepare_environment
 
