@@ -21,17 +21,19 @@ class Kept:
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def get(self, version: Hashable) -> bytes | None:
+    def get(self, object: Hashable, etag: str) -> bytes | None:
+        version = (object, etag)
         with self._lock:
             found = self._contents.get(version)
             if found is not None:
                 self._contents.move_to_end(version)
             return found
 
-    def keep(self, version: Hashable, data: bytes) -> None:
-        """For who asks later, unless it is long."""
-        if len(data) > _MOST_OF_ONE:
+    def keep(self, object: Hashable, etag: str, data: bytes) -> None:
+        """For who asks later, unless it is long, or the store has no name for the version."""
+        if len(data) > _MOST_OF_ONE or not etag:
             return
+        version = (object, etag)
         with self._lock:
             self._bytes += len(data) - len(self._contents.pop(version, b""))
             self._contents[version] = data

@@ -112,14 +112,14 @@ class ObjectStorage:
                 return None
 
     def read_listed(self, path: str, etag: str) -> bytes:
-        found = KEPT.get((self.settings, path, etag))
+        found = KEPT.get((self.settings, path), etag)
         if found is not None:
             return found
         store, key = self._at(path)
         with one_line(path, "read"):
             answer = obstore.get(store, key)
             data = bytes(answer.bytes())
-        KEPT.keep((self.settings, path, etag_of(answer.meta)), data)
+        KEPT.keep((self.settings, path), etag_of(answer.meta), data)
         return data
 
     def list(self, path: str) -> list[FileStatus]:
@@ -242,7 +242,7 @@ class ObjectStorage:
 
     def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         del may_change  # all is read from one version
-        found = KEPT.get((self.settings, path, etag)) if etag else None
+        found = KEPT.get((self.settings, path), etag)
         if found is not None:
             return pa.BufferReader(found)
         store, key = self._at(path)
@@ -250,7 +250,7 @@ class ObjectStorage:
         if file.whole is None:
             return pa.PythonFile(file, mode="r")
         if etag:
-            KEPT.keep((self.settings, path, (file.etag or "").strip('"')), file.whole)
+            KEPT.keep((self.settings, path), (file.etag or "").strip('"'), file.whole)
         return pa.BufferReader(file.whole)
 
     def open_output(self, path: str) -> pa.NativeFile:
