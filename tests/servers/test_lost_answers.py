@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -219,3 +220,31 @@ def test_writes_over_a_bad_line_are_what_they_say(
     assert dict(zip(found["id"], found["v"], strict=True)) == {1: 1, 2: 1, 3: 2, 4: 2}
     assert len(table.refreshed().timeline.completed_commits()) == 2
     assert [str(one) for one in validate(base, deep=True, lake=lake)] == []
+
+
+@pytest.mark.parametrize(("folders", "each"), [(1, 30), (60, 3), (3, 2)])
+def test_deletions_say_what_was_there(
+    storage: ObjectStorage, proxy: Losing, path: str, folders: int, each: int
+) -> None:
+    """Few are looked at one by one, more are listed, wherever they lie."""
+    top = path.rpartition("/")[0]
+    paths = [f"{top}/p{number % folders}/f{number}" for number in range(folders * each)]
+    there = set(paths[::2])
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda one: storage.create(one, b"x"), [*there, f"{top}/p0/other"]))
+    proxy.seen.clear()
+    assert storage.delete_files(paths) == [one in there for one in paths]
+    looks = Counter(proxy.seen)
+    assert (looks["HEAD"], looks["GET"]) == ((len(paths), 0) if len(paths) < 10 else (0, 1))
+    assert [one.path for one in storage.walk(top)] == [f"{top}/p0/other"]
+
+
+def test_a_listing_that_goes_on_for_too_long_ends(storage: ObjectStorage, proxy: Losing, path: str) -> None:
+    top = path.rpartition("/")[0]
+    paths = [f"{top}/a", *(f"{top}/z{number}" for number in range(10))]
+    with ThreadPoolExecutor(16) as pool:
+        others = [f"{top}/m{number:04}" for number in range(1001)]
+        list(pool.map(lambda one: storage.create(one, b"x"), [*paths[:5], *others]))
+    proxy.seen.clear()
+    assert storage.delete_files(paths) == [True] * 5 + [False] * 6
+    assert (proxy.seen.count("GET"), proxy.seen.count("HEAD")) == (1, 10)

@@ -41,10 +41,15 @@ def again(ask: Callable[[], Found], clock: Clock, seconds: float) -> Found:
         tried += 1
 
 
-def pages(store: ObjectStore, prefix: str | None, clock: Clock, seconds: float) -> Iterator[Sequence[ObjectMeta]]:
-    """All objects below a prefix, a thousand at a time; a listing that broke goes on behind the last one it gave."""
-    last: str | None = None
-    found = obstore.list(store, prefix, chunk_size=_PAGE)
+def pages(
+    store: ObjectStore, prefix: str | None, clock: Clock, seconds: float, *, after: str | None = None
+) -> Iterator[Sequence[ObjectMeta]]:
+    """All objects below a prefix, a thousand at a time; a listing that broke goes on behind the last one it gave.
+
+    :param after: a key, or the beginning of one, behind which it begins.
+    """
+    last = after
+    found = obstore.list(store, prefix, offset=last, chunk_size=_PAGE)
 
     def next_page() -> Sequence[ObjectMeta] | None:
         nonlocal found

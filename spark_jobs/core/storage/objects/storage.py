@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +23,7 @@ from spark_jobs.core.storage.objects.put_id import PUT_ID, put_id_of
 from spark_jobs.core.storage.objects.seen_time import SEEN
 from spark_jobs.core.storage.objects.stores import CHANGE_SECONDS, READ_SECONDS, Settings, split, store_of
 from spark_jobs.core.storage.objects.streams import RangedFile, Upload
+from spark_jobs.core.storage.objects.there import is_there, those_there
 from spark_jobs.core.storage.protocol import SMALL_FILE, Capabilities, Content, FileStatus
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 _TRIES: Final = 3
 """Of a conditional put without an answer, which obstore does not try again by itself; each waits for its time-outs."""
 _MOST_DELETED: Final = 1000
-_LISTED_FROM: Final = 10
-"""Files of a folder that are looked for by one listing, not by a request for each."""
-_AT_ONCE: Final = 16
-"""Requests that don't wait for each other."""
 _FOLDER_SUFFIX: Final = "_$folder$"
 """Hadoop's earlier connectors left such objects for folders."""
 _CLOCK_NAME: Final = ".pyhudi-clock-"
@@ -175,45 +171,25 @@ class ObjectStorage:
 
     def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
         """Looks first: a deletion does not say whether anything was there."""
-        there = self._those_there(paths)
+        there: set[str] = set()
+        for bucket, of_bucket in _by_bucket(paths).items():
+            store, _ = self._at(bucket, changes=True)
+            keys = {split(path)[2]: path for path in of_bucket}
+            with one_line(of_bucket[0], "read"):
+                there.update(keys[key] for key in those_there(store, list(keys), self.clock, CHANGE_SECONDS))
         self.discard([path for path in paths if path in there])
         return [path in there for path in paths]
 
     def discard(self, paths: Sequence[str]) -> None:
-        by_bucket: dict[str, list[str]] = {}
-        for path in paths:
-            by_bucket.setdefault(_bucket(path), []).append(path)
-        for bucket, of_bucket in by_bucket.items():
+        for bucket, of_bucket in _by_bucket(paths).items():
             store, _ = self._at(bucket, changes=True)
             with one_line(of_bucket[0], "deleted"):
                 self._delete(store, [split(path)[2] for path in of_bucket])
 
-    def _those_there(self, paths: Sequence[str]) -> set[str]:
-        """Of many in one folder by a listing of it."""
-        by_folder: dict[str, list[str]] = {}
-        for path in paths:
-            by_folder.setdefault(path.rpartition("/")[0], []).append(path)
-        found: set[str] = set()
-        few: list[str] = []
-        for folder, asked in by_folder.items():
-            if len(asked) < _LISTED_FROM:
-                few += asked
-            else:
-                found.update(one.path for one in self.list(folder) if not one.is_directory)
-        if few:
-            with ThreadPoolExecutor(min(len(few), _AT_ONCE)) as pool:
-                there = pool.map(self._is_there, few)
-                found.update(path for path, is_there in zip(few, there, strict=True) if is_there)
-        return found
-
     def _is_there(self, path: str) -> bool:
         store, key = self._at(path, changes=True)
         with one_line(path, "read"):
-            try:
-                obstore.head(store, key)
-            except MISSING:
-                return False
-        return True
+            return is_there(store, key)
 
     def delete_if(self, path: str, etag: str) -> bool:
         """In two steps, as there is no conditional deletion: only for what no other process replaces."""
@@ -342,6 +318,13 @@ class ObjectStorage:
 def _bucket(path: str) -> str:
     scheme, bucket, _ = split(path)
     return f"{scheme}://{bucket}"
+
+
+def _by_bucket(paths: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(_bucket(path), []).append(path)
+    return found
 
 
 def _is_file(key: str, folder: str) -> bool:
