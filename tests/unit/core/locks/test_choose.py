@@ -13,6 +13,7 @@ from spark_jobs.core.locks.choose import choose_lock, lock_notes
 from spark_jobs.core.locks.file_lock import FileLock
 from spark_jobs.core.locks.in_process import InProcessLock
 from spark_jobs.core.locks.storage_lock import StorageLock, StorageLockSettings
+from spark_jobs.core.locks.zookeeper_settings import ZookeeperSettings
 from spark_jobs.core.storage import Capabilities, LocalStorage
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
@@ -27,6 +28,7 @@ ZOOKEEPER, HIVE = (
     f"{PACKAGE}.ZookeeperBasedLockProvider",
     "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
 )
+IMPLICIT = f"{PACKAGE}.ZookeeperBasedImplicitBasePathLockProvider"
 DYNAMO = "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider"
 OPTIMISTIC = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
 SINGLE = {"hoodie.write.concurrency.mode": "single_writer"}
@@ -43,7 +45,7 @@ def test_the_file_lock_is_taken_without_a_word(mode: dict[str, str], lock: dict[
 
 
 @pytest.mark.parametrize("mode", [{}, OPTIMISTIC, {"hoodie.write.concurrency.mode": ""}])
-@pytest.mark.parametrize("name", [ZOOKEEPER, HIVE, DYNAMO, "com.example.MyLock"])
+@pytest.mark.parametrize("name", [IMPLICIT, "com.example.MyLock"])
 def test_another_lock_is_refused(mode: dict[str, str], name: str) -> None:
     with pytest.raises(
         ConfigError, match=rf"{name} is .*not take it: .*FileSystemBasedLockProvider; or, .*single_writer"
@@ -52,7 +54,7 @@ def test_another_lock_is_refused(mode: dict[str, str], name: str) -> None:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("name", [ZOOKEEPER, HIVE])
+@pytest.mark.parametrize("name", [IMPLICIT, "com.example.MyLock"])
 def test_a_single_writer_is_told_that_its_lock_is_not_taken(name: str) -> None:
     (line,) = lock_notes({**SINGLE, **provider(name)})
     assert "is not taken" in line
@@ -71,25 +73,76 @@ def test_a_mode_that_is_none_is_refused(mode: str, lock: dict[str, str]) -> None
         lock_notes({"hoodie.write.concurrency.mode": mode, **lock})
 
 
-AT = {"hoodie.write.lock.zookeeper.url": "zk:2181", "hoodie.write.lock.zookeeper.lock_key": "trips"}
+AT = {
+    "hoodie.write.lock.zookeeper.url": "zk:2181",
+    "hoodie.write.lock.zookeeper.base_path": "/hudi/locks",
+    "hoodie.write.lock.zookeeper.lock_key": "trips",
+}
+WAIT_MS = 60_000 + 50 * (60_000 + 5_000)
 
 
-def test_zookeeper_is_the_lock_of_writers_that_are_told_where_it_is() -> None:
+@pytest.mark.parametrize("asked", [OPTIMISTIC, provider(ZOOKEEPER), {**SINGLE, **provider(ZOOKEEPER)}])
+def test_zookeeper_is_the_lock_of_writers_that_name_it_or_are_told_where_it_is(asked: dict[str, str]) -> None:
     """It is Hudi's default, and those of its writers that name no provider take it."""
-    with pytest.raises(ConfigError, match=f"{ZOOKEEPER} is a lock in ZooKeeper, and this release does not take it"):
-        writer_warnings({**OPTIMISTIC, **AT})
+    assert writer_warnings({**asked, **AT}) == []
+    assert choose_lock({**asked, **AT}, LocalStorage(), "/t/.hoodie").settings == ZookeeperSettings(
+        url="zk:2181", node="/hudi/locks/trips", wait_ms=WAIT_MS, session_ms=60_000, answer_ms=15_000
+    )
 
 
 @pytest.mark.parametrize("mode", [{}, SINGLE, {**OPTIMISTIC, **provider(f"{PACKAGE}.FileSystemBasedLockProvider")}])
 def test_where_zookeeper_is_counts_for_nothing_with_another_lock_or_with_none(mode: dict[str, str]) -> None:
-    assert [line.split(" has no effect")[0] for line in writer_warnings({**mode, **AT})] == sorted(AT)
+    choice = choose_lock({**mode, **AT}, LocalStorage(), "/t/.hoodie")
+    assert choice.path == "/t/.hoodie/lock"
+
+
+def test_the_lock_of_a_server_leaves_nothing_in_the_table(root: Folder) -> None:
+    choice = choose_lock({**provider(ZOOKEEPER), **AT}, root.storage, str(root))
+    assert choice.files(root.storage) == ()
+    choice.forget(root.storage)
+
+
+def test_a_lock_in_zookeeper_without_a_key_has_the_name_of_the_table(root: Folder) -> None:
+    given = {**provider(ZOOKEEPER), **{name: text for name, text in AT.items() if not name.endswith("lock_key")}}
+    settings = new_table(root / "t").transaction_settings(given).lock.settings
+    assert isinstance(settings, ZookeeperSettings)
+    assert settings.node == "/hudi/locks/t"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "match"),
+    [
+        ("url", "", r"zookeeper.url is missing, which the lock in ZooKeeper needs: give what the other writers"),
+        ("base_path", "", r"zookeeper.base_path is missing"),
+        ("lock_key", "", r"zookeeper.lock_key is missing"),
+        ("base_path", "hudi", r"hudi/trips is no path in ZooKeeper: give a .*base_path that begins with /"),
+        ("base_path", "/hudi/", r"/hudi//trips is no path"),
+        ("port", "2182", r"zookeeper.port=2182 is no port of zk:2181, and Hudi takes those of the URL: give it in"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(key: str, text: str, match: str) -> None:
+    asked = {**provider(ZOOKEEPER), **AT, f"hoodie.write.lock.zookeeper.{key}": text}
+    with pytest.raises(ConfigError, match=match):
+        choose_lock(asked, LocalStorage(), "/t/.hoodie")
+
+
+def test_a_port_that_the_url_has_is_accepted() -> None:
+    asked = {**provider(ZOOKEEPER), **AT, "hoodie.write.lock.zookeeper.port": "2181"}
+    for url in ("zk:2181", "zk", "a:2180,b/hudi"):
+        choose_lock({**asked, "hoodie.write.lock.zookeeper.url": url}, LocalStorage(), "/t/.hoodie")
+
+
+def test_a_package_that_is_missing_is_one_line_that_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_jobs.core.locks.choose.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"can't be taken without the package kazoo: pip install 'pyhudi\[zookeeper\]'"):
+        choose_lock({**provider(ZOOKEEPER), **AT}, LocalStorage(), "/t/.hoodie")
 
 
 def test_nothing_is_written_under_a_lock_that_is_not_taken(root: Folder) -> None:
     table = new_table(root / "t")
     before = sorted(root.rglob("*"))
-    with pytest.raises(ConfigError, match="is a lock in ZooKeeper, and this release does not take it"):
-        begin(table.transaction_settings({**OPTIMISTIC, **provider(ZOOKEEPER)}), Action.COMMIT)
+    with pytest.raises(ConfigError, match="is a lock in ZooKeeper .*, and this release does not take it"):
+        begin(table.transaction_settings({**OPTIMISTIC, **provider(IMPLICIT)}), Action.COMMIT)
     assert sorted(root.rglob("*")) == before
     assert (root / "t").table().timeline.instants == ()
 
@@ -98,7 +151,6 @@ def test_nothing_is_written_under_a_lock_that_is_not_taken(root: Folder) -> None
     ("name", "is_"),
     [
         (f"{PACKAGE}.ZookeeperBasedImplicitBasePathLockProvider", "is a lock in ZooKeeper"),
-        ("org.apache.hudi.hive.HiveMetastoreBasedLockProvider", "is a lock in the Hive metastore"),
         ("org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider", "is a lock in DynamoDB"),
         ("ZookeeperBasedLockProvider", "is no lock provider of Hudi's"),
         ("com.example.FileSystemBasedLockProvider", "is no lock provider of Hudi's"),
