@@ -10,8 +10,10 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys.lock import CONCURRENCY_MODE, LOCK_PROVIDER, ConcurrencyMode
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.locks.dynamodb_settings import DynamoSettings
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.in_process import InProcessLock, InProcessSettings
+from spark_jobs.core.locks.metastore_settings import MetastoreSettings
 from spark_jobs.core.locks.owner import this_process
 from spark_jobs.core.locks.protocol import TableLock
 from spark_jobs.core.locks.providers import HUDIS_DEFAULT, STORAGE_BASED, UNNAMED, Provider, Served, provider_of
@@ -24,9 +26,11 @@ _RENEWALS_IN_VALIDITY = 10
 """At least (Hudi: StorageBasedLockConfig)."""
 _ZOOKEEPER_KEYS = "hoodie.write.lock.zookeeper."
 FileSettings = FileLockSettings | StorageLockSettings | InProcessSettings
-ByServer = ZookeeperSettings
+ByServer = ZookeeperSettings | MetastoreSettings | DynamoSettings
 _PACKAGES = {
     Served.BY_ZOOKEEPER: ("kazoo", "zookeeper"),
+    Served.BY_METASTORE: ("pymetastore", "hive"),
+    Served.BY_DYNAMODB: ("boto3", "dynamodb"),
 }
 """What a server is asked by, and the extra that brings it."""
 
@@ -130,6 +134,10 @@ def _by_server(asked: Served, properties: Mapping[str, str], wait_ms: int) -> By
         )
     again = lock_keys.CLIENT_TRIES.of(properties)
     wait_ms += again * (wait_ms + lock_keys.CLIENT_PAUSE.of(properties))
+    if asked is Served.BY_DYNAMODB:
+        return DynamoSettings.of(properties, wait_ms)
+    if asked is Served.BY_METASTORE:
+        return MetastoreSettings.of(properties, wait_ms)
     return ZookeeperSettings.of(properties, wait_ms)
 
 

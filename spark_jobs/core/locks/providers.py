@@ -49,10 +49,14 @@ PROVIDERS = (
     Provider(
         names=(f"{_HIVE}.transaction.lock.HiveMetastoreBasedLockProvider", f"{_HIVE}.HiveMetastoreBasedLockProvider"),
         is_="is a lock in the Hive metastore",
+        served=Served.BY_METASTORE,
     ),
     Provider(
-        names=(f"{_AWS}.DynamoDBBasedLockProvider", f"{_AWS}.DynamoDBBasedImplicitPartitionKeyLockProvider"),
-        is_="is a lock in DynamoDB",
+        names=(f"{_AWS}.DynamoDBBasedLockProvider",), is_="is a lock in DynamoDB", served=Served.BY_DYNAMODB
+    ),
+    Provider(
+        names=(f"{_AWS}.DynamoDBBasedImplicitPartitionKeyLockProvider",),
+        is_="is a lock in DynamoDB whose key Hudi makes of the table's path",
     ),
     Provider(
         names=(STORAGE_BASED,),

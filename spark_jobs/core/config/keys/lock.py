@@ -14,11 +14,18 @@ class ConcurrencyMode(StrEnum):
     OPTIMISTIC_CONCURRENCY_CONTROL = "optimistic_concurrency_control"
 
 
+class BillingMode(StrEnum):
+    """How a table of DynamoDB is paid for."""
+
+    PAY_PER_REQUEST = "PAY_PER_REQUEST"
+    PROVISIONED = "PROVISIONED"
+
+
 LOCK_WAIT = Key(
     name="hoodie.write.lock.wait_time_ms",
     parse=integer(),
     default=60000,
-    doc="Milliseconds to wait for the table lock.",
+    doc="Milliseconds to wait for the table lock. A lock in DynamoDB lasts as long without a heartbeat.",
 )
 LOCK_PATH = Key(
     name="hoodie.write.lock.filesystem.path",
@@ -125,6 +132,55 @@ HEARTBEAT_INTERVAL = Key(
     parse=integer(1),
     default=60_000,
     doc="Milliseconds between two heartbeats of a lock in the Hive metastore.",
+)
+_DYNAMODB = "hoodie.write.lock.dynamodb."
+DYNAMODB_TABLE = Key(
+    name=f"{_DYNAMODB}table",
+    parse=text,
+    default="",
+    doc="DynamoDB's table that holds the locks; it is made where there is none.",
+)
+DYNAMODB_KEY = Key(
+    name=f"{_DYNAMODB}partition_key",
+    parse=text,
+    default="",
+    doc="Key of the lock's item there; empty: the table's name.",
+)
+DYNAMODB_REGION = Key(
+    name=f"{_DYNAMODB}region",
+    parse=text,
+    default="",
+    doc="Region of AWS; empty: `AWS_REGION` of the environment, or us-east-1.",
+)
+DYNAMODB_ENDPOINT = Key(
+    name=f"{_DYNAMODB}endpoint_url",
+    parse=text,
+    default="",
+    doc="Another address of DynamoDB than the region's.",
+)
+DYNAMODB_BILLING = Key(
+    name=f"{_DYNAMODB}billing_mode",
+    parse=choice(BillingMode),
+    default=BillingMode.PAY_PER_REQUEST,
+    doc="How a table that is made is paid for.",
+)
+DYNAMODB_READ = Key(
+    name=f"{_DYNAMODB}read_capacity",
+    parse=integer(1),
+    default=20,
+    doc="Units of reads of a table that is made as PROVISIONED.",
+)
+DYNAMODB_WRITE = Key(
+    name=f"{_DYNAMODB}write_capacity",
+    parse=integer(1),
+    default=10,
+    doc="Units of writes of a table that is made as PROVISIONED.",
+)
+DYNAMODB_CREATION = Key(
+    name=f"{_DYNAMODB}table_creation_timeout",
+    parse=integer(),
+    default=600_000,
+    doc="Milliseconds to wait for a table that is made.",
 )
 CONCURRENCY_MODE = Key(
     name="hoodie.write.concurrency.mode",
