@@ -1,7 +1,8 @@
 """Real Hudi 0.15.0 and we write one table at the same time, with a lock that a server keeps: no commit is lost, and
 nobody is in while another is.
 
-When Hudi is in, its log says: its providers write ACQUIRED behind the taking of a lock, and RELEASING before its return.
+When Hudi is in, its log says: its TransactionManager writes ``Transaction started`` when it has the lock, and
+``Transaction ending`` before it gives it back.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -34,12 +36,8 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{UNIX_MILLIS} %t %m%n
 rootLogger.level = error
 rootLogger.appenderRef.console.ref = console
-logger.locks.name = org.apache.hudi
-logger.locks.level = warn
-logger.lock.name = org.apache.hudi.client.transaction.lock
-logger.lock.level = info
-logger.hive.name = org.apache.hudi.hive.transaction.lock
-logger.hive.level = info
+logger.locks.name = org.apache.hudi.client.transaction
+logger.locks.level = info
 """
 QUIET = {"spark.ui.showConsoleProgress": "false"}
 OURS = """
@@ -70,7 +68,7 @@ for number in range(first, last):
                      "value": pa.array([number] * 20, pa.int64())})
     HudiTable.open(path).upsert(rows, hoodie_conf=conf)
 """
-_STEPS = re.compile(r"^(\d{13}) \S+ (ACQUIRED|RELEASING) lock at", re.MULTILINE)
+_STEPS = re.compile(r"^(\d{13}) \S+ Transaction (started|ending)", re.MULTILINE)
 Interval = tuple[float, float]
 
 
@@ -85,7 +83,7 @@ class Hudis:
         """When it held the lock, by the clock of this machine in milliseconds since the epoch."""
         found, begun = [], 0.0
         for at_ms, step in _STEPS.findall(self.log.read_text(errors="replace")):
-            if step == "ACQUIRED":
+            if step == "started":
                 begun = float(at_ms)
             elif begun:
                 found.append((begun, float(at_ms)))
@@ -133,7 +131,7 @@ def rows(writer: str, number: int) -> pa.Table:
 
 def assert_one_at_a_time(inside: list[Interval]) -> None:
     ordered = sorted(inside)
-    for one, following in zip(ordered, ordered[1:], strict=False):
+    for one, following in pairwise(ordered):
         assert one[1] <= following[0], (one, following)
 
 
@@ -181,7 +179,7 @@ def test_each_waits_for_the_other(hudis: Hudis, lock: dict[str, str], tmp_path: 
         "hoodie.write.lock.wait_time_ms": "500",
         "hoodie.write.lock.client.wait_time_ms_between_retry": "100",
     }
-    with table.transaction_settings(conf).new_lock(), pytest.raises(ServerError, match="[Ll]ock"):
+    with table.transaction_settings(conf).new_lock(), pytest.raises(ServerError, match=r"[Ll]ock"):
         hudis.hudi.write(path, rows("first", 0), "upsert", impatient)
     hudis.hudi.write(path, rows("first", 1), "upsert", impatient)
     table.upsert(rows("first", 2), hoodie_conf=impatient)

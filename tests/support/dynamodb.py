@@ -1,7 +1,7 @@
 """DynamoDB of the tests' server of AWS (moto), and boto3 from its environment.
 
-boto3 wants an older python-dateutil than the environment of Airflow is pinned to, so it is not installed there: what that
-environment lacks is taken from the server's. The parts of dateutil that botocore uses are the same.
+boto3 wants an older python-dateutil than the environment of Airflow is pinned to, so it is not installed there: what
+that environment lacks is taken from the server's. The parts of dateutil that botocore uses are the same.
 """
 
 from __future__ import annotations

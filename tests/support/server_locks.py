@@ -1,4 +1,4 @@
-"""The locks that servers keep, each on a real server that the tests start: what a writer is given for one of its own."""
+"""The locks that servers keep, each on a real server that the tests start: what a writer is given for one."""
 
 from __future__ import annotations
 

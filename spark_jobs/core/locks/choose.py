@@ -82,8 +82,8 @@ def choose_lock(properties: Mapping[str, str], storage: Storage, folder: str) ->
     where others can be kept from it, one that conditional puts change elsewhere, none where no other process sees it.
 
     :param folder: of the lock file, unless the configuration names another one.
-    :raises ConfigError: as :func:`lock_notes`; or a lock file is asked for that the storage can't keep, or a server whose
-        keys or package are missing.
+    :raises ConfigError: as :func:`lock_notes`; or a lock file is asked for that the storage can't keep, or a server
+        whose keys or package are missing.
     """
     lock_notes(properties)
     wait_ms = lock_keys.LOCK_WAIT.of(properties)
@@ -177,7 +177,11 @@ def lock_notes(properties: Mapping[str, str]) -> list[str]:
 def _asked(properties: Mapping[str, str]) -> Provider:
     """The provider that is named, or that Hudi takes where none is."""
     asked = properties.get(LOCK_PROVIDER.name, "").strip()
-    if not asked and CONCURRENCY_MODE.of(properties) is not ConcurrencyMode.SINGLE_WRITER and _names_zookeeper(properties):
+    if (
+        not asked
+        and CONCURRENCY_MODE.of(properties) is not ConcurrencyMode.SINGLE_WRITER
+        and _names_zookeeper(properties)
+    ):
         return provider_of(HUDIS_DEFAULT)
     return provider_of(asked) if asked else UNNAMED
 

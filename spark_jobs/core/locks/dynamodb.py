@@ -54,8 +54,8 @@ class DynamoConnection:
     """The handle is the name of the owner, which no other acquisition has: AWS's client asks for the version too where
     the owner changes its item, but a heartbeat whose answer was lost changed the version.
 
-    A heartbeat gives the item a new version. A lock is taken over when its version stayed for its lease, by the clock of
-    whoever waits: clocks of hosts are not compared.
+    A heartbeat gives the item a new version. A lock is taken over when its version stayed for its lease, by the clock
+    of whoever waits: clocks of hosts are not compared.
     """
 
     def __init__(self, settings: DynamoSettings, clock: Clock, items: Items) -> None:

@@ -1,4 +1,6 @@
-"""Items of DynamoDB by boto3, each change on a condition."""
+"""Items of DynamoDB by boto3, each change on a condition. boto3 is imported when it is used: it wants an older
+python-dateutil than others, so that not every environment of this project can have it.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys.lock import BillingMode
 from spark_jobs.core.errors import LockNotAcquiredError
-from spark_jobs.core.locks.dynamodb import KEY, LEASE, OWNER, VERSION
+from spark_jobs.core.locks.dynamodb import KEY, LEASE, OWNER, VERSION, DynamoConnection
 from spark_jobs.core.locks.dynamodb_settings import DynamoSettings
 
 T = TypeVar("T")
@@ -34,8 +32,13 @@ class DynamoItems:
         """
         :raises LockNotAcquiredError: no server answers, it refuses, or a table that was made does not serve in time.
         """
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError, ClientError
+
         self._settings = settings
         self._clock = clock
+        self._errors: tuple[type[Exception], ...] = (BotoCoreError, ClientError)
         answer_s = min(max(settings.lease_ms / 3000, 1.0), _LONGEST_ANSWER_SECONDS)
         try:
             self._client: Any = boto3.session.Session().client(
@@ -44,7 +47,7 @@ class DynamoItems:
                 endpoint_url=settings.endpoint or None,
                 config=Config(connect_timeout=answer_s, read_timeout=answer_s, retries={"total_max_attempts": _TRIES}),
             )
-        except (BotoCoreError, ValueError) as error:
+        except (*self._errors, ValueError) as error:
             raise self._refused(error) from error
         self._ensure_table()
 
@@ -150,7 +153,7 @@ class DynamoItems:
             return call()
         except (known.ConditionalCheckFailedException, known.ResourceNotFoundException, known.ResourceInUseException):
             raise
-        except (BotoCoreError, ClientError) as error:
+        except self._errors as error:
             raise self._refused(error) from error
 
     def _refused(self, error: Exception) -> LockNotAcquiredError:
@@ -160,6 +163,13 @@ class DynamoItems:
             todo="correct the keys hoodie.write.lock.dynamodb.*, or the credentials of AWS in the environment",
             table=self._settings.table,
         )
+
+
+def connect(settings: DynamoSettings, clock: Clock) -> DynamoConnection:
+    """
+    :raises LockNotAcquiredError: no server answers, or it refuses.
+    """
+    return DynamoConnection(settings, clock, DynamoItems(settings, clock))
 
 
 def _typed(values: Mapping[str, str]) -> dict[str, dict[str, str]]:

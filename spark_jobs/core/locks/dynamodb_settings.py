@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys.lock import BillingMode
 from spark_jobs.core.config.keys.table import NAME
 from spark_jobs.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from spark_jobs.core.locks.dynamodb import DynamoConnection
+from spark_jobs.core.locks.server_lock import Connection, connect_by
 
 _SHORTEST_LEASE_MS = 3000
 """A lock lasts as long as it is waited for (Hudi); one that lasted shorter could not be kept by heartbeats."""
@@ -46,11 +43,8 @@ class DynamoSettings:
     def gives_way(self) -> str:
         return "when its item did not change for its leaseDuration"
 
-    def connect(self, clock: Clock) -> DynamoConnection:
-        from spark_jobs.core.locks.dynamodb import DynamoConnection
-        from spark_jobs.core.locks.dynamodb_items import DynamoItems
-
-        return DynamoConnection(self, clock, DynamoItems(self, clock))
+    def connect(self, clock: Clock) -> Connection:
+        return connect_by("dynamodb_items", self, clock)
 
     @staticmethod
     def of(properties: Mapping[str, str], wait_ms: int) -> DynamoSettings:

@@ -146,6 +146,13 @@ class MetastoreConnection:
         )
 
 
+def connect(settings: MetastoreSettings, clock: Clock) -> MetastoreConnection:
+    """
+    :raises LockNotAcquiredError: no server answers.
+    """
+    return MetastoreConnection(settings, clock)
+
+
 def time_ms(text: str) -> float:
     """Milliseconds of a time in Hive's configuration; 0 for a text that is none."""
     found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from spark_jobs.core.locks.hive_metastore import MetastoreConnection
+from spark_jobs.core.locks.server_lock import Connection, connect_by
 
 DEFAULT_PORT = 9083
 
@@ -35,10 +32,8 @@ class MetastoreSettings:
     def gives_way(self) -> str:
         return "when the metastore had no heartbeat of it for its hive.txn.timeout (300 s by default)"
 
-    def connect(self, clock: Clock) -> MetastoreConnection:
-        from spark_jobs.core.locks.hive_metastore import MetastoreConnection
-
-        return MetastoreConnection(self, clock)
+    def connect(self, clock: Clock) -> Connection:
+        return connect_by("hive_metastore", self, clock)
 
     @staticmethod
     def of(properties: Mapping[str, str], wait_ms: int) -> MetastoreSettings:

@@ -51,9 +51,7 @@ PROVIDERS = (
         is_="is a lock in the Hive metastore",
         served=Served.BY_METASTORE,
     ),
-    Provider(
-        names=(f"{_AWS}.DynamoDBBasedLockProvider",), is_="is a lock in DynamoDB", served=Served.BY_DYNAMODB
-    ),
+    Provider(names=(f"{_AWS}.DynamoDBBasedLockProvider",), is_="is a lock in DynamoDB", served=Served.BY_DYNAMODB),
     Provider(
         names=(f"{_AWS}.DynamoDBBasedImplicitPartitionKeyLockProvider",),
         is_="is a lock in DynamoDB whose key Hudi makes of the table's path",

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import NamedTuple, Protocol
 
 from spark_jobs.core.clock import Clock
@@ -29,8 +30,8 @@ class Connection(Protocol):
     """
 
     def attempt(self, token: str) -> str:
-        """Try to take the lock: its handle, or nothing while another holds it. What waits in a queue of the server stays
-        there until the next attempt, or :meth:`close`.
+        """Try to take the lock: its handle, or nothing while another holds it. What waits in a queue of the server
+        stays there until the next attempt, or :meth:`close`.
 
         :raises LockNotAcquiredError: the server does not answer.
         """
@@ -64,8 +65,8 @@ class Connection(Protocol):
 
 
 class ServerSettings(Protocol):
-    """The lock of one table, as a value that pickles. ``path`` names it to people, ``gives_way`` says when the lock of a
-    writer that died does; ``wait_ms`` until the writer gives up.
+    """The lock of one table, as a value that pickles. ``path`` names it to people, ``gives_way`` says when the lock of
+    a writer that died does; ``wait_ms`` until the writer gives up.
     """
 
     @property
@@ -82,6 +83,16 @@ class ServerSettings(Protocol):
         :raises LockNotAcquiredError: no server answers.
         """
         ...
+
+
+def connect_by(module: str, settings: ServerSettings, clock: Clock) -> Connection:
+    """What ``connect`` of a module beside this one gives, which needs a package that not everybody has: it is imported
+    now, by its name.
+
+    :raises LockNotAcquiredError: no server answers.
+    """
+    connection: Connection = import_module(f"spark_jobs.core.locks.{module}").connect(settings, clock)
+    return connection
 
 
 class _Look(NamedTuple):
@@ -155,7 +166,7 @@ class ServerLease:
 
 
 class ServerLock:
-    """A context manager; not reentrant. Real Hudi's writers with the same provider exclude it and are excluded by it."""
+    """A context manager; not reentrant. Hudi's writers with the same provider exclude it and are excluded by it."""
 
     def __init__(self, storage: Storage, settings: ServerSettings, clock: Clock) -> None:
         self._storage = storage

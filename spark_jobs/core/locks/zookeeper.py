@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from kazoo.client import KazooClient
@@ -152,6 +151,13 @@ class ZookeeperConnection:
             todo="start it, or correct hoodie.write.lock.zookeeper.url",
             url=self._settings.url,
         )
+
+
+def connect(settings: ZookeeperSettings, clock: Clock) -> ZookeeperConnection:
+    """
+    :raises LockNotAcquiredError: no server answers.
+    """
+    return ZookeeperConnection(settings, clock)
 
 
 def in_order(children: Iterable[str]) -> list[str]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys.table import NAME
 from spark_jobs.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from spark_jobs.core.locks.zookeeper import ZookeeperConnection
+from spark_jobs.core.locks.server_lock import Connection, connect_by
 
 _PORT = "2181"
 """Of a server that the URL names without one (ZooKeeper: ConnectStringParser)."""
@@ -38,10 +35,8 @@ class ZookeeperSettings:
     def gives_way(self) -> str:
         return "when its session is over (hoodie.write.lock.zookeeper.session_timeout_ms)"
 
-    def connect(self, clock: Clock) -> ZookeeperConnection:
-        from spark_jobs.core.locks.zookeeper import ZookeeperConnection
-
-        return ZookeeperConnection(self, clock)
+    def connect(self, clock: Clock) -> Connection:
+        return connect_by("zookeeper", self, clock)
 
     @staticmethod
     def of(properties: Mapping[str, str], wait_ms: int) -> ZookeeperSettings:

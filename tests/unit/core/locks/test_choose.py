@@ -7,11 +7,14 @@ import pickle
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.keys.lock import BillingMode
 from spark_jobs.core.errors import ConfigError, LockNotAcquiredError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.locks.choose import choose_lock, lock_notes
+from spark_jobs.core.locks.dynamodb_settings import DynamoSettings
 from spark_jobs.core.locks.file_lock import FileLock
 from spark_jobs.core.locks.in_process import InProcessLock
+from spark_jobs.core.locks.metastore_settings import MetastoreSettings
 from spark_jobs.core.locks.storage_lock import StorageLock, StorageLockSettings
 from spark_jobs.core.locks.zookeeper_settings import ZookeeperSettings
 from spark_jobs.core.storage import Capabilities, LocalStorage
@@ -126,22 +129,92 @@ def test_a_place_that_is_none_is_refused(key: str, text: str, match: str) -> Non
         choose_lock(asked, LocalStorage(), "/t/.hoodie")
 
 
+HIVE_AT = {
+    "hoodie.write.lock.hivemetastore.uris": "thrift://a:9083,thrift://b",
+    "hoodie.write.lock.hivemetastore.database": "lake",
+    "hoodie.write.lock.hivemetastore.table": "trips",
+}
+
+
+@pytest.mark.parametrize("name", [HIVE, "org.apache.hudi.hive.HiveMetastoreBasedLockProvider"])
+def test_the_lock_in_the_hive_metastore_is_where_its_keys_say(name: str) -> None:
+    asked = {**provider(name), **HIVE_AT, "hoodie.write.lock.client.num_retries": "0"}
+    assert writer_warnings(asked) == []
+    assert choose_lock(asked, LocalStorage(), "/t/.hoodie").settings == MetastoreSettings(
+        uris="thrift://a:9083,thrift://b", database="lake", table="trips", wait_ms=60_000, heartbeat_ms=60_000
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "match"),
+    [
+        ("uris", "", r"hivemetastore.uris is missing, which the lock in the Hive metastore needs"),
+        ("database", "", r"hivemetastore.database is missing"),
+        ("table", "", r"hivemetastore.table is missing"),
+        ("uris", "http://a:9083", r"metastore URI http://a:9083 is not valid: give thrift://host:port"),
+        ("uris", "thrift://a:x", r"metastore URI thrift://a:x is not valid"),
+    ],
+)
+def test_a_metastore_that_is_none_is_refused(key: str, text: str, match: str) -> None:
+    asked = {**provider(HIVE), **HIVE_AT, f"hoodie.write.lock.hivemetastore.{key}": text}
+    with pytest.raises(ConfigError, match=match):
+        choose_lock(asked, LocalStorage(), "/t/.hoodie")
+
+
+def test_the_lock_in_dynamodb_is_where_its_keys_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_jobs.core.locks.choose.find_spec", lambda name: name)  # boto3 need not be installed
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    prefix = "hoodie.write.lock.dynamodb."
+    asked = {**provider(DYNAMO), f"{prefix}table": "locks", "hoodie.table.name": "trips"}
+    assert writer_warnings(asked) == []
+    found = choose_lock(asked, LocalStorage(), "/t/.hoodie").settings
+    assert found == DynamoSettings(
+        table="locks",
+        key="trips",
+        region="eu-west-1",
+        endpoint="",
+        wait_ms=WAIT_MS,
+        lease_ms=60_000,
+        billing=BillingMode.PAY_PER_REQUEST,
+        read_capacity=20,
+        write_capacity=10,
+        creation_ms=600_000,
+    )
+    named = {**asked, f"{prefix}partition_key": "other", f"{prefix}region": "us-west-2"}
+    found = choose_lock({**named, "hoodie.write.lock.wait_time_ms": "5"}, LocalStorage(), "/t/.hoodie").settings
+    assert isinstance(found, DynamoSettings)
+    assert (found.key, found.region, found.lease_ms) == ("other", "us-west-2", 3000)
+
+
+def test_a_lock_in_dynamodb_needs_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_jobs.core.locks.choose.find_spec", lambda name: name)
+    with pytest.raises(ConfigError, match=r"dynamodb.table is missing, which the lock in DynamoDB needs"):
+        choose_lock(provider(DYNAMO), LocalStorage(), "/t/.hoodie")
+
+
 def test_a_port_that_the_url_has_is_accepted() -> None:
     asked = {**provider(ZOOKEEPER), **AT, "hoodie.write.lock.zookeeper.port": "2181"}
     for url in ("zk:2181", "zk", "a:2180,b/hudi"):
         choose_lock({**asked, "hoodie.write.lock.zookeeper.url": url}, LocalStorage(), "/t/.hoodie")
 
 
-def test_a_package_that_is_missing_is_one_line_that_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "package", "extra"),
+    [(ZOOKEEPER, "kazoo", "zookeeper"), (HIVE, "pymetastore", "hive"), (DYNAMO, "boto3", "dynamodb")],
+)
+def test_a_package_that_is_missing_is_one_line_that_names_its_extra(
+    name: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("spark_jobs.core.locks.choose.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"can't be taken without the package kazoo: pip install 'pyhudi\[zookeeper\]'"):
-        choose_lock({**provider(ZOOKEEPER), **AT}, LocalStorage(), "/t/.hoodie")
+    said = rf"{name} can't be taken without the package {package}: pip install 'pyhudi\[{extra}\]'"
+    with pytest.raises(ConfigError, match=said):
+        choose_lock(provider(name), LocalStorage(), "/t/.hoodie")
 
 
 def test_nothing_is_written_under_a_lock_that_is_not_taken(root: Folder) -> None:
     table = new_table(root / "t")
     before = sorted(root.rglob("*"))
-    with pytest.raises(ConfigError, match="is a lock in ZooKeeper .*, and this release does not take it"):
+    with pytest.raises(ConfigError, match=r"is a lock in ZooKeeper .*, and this release does not take it"):
         begin(table.transaction_settings({**OPTIMISTIC, **provider(IMPLICIT)}), Action.COMMIT)
     assert sorted(root.rglob("*")) == before
     assert (root / "t").table().timeline.instants == ()

@@ -5,7 +5,7 @@ servers, so that time can be turned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -169,14 +169,14 @@ class Metastore:
 
 
 @pytest.fixture
-def metastore(monkeypatch: pytest.MonkeyPatch) -> Iterator[Metastore]:
+def metastore(monkeypatch: pytest.MonkeyPatch) -> Metastore:
     pytest.importorskip("pymetastore")
     from spark_jobs.core.locks.hive_metastore import MetastoreConnection
 
     server = Metastore([])
     transport = SimpleNamespace(close=lambda: None)
     monkeypatch.setattr(MetastoreConnection, "_opened", lambda self: (server, transport))
-    yield server
+    return server
 
 
 SETTINGS = MetastoreSettings(uris="thrift://hms:9083", database="Lake", table="Trips", wait_ms=0, heartbeat_ms=60_000)

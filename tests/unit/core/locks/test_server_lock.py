@@ -181,7 +181,9 @@ def test_a_worker_looks_before_each_change(server: Server, root: Folder) -> None
 def test_one_that_is_not_acquired_leaves_nothing(server: Server, root: Folder) -> None:
     server.holder = "another"
     lock = ServerLock(root.storage, Settings(server), HandClock())
-    with pytest.raises(LockNotAcquiredError, match=r"the lock is held by another after a wait of 0 ms: .*gives way some"):
+    with pytest.raises(
+        LockNotAcquiredError, match=r"the lock is held by another after a wait of 0 ms: .*gives way some"
+    ):
         lock.acquire()
     assert (server.closed, server.holder) == (1, "another")
     assert not HELD
