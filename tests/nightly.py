@@ -72,6 +72,11 @@ SPARK: Mapping[str, Sequence[str]] = {
     "spark/write/test_indexes.py::test_explain_tells_of_a_number_of_buckets_that_the_table_does_not_have": (),
 }
 FAULTS: Mapping[str, Sequence[str]] = {
+    "faults/test_server_locks.py::test_several_processes_exclude_each_other": ("zookeeper",),
+    "faults/test_server_locks.py::test_threads_of_one_process_exclude_each_other": (),
+    "faults/test_server_locks.py::test_who_was_killed_gives_way_when_its_time_is_over": ("zookeeper",),
+    "faults/test_server_locks.py::test_a_lock_is_kept_while_its_holder_works": ("hive",),
+    "faults/test_server_locks.py::test_workers_of_a_holder_change_the_table_while_it_holds_the_lock": ("dynamodb",),
     "faults/test_bootstrap_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": (f"{COW}-Fault.DIE_BEFORE",),
     "faults/test_bad_input.py::test_services_say_the_same": (
         *("corrupt properties-compact", "table of version 8-cluster", "table of version 5-clean"),
@@ -89,6 +94,8 @@ FAULTS: Mapping[str, Sequence[str]] = {
 }
 INTEROP: Mapping[str, Sequence[str]] = {
     "interop/test_s3a_in_turn.py::test_both_work_in_turn": (),
+    "interop/test_locks_at_once.py::test_writers_of_both_kinds_at_once": (f"zookeeper-{COW}", f"hive-{MOR}"),
+    "interop/test_locks_at_once.py::test_each_waits_for_the_other": ("zookeeper",),
     "interop/test_all_keys.py::test_each_key_of_hudi_is_in_the_list": (),
     "interop/test_archive.py::test_merge_on_read_with_its_metadata_table": (),
     "interop/test_bootstrap.py::test_hudi_and_we_go_on_with_what_we_bootstrapped": ("mor-plain",),

@@ -11,6 +11,7 @@ import pyarrow as pa
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import clustering as clustering_keys
 from spark_jobs.core.config.keys import lock as lock_keys
+from spark_jobs.core.config.keys import table as table_keys
 from spark_jobs.core.config.keys import write as write_keys
 from spark_jobs.core.config.table_config import TableConfig, create_table_config, read_table_config
 from spark_jobs.core.create import NewTable, new_table_properties
@@ -399,7 +400,9 @@ class HudiTable(TableWrites):
             storage=storage,
             base_path=self.base_path,
             config=self.config,
-            lock=self.lake.choose_lock(properties, storage, f"{self.base_path}/{META_FOLDER}"),
+            lock=self.lake.choose_lock(
+                {table_keys.NAME.name: self.config.name, **properties}, storage, f"{self.base_path}/{META_FOLDER}"
+            ),
             heartbeat=_heartbeats(properties),
             metadata_writer=metadata_writer or self._metadata_writer(properties),
             yields_to_clusterings=clustering_keys.UPDATES_STRATEGY.of(properties)

@@ -16,7 +16,10 @@ _JAVA_CAUSE = re.compile(r"^\s*Caused by: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?$", re
 _JAVA_CALL = re.compile(r"An error occurred while calling .*\n\s*: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?")
 _TRACEBACK = "Traceback (most recent call last):"
 _OUT_OF_MEMORY = re.compile(r"java\.lang\.OutOfMemoryError(?:: (.*))?")
-_EXTRAS = {"py4j": "spark", "pyspark": "spark", "pymetastore": "hive", "thrift": "hive", "sqlglot": "ddl"}
+_EXTRAS = {
+    **{"py4j": "spark", "pyspark": "spark", "pymetastore": "hive", "thrift": "hive", "sqlglot": "ddl"},
+    **{"kazoo": "zookeeper", "boto3": "dynamodb", "botocore": "dynamodb"},
+}
 """Packages that pyhudi brings by an extra alone."""
 
 

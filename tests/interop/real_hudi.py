@@ -44,6 +44,8 @@ class RealHudi(LineClient):
     :param java_options: of the JVM; the default is for one that lives for minutes.
     :param server: the module that serves, for one with more commands.
     :param jars: more of them for the class path.
+    :param log_settings: a file of log4j's, for one that logs; without it Hudi's log goes nowhere, as its jars bring an
+        older SLF4J than Spark's that finds nothing to write to.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class RealHudi(LineClient):
         java_options: str = QUICK,
         server: str = "tests.interop.hudi_server",
         jars: Sequence[str] = (),
+        log_settings: Path | None = None,
     ) -> None:
         environment = prepare_environment()
         self._scratch = tempfile.TemporaryDirectory(prefix="real-hudi-")
@@ -64,6 +67,9 @@ class RealHudi(LineClient):
         if metastore_uri is not None:
             command += ["--metastore-uri", metastore_uri]
         environment["jars"] = [*environment["jars"], *jars]
+        if log_settings is not None:
+            environment["jars"] = [jar for jar in environment["jars"] if "slf4j-api" not in jar]
+            java_options += f" -Dlog4j2.configurationFile=file:{log_settings}"
         variables = _variables(environment, memory, master, session or {}, java_options)
         super().__init__(command, variables, log, Path(self._scratch.name))
 

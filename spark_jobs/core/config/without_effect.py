@@ -108,9 +108,7 @@ WITHOUT_EFFECT = (
     WithoutEffect(
         because="it belongs to a lock that is not taken, or a job that lost a lock begins anew",
         names=(
-            *("hoodie.write.lock.client.", "hoodie.write.lock.hivemetastore.", "hoodie.write.lock.zookeeper."),
-            "hoodie.write.lock.dynamodb.",
-            *("hoodie.write.lock.heartbeat_interval_ms", "hoodie.write.lock.num_retries"),
+            "hoodie.write.lock.num_retries",
             *("hoodie.write.lock.wait_time_ms_between_retry", "hoodie.write.lock.max_wait_time_ms_between_retry"),
             "hoodie.auto.adjust.lock.configs",
         ),

@@ -13,6 +13,10 @@ class Served(Enum):
 
     BY_ITS_FILE = "by its file"
     BY_CONDITIONAL_PUTS = "by conditional puts"
+    BY_ZOOKEEPER = "by ZooKeeper"
+    BY_METASTORE = "by the Hive metastore"
+    BY_DYNAMODB = "by DynamoDB"
+    BY_WHAT_FITS = "by what fits the storage"
     INSIDE_A_PROCESS = "inside a process"
     NOT = "not"
 
@@ -37,20 +41,20 @@ PROVIDERS = (
         is_="is a lock in the memory of one process",
         served=Served.INSIDE_A_PROCESS,
     ),
+    Provider(names=(HUDIS_DEFAULT,), is_="is a lock in ZooKeeper", served=Served.BY_ZOOKEEPER),
     Provider(
-        names=(
-            HUDIS_DEFAULT,
-            f"{_CLIENT}.ZookeeperBasedImplicitBasePathLockProvider",
-        ),
-        is_="is a lock in ZooKeeper",
+        names=(f"{_CLIENT}.ZookeeperBasedImplicitBasePathLockProvider",),
+        is_="is a lock in ZooKeeper whose path Hudi makes of the table's",
     ),
     Provider(
         names=(f"{_HIVE}.transaction.lock.HiveMetastoreBasedLockProvider", f"{_HIVE}.HiveMetastoreBasedLockProvider"),
         is_="is a lock in the Hive metastore",
+        served=Served.BY_METASTORE,
     ),
+    Provider(names=(f"{_AWS}.DynamoDBBasedLockProvider",), is_="is a lock in DynamoDB", served=Served.BY_DYNAMODB),
     Provider(
-        names=(f"{_AWS}.DynamoDBBasedLockProvider", f"{_AWS}.DynamoDBBasedImplicitPartitionKeyLockProvider"),
-        is_="is a lock in DynamoDB",
+        names=(f"{_AWS}.DynamoDBBasedImplicitPartitionKeyLockProvider",),
+        is_="is a lock in DynamoDB whose key Hudi makes of the table's path",
     ),
     Provider(
         names=(STORAGE_BASED,),
@@ -58,6 +62,8 @@ PROVIDERS = (
         served=Served.BY_CONDITIONAL_PUTS,
     ),
 )
+
+UNNAMED = Provider(names=("",), is_="is not named", served=Served.BY_WHAT_FITS)
 
 
 def provider_of(name: str) -> Provider:

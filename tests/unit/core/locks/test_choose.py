@@ -7,12 +7,16 @@ import pickle
 import pytest
 
 from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.config.keys.lock import BillingMode
 from spark_jobs.core.errors import ConfigError, LockNotAcquiredError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.locks.choose import choose_lock, lock_notes
+from spark_jobs.core.locks.dynamodb_settings import DynamoSettings
 from spark_jobs.core.locks.file_lock import FileLock
 from spark_jobs.core.locks.in_process import InProcessLock
+from spark_jobs.core.locks.metastore_settings import MetastoreSettings
 from spark_jobs.core.locks.storage_lock import StorageLock, StorageLockSettings
+from spark_jobs.core.locks.zookeeper_settings import ZookeeperSettings
 from spark_jobs.core.storage import Capabilities, LocalStorage
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
@@ -27,6 +31,7 @@ ZOOKEEPER, HIVE = (
     f"{PACKAGE}.ZookeeperBasedLockProvider",
     "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
 )
+IMPLICIT = f"{PACKAGE}.ZookeeperBasedImplicitBasePathLockProvider"
 DYNAMO = "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider"
 OPTIMISTIC = {"hoodie.write.concurrency.mode": "OPTIMISTIC_CONCURRENCY_CONTROL"}
 SINGLE = {"hoodie.write.concurrency.mode": "single_writer"}
@@ -43,7 +48,7 @@ def test_the_file_lock_is_taken_without_a_word(mode: dict[str, str], lock: dict[
 
 
 @pytest.mark.parametrize("mode", [{}, OPTIMISTIC, {"hoodie.write.concurrency.mode": ""}])
-@pytest.mark.parametrize("name", [ZOOKEEPER, HIVE, DYNAMO, "com.example.MyLock"])
+@pytest.mark.parametrize("name", [IMPLICIT, "com.example.MyLock"])
 def test_another_lock_is_refused(mode: dict[str, str], name: str) -> None:
     with pytest.raises(
         ConfigError, match=rf"{name} is .*not take it: .*FileSystemBasedLockProvider; or, .*single_writer"
@@ -52,7 +57,7 @@ def test_another_lock_is_refused(mode: dict[str, str], name: str) -> None:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("name", [ZOOKEEPER, HIVE])
+@pytest.mark.parametrize("name", [IMPLICIT, "com.example.MyLock"])
 def test_a_single_writer_is_told_that_its_lock_is_not_taken(name: str) -> None:
     (line,) = lock_notes({**SINGLE, **provider(name)})
     assert "is not taken" in line
@@ -71,25 +76,146 @@ def test_a_mode_that_is_none_is_refused(mode: str, lock: dict[str, str]) -> None
         lock_notes({"hoodie.write.concurrency.mode": mode, **lock})
 
 
-AT = {"hoodie.write.lock.zookeeper.url": "zk:2181", "hoodie.write.lock.zookeeper.lock_key": "trips"}
+AT = {
+    "hoodie.write.lock.zookeeper.url": "zk:2181",
+    "hoodie.write.lock.zookeeper.base_path": "/hudi/locks",
+    "hoodie.write.lock.zookeeper.lock_key": "trips",
+}
+WAIT_MS = 60_000 + 50 * (60_000 + 5_000)
 
 
-def test_zookeeper_is_the_lock_of_writers_that_are_told_where_it_is() -> None:
+@pytest.mark.parametrize("asked", [OPTIMISTIC, provider(ZOOKEEPER), {**SINGLE, **provider(ZOOKEEPER)}])
+def test_zookeeper_is_the_lock_of_writers_that_name_it_or_are_told_where_it_is(asked: dict[str, str]) -> None:
     """It is Hudi's default, and those of its writers that name no provider take it."""
-    with pytest.raises(ConfigError, match=f"{ZOOKEEPER} is a lock in ZooKeeper, and this release does not take it"):
-        writer_warnings({**OPTIMISTIC, **AT})
+    assert writer_warnings({**asked, **AT}) == []
+    assert choose_lock({**asked, **AT}, LocalStorage(), "/t/.hoodie").settings == ZookeeperSettings(
+        url="zk:2181", node="/hudi/locks/trips", wait_ms=WAIT_MS, session_ms=60_000, answer_ms=15_000
+    )
 
 
 @pytest.mark.parametrize("mode", [{}, SINGLE, {**OPTIMISTIC, **provider(f"{PACKAGE}.FileSystemBasedLockProvider")}])
 def test_where_zookeeper_is_counts_for_nothing_with_another_lock_or_with_none(mode: dict[str, str]) -> None:
-    assert [line.split(" has no effect")[0] for line in writer_warnings({**mode, **AT})] == sorted(AT)
+    choice = choose_lock({**mode, **AT}, LocalStorage(), "/t/.hoodie")
+    assert choice.path == "/t/.hoodie/lock"
+
+
+def test_the_lock_of_a_server_leaves_nothing_in_the_table(root: Folder) -> None:
+    choice = choose_lock({**provider(ZOOKEEPER), **AT}, root.storage, str(root))
+    assert choice.files(root.storage) == ()
+    choice.forget(root.storage)
+
+
+def test_a_lock_in_zookeeper_without_a_key_has_the_name_of_the_table(root: Folder) -> None:
+    given = {**provider(ZOOKEEPER), **{name: text for name, text in AT.items() if not name.endswith("lock_key")}}
+    settings = new_table(root / "t").transaction_settings(given).lock.settings
+    assert isinstance(settings, ZookeeperSettings)
+    assert settings.node == "/hudi/locks/t"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "match"),
+    [
+        ("url", "", r"zookeeper.url is missing, which the lock in ZooKeeper needs: give what the other writers"),
+        ("base_path", "", r"zookeeper.base_path is missing"),
+        ("lock_key", "", r"zookeeper.lock_key is missing"),
+        ("base_path", "hudi", r"hudi/trips is no path in ZooKeeper: give a .*base_path that begins with /"),
+        ("base_path", "/hudi/", r"/hudi//trips is no path"),
+        ("port", "2182", r"zookeeper.port=2182 is no port of zk:2181, and Hudi takes those of the URL: give it in"),
+    ],
+)
+def test_a_place_that_is_none_is_refused(key: str, text: str, match: str) -> None:
+    asked = {**provider(ZOOKEEPER), **AT, f"hoodie.write.lock.zookeeper.{key}": text}
+    with pytest.raises(ConfigError, match=match):
+        choose_lock(asked, LocalStorage(), "/t/.hoodie")
+
+
+HIVE_AT = {
+    "hoodie.write.lock.hivemetastore.uris": "thrift://a:9083,thrift://b",
+    "hoodie.write.lock.hivemetastore.database": "lake",
+    "hoodie.write.lock.hivemetastore.table": "trips",
+}
+
+
+@pytest.mark.parametrize("name", [HIVE, "org.apache.hudi.hive.HiveMetastoreBasedLockProvider"])
+def test_the_lock_in_the_hive_metastore_is_where_its_keys_say(name: str) -> None:
+    asked = {**provider(name), **HIVE_AT, "hoodie.write.lock.client.num_retries": "0"}
+    assert writer_warnings(asked) == []
+    assert choose_lock(asked, LocalStorage(), "/t/.hoodie").settings == MetastoreSettings(
+        uris="thrift://a:9083,thrift://b", database="lake", table="trips", wait_ms=60_000, heartbeat_ms=60_000
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "match"),
+    [
+        ("uris", "", r"hivemetastore.uris is missing, which the lock in the Hive metastore needs"),
+        ("database", "", r"hivemetastore.database is missing"),
+        ("table", "", r"hivemetastore.table is missing"),
+        ("uris", "http://a:9083", r"metastore URI http://a:9083 is not valid: give thrift://host:port"),
+        ("uris", "thrift://a:x", r"metastore URI thrift://a:x is not valid"),
+    ],
+)
+def test_a_metastore_that_is_none_is_refused(key: str, text: str, match: str) -> None:
+    asked = {**provider(HIVE), **HIVE_AT, f"hoodie.write.lock.hivemetastore.{key}": text}
+    with pytest.raises(ConfigError, match=match):
+        choose_lock(asked, LocalStorage(), "/t/.hoodie")
+
+
+def test_the_lock_in_dynamodb_is_where_its_keys_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_jobs.core.locks.choose.find_spec", lambda name: name)  # boto3 need not be installed
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    prefix = "hoodie.write.lock.dynamodb."
+    asked = {**provider(DYNAMO), f"{prefix}table": "locks", "hoodie.table.name": "trips"}
+    assert writer_warnings(asked) == []
+    found = choose_lock(asked, LocalStorage(), "/t/.hoodie").settings
+    assert found == DynamoSettings(
+        table="locks",
+        key="trips",
+        region="eu-west-1",
+        endpoint="",
+        wait_ms=WAIT_MS,
+        lease_ms=60_000,
+        billing=BillingMode.PAY_PER_REQUEST,
+        read_capacity=20,
+        write_capacity=10,
+        creation_ms=600_000,
+    )
+    named = {**asked, f"{prefix}partition_key": "other", f"{prefix}region": "us-west-2"}
+    found = choose_lock({**named, "hoodie.write.lock.wait_time_ms": "5"}, LocalStorage(), "/t/.hoodie").settings
+    assert isinstance(found, DynamoSettings)
+    assert (found.key, found.region, found.lease_ms) == ("other", "us-west-2", 3000)
+
+
+def test_a_lock_in_dynamodb_needs_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_jobs.core.locks.choose.find_spec", lambda name: name)
+    with pytest.raises(ConfigError, match=r"dynamodb.table is missing, which the lock in DynamoDB needs"):
+        choose_lock(provider(DYNAMO), LocalStorage(), "/t/.hoodie")
+
+
+def test_a_port_that_the_url_has_is_accepted() -> None:
+    asked = {**provider(ZOOKEEPER), **AT, "hoodie.write.lock.zookeeper.port": "2181"}
+    for url in ("zk:2181", "zk", "a:2180,b/hudi"):
+        choose_lock({**asked, "hoodie.write.lock.zookeeper.url": url}, LocalStorage(), "/t/.hoodie")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "extra"),
+    [(ZOOKEEPER, "kazoo", "zookeeper"), (HIVE, "pymetastore", "hive"), (DYNAMO, "boto3", "dynamodb")],
+)
+def test_a_package_that_is_missing_is_one_line_that_names_its_extra(
+    name: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spark_jobs.core.locks.choose.find_spec", lambda name: None)
+    said = rf"{name} can't be taken without the package {package}: pip install 'pyhudi\[{extra}\]'"
+    with pytest.raises(ConfigError, match=said):
+        choose_lock(provider(name), LocalStorage(), "/t/.hoodie")
 
 
 def test_nothing_is_written_under_a_lock_that_is_not_taken(root: Folder) -> None:
     table = new_table(root / "t")
     before = sorted(root.rglob("*"))
-    with pytest.raises(ConfigError, match="is a lock in ZooKeeper, and this release does not take it"):
-        begin(table.transaction_settings({**OPTIMISTIC, **provider(ZOOKEEPER)}), Action.COMMIT)
+    with pytest.raises(ConfigError, match=r"is a lock in ZooKeeper .*, and this release does not take it"):
+        begin(table.transaction_settings({**OPTIMISTIC, **provider(IMPLICIT)}), Action.COMMIT)
     assert sorted(root.rglob("*")) == before
     assert (root / "t").table().timeline.instants == ()
 
@@ -98,7 +224,6 @@ def test_nothing_is_written_under_a_lock_that_is_not_taken(root: Folder) -> None
     ("name", "is_"),
     [
         (f"{PACKAGE}.ZookeeperBasedImplicitBasePathLockProvider", "is a lock in ZooKeeper"),
-        ("org.apache.hudi.hive.HiveMetastoreBasedLockProvider", "is a lock in the Hive metastore"),
         ("org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider", "is a lock in DynamoDB"),
         ("ZookeeperBasedLockProvider", "is no lock provider of Hudi's"),
         ("com.example.FileSystemBasedLockProvider", "is no lock provider of Hudi's"),
