@@ -23,7 +23,7 @@ from real_hudi_env import ROOT, SetupError, exclusive, print_made, run_logged
 
 VARIABLE = "PYHUDI_SPARK_ENVS"
 RELEASES = {"3.5": "3.5.9", "4.0": "4.0.5", "4.1": "4.1.4"}
-PACKAGES = ("pandas", "pyarrow", "numpy", "fastavro", "isal", "obstore", "sqlglot", "psutil")
+PACKAGES = ("pandas", "pyarrow", "numpy", "fastavro", "isal", "obstore", "hdfs-native", "sqlglot", "psutil")
 FOR_TESTS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
 _OWN = re.compile(r"^(pyspark|pyspark-client|py4j|setuptools)==")
 """Pins that these environments have otherwise."""
@@ -52,10 +52,11 @@ def prepare(line: str) -> SparkEnvironment:
     if line not in RELEASES:
         raise SetupError(f"no environment of Spark {line} is known: give one of {', '.join(RELEASES)}")
     target, pins = directory(line), _pins(line)
+    wanted = hashlib.sha256(" ".join([pins, *PACKAGES, *FOR_TESTS]).encode()).hexdigest()
     environment = SparkEnvironment(python=str(target / "bin" / "python"))
     with exclusive(target):
         stamp, constraints = target / "pins", target / "constraints.txt"
-        if stamp.is_file() and stamp.read_text() == hashlib.sha256(pins.encode()).hexdigest():
+        if stamp.is_file() and stamp.read_text() == wanted:
             return environment
         print(f"Spark {RELEASES[line]} (300 to 450 MB when it is not in pip's cache)", file=sys.stderr, flush=True)
         try:
@@ -67,7 +68,7 @@ def prepare(line: str) -> SparkEnvironment:
         # the isolated build of PySpark does not see --constraint
         build = {"PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)}
         run_logged([*pip, str(constraints), "setuptools", "pyspark", *PACKAGES, *FOR_TESTS], target / "pip.log", build)
-        stamp.write_text(hashlib.sha256(pins.encode()).hexdigest())
+        stamp.write_text(wanted)
     return environment
 
 

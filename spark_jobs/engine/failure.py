@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError, HudiError
 
-# as the last line of a Python traceback, or in the words that Spark puts around a message of raise_error
+# as the last line of a Python traceback, or in the words that Spark 4 or 3.5 puts around a message of raise_error
 _RAISED_HERE = re.compile(
-    r"^\s*(?:.*\[USER_RAISED_EXCEPTION\] )?(?:spark_jobs\.[\w.]+\.)(\w+): (.+?)(?: SQLSTATE: \w{5})?$", re.MULTILINE
+    r"^\s*(?:.*(?:\[USER_RAISED_EXCEPTION\] |java\.lang\.RuntimeException: ))?"
+    r"(?:spark_jobs\.[\w.]+\.)(\w+): (.+?)(?: SQLSTATE: \w{5})?$",
+    re.MULTILINE,
 )
 _JAVA_CAUSE = re.compile(r"^\s*Caused by: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?$", re.MULTILINE)
 _JAVA_CALL = re.compile(r"An error occurred while calling .*\n\s*: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?")
