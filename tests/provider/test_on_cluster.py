@@ -98,7 +98,7 @@ def test_without_it_the_error_says_what_executors_lack(on_cluster: dict[str, Any
     )
     with pytest.raises(AirflowFailException, match="the Python of an executor has no spark_jobs: "):
         _execute(ingest)
-    assert local.rows_of(tmp_path / "t") == {}
+    assert local.rows_of(tmp_path / "t") == []
 
 
 @pytest.mark.parametrize(
