@@ -61,7 +61,7 @@ def _executors_lack(package: str) -> str:
     if package in _OF_THE_CODE:
         todo = "give --py-files a zip that python -m spark_jobs.engine.code_archive made"
     else:
-        todo = f"install {package} there, or name another Python by PYSPARK_PYTHON"
+        todo = "install it there, or name another Python by PYSPARK_PYTHON"
     return f"the Python of an executor has no {package}: {todo} (docs/clusters.md)"
 
 
