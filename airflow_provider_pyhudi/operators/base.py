@@ -254,7 +254,9 @@ class HudiJobOperator(BaseOperator):
                 f"deploy_mode cluster is not for Python jobs on a standalone master ({hook.master}): give client"
             )
         if hook.master_is_local:
-            raise AirflowFailException(f"deploy_mode cluster needs a cluster, and the master is {hook.master}: give client")
+            raise AirflowFailException(
+                f"deploy_mode cluster needs a cluster, and the master is {hook.master}: give client"
+            )
         if not self.result_file:
             raise AirflowFailException("deploy_mode cluster needs result_file: give a URL that both sides reach")
 

@@ -103,7 +103,9 @@ def _write(target: Path, files: list[tuple[str, bytes]]) -> None:
             os.unlink(begun)
             raise
     except OSError as error:
-        raise ConfigError(f"the code archive can't be written to {target} ({error})", todo="name another path") from error
+        raise ConfigError(
+            f"the code archive can't be written to {target} ({error})", todo="name another path"
+        ) from error
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -116,7 +118,12 @@ def _entry(name: str) -> zipfile.ZipInfo:
 def _compiled(name: str, source: bytes) -> bytes:
     """A module as bytecode that Python takes without a look at the source (PEP 552)."""
     code = compile(source, name, "exec", dont_inherit=True)
-    return importlib.util.MAGIC_NUMBER + _UNCHECKED + importlib.util.source_hash(source) + marshal.dumps(code, _WITHOUT_REFERENCES)
+    return (
+        importlib.util.MAGIC_NUMBER
+        + _UNCHECKED
+        + importlib.util.source_hash(source)
+        + marshal.dumps(code, _WITHOUT_REFERENCES)
+    )
 
 
 def _own_cache() -> Path | None:
@@ -134,7 +141,8 @@ def _own_cache() -> Path | None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m spark_jobs.engine.code_archive", description="Zip the jobs' code for --py-files of spark-submit."
+        prog="python -m spark_jobs.engine.code_archive",
+        description="Zip the jobs' code for --py-files of spark-submit.",
     )
     parser.add_argument("out", metavar="OUT.zip", type=Path)
     try:

@@ -77,7 +77,6 @@ def texts_by_arrow(
     import pandas
     from pyspark.sql.pandas.functions import pandas_udf
 
-
     def by_texts(values: Any) -> Any:
         texts = pa.array(values.tolist(), pa.string())
         return function(_read(texts, wanted or pa.string())).cast(pa.string()).to_pandas()

@@ -59,7 +59,10 @@ def job_session(job: str, *, debug: bool = False, packages: Sequence[str] = ()) 
     if quiet:
         _silence_java()
     given = SparkContext.getSystemProperty
-    settings = {**socket_settings(given), **{name: mode for name, mode in OLD_TIMES_AS_THEY_ARE.items() if not given(name)}}
+    settings = {
+        **socket_settings(given),
+        **{name: mode for name, mode in OLD_TIMES_AS_THEY_ARE.items() if not given(name)},
+    }
     spark = SparkSession.builder.appName(f"pyhudi {job}").config(map=settings).getOrCreate()
     if quiet:
         spark.sparkContext.setLogLevel("OFF")

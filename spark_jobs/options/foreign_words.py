@@ -25,8 +25,9 @@ _OF_HUDI = {
     "--filter-dupes": "give --op insert --hoodie-conf hoodie.datasource.insert.dup.policy=drop",
     "--disable-compaction": "give --hoodie-conf hoodie.compact.inline=false, which is the default",
 }
-"""Of HoodieStreamer, HoodieCompactor, HoodieClusteringJob and others (``org.apache.hudi.utilities``), with what does the
-same here."""
+"""Of HoodieStreamer, HoodieCompactor, HoodieClusteringJob and others (``org.apache.hudi.utilities``), with what does
+the same here.
+"""
 
 
 def answer_to(job: str, word: str) -> str | None:

@@ -104,7 +104,10 @@ def test_without_it_the_error_says_what_executors_lack(on_cluster: dict[str, Any
 @pytest.mark.parametrize(
     ("master", "said"),
     [
-        ("spark://m:7077", "deploy_mode cluster is not for Python jobs on a standalone master (spark://m:7077): give client"),
+        (
+            "spark://m:7077",
+            "deploy_mode cluster is not for Python jobs on a standalone master (spark://m:7077): give client",
+        ),
         ("local[2]", "deploy_mode cluster needs a cluster, and the master is local[2]: give client"),
         ("yarn", "deploy_mode cluster needs result_file: give a URL that both sides reach"),
     ],
@@ -114,7 +117,11 @@ def test_a_driver_that_the_cluster_does_not_run_is_refused(
 ) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", f'{{"conn_type": "spark", "host": "{master}"}}')
     operator = HudiCompactionOperator(
-        task_id="c", base_path="/lake/t", spark_conn_id="cluster", deploy_mode="cluster", spark_binary="/no/spark-submit"
+        task_id="c",
+        base_path="/lake/t",
+        spark_conn_id="cluster",
+        deploy_mode="cluster",
+        spark_binary="/no/spark-submit",
     )
     with pytest.raises(AirflowFailException) as caught:
         _execute(operator)

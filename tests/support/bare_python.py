@@ -12,7 +12,7 @@ OF_EXECUTORS = ("numpy", "pyarrow", "fastavro", "isal")
 
 
 def bare_python(folder: Path, packages: tuple[str, ...] = OF_EXECUTORS) -> Path:
-    """The interpreter of a new environment with these packages, linked from the environment of the tests, and no pip."""
+    """The interpreter of a new environment with these packages, linked from that of the tests, and no pip."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, capture_output=True)
     (site,) = folder.glob("lib/python*/site-packages")
     for name in packages:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -28,9 +29,17 @@ import os
 import time
 from pathlib import Path
 
+from pyspark import TaskContext
+
+seen = set()
+
 
 def held_once(older, newer):
-    # called when the task's new file is begun already; only the first task of all is held, until it is killed
+    # called when a new file is begun already: at its second, the task has the first one whole
+    attempt = TaskContext.get().taskAttemptId()
+    if attempt not in seen:
+        seen.add(attempt)
+        return newer
     try:
         Path({flag!r}).touch(exist_ok=False)
     except FileExistsError:
@@ -39,6 +48,15 @@ def held_once(older, newer):
     time.sleep(600)
     return newer
 """
+
+
+PARTITIONS = sorted(f"p{number}" for number in range(24))
+"""More than tasks: each writes the files of several."""
+
+
+def batch(ids: range, value: str, ts: int) -> pa.Table:
+    columns = {"id": ids, "p": [f"p{one % 24}" for one in ids], "v": [value] * len(ids), "ts": [ts] * len(ids)}
+    return pa.table(columns, schema=local.SCHEMA)
 
 
 @pytest.fixture
@@ -77,23 +95,25 @@ def lost_executors(events: Path) -> list[dict[str, Any]]:
 def test_a_write_outlives_an_executor(cluster: StandaloneCluster, tmp_path: Path) -> None:
     table, source, flag = tmp_path / "t", tmp_path / "source.parquet", tmp_path / "held"
     local.create(table, "COPY_ON_WRITE")
-    old, new = local.batch(0, 40, "old", 1), local.batch(0, 60, "new", 2)
+    old, new = batch(range(480), "old", 1), batch(range(720), "new", 2)
     local.write(table, old, "first")
-    pq.write_table(new, source, row_group_size=10)
+    pq.write_table(new, source, row_group_size=100)
     module = tmp_path / "holds.py"
     module.write_text(MODULE.format(flag=str(flag)))
     words = ingest_arguments(table, source, "--payload-function", "holds:held_once", "--engine", "spark")
     command = cluster.submit("ingest", *words, conf={"spark.submit.pyFiles": str(module)})
     with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writing:
         pid = _process_that_writes(Path(f"{flag}.pid"), writing)
+        whole = sum(len(list(table.glob(f"{name}/*.parquet"))) > 1 for name in PARTITIONS)
         assert kill_executor_of(pid) >= 2
         out, err = writing.communicate(timeout=300)
     assert writing.returncode == 0, err.decode()
     assert lost_executors(cluster.events)
+    assert whole, "no file of the killed attempt was there to be taken away"
     result = json.loads(out.decode().splitlines()[-1])
-    assert (result["updates"], result["inserts"]) == (40, 20)
+    assert (result["updates"], result["inserts"]) == (480, 240)
     assert local.rows_of(table) == local.expected_rows(old, new)
     written = list(table.glob(f"*/*_{result['instant']}.parquet"))
-    assert sorted(one.parent.name for one in written) == ["a", "b"], written
+    assert sorted(one.parent.name for one in written) == PARTITIONS, written
     assert not list((table / ".hoodie" / ".temp").glob("*"))
     assert local.problems_of(table) == []

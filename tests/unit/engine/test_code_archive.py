@@ -74,4 +74,6 @@ def test_a_cache_in_which_others_may_write_is_left_alone(tmp_path: Path, monkeyp
 def test_a_place_that_takes_no_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").touch()
     assert main([str(tmp_path / "file" / "code.zip")]) == 2
-    assert capsys.readouterr().err.startswith(f"code_archive: error: the code archive can't be written to {tmp_path}/file")
+    assert capsys.readouterr().err.startswith(
+        f"code_archive: error: the code archive can't be written to {tmp_path}/file"
+    )

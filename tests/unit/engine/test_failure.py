@@ -74,7 +74,9 @@ Caused by: java.io.IOException: No space left on device
         (RuntimeError(), "RuntimeError", 1),
         (RuntimeError(PYTHON_WORKER), "file group f-1 was changed by 20240101000000000: run it again", 3),
         (
-            RuntimeError("Caused by: java.lang.RuntimeException: spark_jobs.core.errors.BadRecordError: no key: fill it\n"),
+            RuntimeError(
+                "Caused by: java.lang.RuntimeException: spark_jobs.core.errors.BadRecordError: no key: fill it\n"
+            ),
             "no key: fill it",
             1,
         ),
