@@ -21,12 +21,12 @@ export JAVA_HOME PATH="$$JAVA_HOME/bin:$$PATH"
 endef
 export PYHUDI_ENV
 
-.PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 azure gcs hdfs all-hdfs spark model together installs provider interop fixtures-services \
+.PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 azure gcs hdfs all-hdfs spark spark-3.5 other-sparks model together installs provider interop fixtures-services \
 	operations-in-turn rounds-in-turn all-plans all-faults mutants object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 	@echo "Variables: PYHUDI_ENV (the environment's folder), PYHUDI_PYTHON (a Python >= 3.11), DIRECTORY (of the demo),"
 	@echo "           ARGS (passed on to pyhudi-demo, pytest or the benchmark), JAVA_HOME (a Java >= 17)."
 
@@ -40,10 +40,10 @@ kill-demo: ## Kill the demo at each task's start and at 20 random moments, look 
 	$(WITH_JAVA)
 	exec python scripts/kill_demo.py $(ARGS)
 
-test: ## Run all checks and tests: lint, unit, long, s3, installs, provider, spark, faults, interop; stops at the first that fails
+test: ## Run all checks and tests: lint, unit, long, s3, installs, provider, spark, spark-3.5, faults, interop; stops at the first that fails
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
-	exec scripts/run_tests.sh lint unit long s3 installs provider spark $(if $(wildcard tests/faults/test_*.py),faults) interop
+	exec scripts/run_tests.sh lint unit long s3 installs provider spark spark-3.5 $(if $(wildcard tests/faults/test_*.py),faults) interop
 
 lint: ## Run ruff, mypy --strict, the import rules and the check of docs/
 	@$(call ENTER,dev)
@@ -99,6 +99,16 @@ spark: ## Run the tests that start Spark
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	exec scripts/run_tests.sh spark
+
+spark-3.5: ## Run some of them on Spark 3.5, in an environment of its own
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	exec scripts/run_tests.sh spark-3.5
+
+other-sparks: ## Run more of them on Spark 3.5, 4.0 and 4.1 (a quarter of an hour)
+	@$(call ENTER,dev)
+	$(WITH_JAVA)
+	for line in 3.5 4.0 4.1; do python tests/other_sparks.py --whole "$$line"; done
 
 model: ## Run random steps on every kind of table against a dict, new ones each time (EXAMPLES=10 STEPS=12)
 	@$(call ENTER,dev)
@@ -190,7 +200,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 	exec scripts/run_tests.sh interop
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
-	@for target in installs object-store all-s3 azure gcs all-hdfs all-spark all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
+	@for target in installs object-store all-s3 azure gcs all-hdfs all-spark other-sparks all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
 		all-plans model mutants together; do
 		$(MAKE) "$$target"
 	done

@@ -78,9 +78,10 @@ for phase in "$@"; do
         hdfs) { python scripts/hdfs_env.py >/dev/null && PYHUDI_HDFS=${PYHUDI_HDFS:-mini} tests hdfs; } || code=$? ;;
         provider|faults) { classes && tests "$phase"; } || code=$? ;;
         spark) { classes && python scripts/kafka_env.py >/dev/null && tests spark; } || code=$? ;;
+        spark-3.5) python tests/other_sparks.py 3.5 || code=$? ;;
         interop) { classes && python scripts/real_hudi_env.py >/dev/null && tests interop; } || code=$? ;;
         *)
-            echo "unknown phase $phase: lint, unit, long, s3, azure, gcs, hdfs, installs, provider, spark, faults or interop" >&2
+            echo "unknown phase $phase: lint, unit, long, s3, azure, gcs, hdfs, installs, provider, spark, spark-3.5, faults or interop" >&2
             exit 2
             ;;
     esac

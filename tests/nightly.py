@@ -25,6 +25,7 @@ INSTALLS: Mapping[str, Sequence[str]] = {
     "installs/test_installs.py::test_the_provider_brings_all_that_its_operators_use": (),
 }
 SPARK: Mapping[str, Sequence[str]] = {
+    "provider/test_on_cluster.py::test_without_it_the_error_says_what_executors_lack": (),
     "demo/test_demo.py::test_a_second_run_writes_nothing_twice": (),
     "spark/cluster/test_speculation.py::test_the_file_of_an_attempt_that_lost_is_taken_away": (),
     "spark/cluster/test_two_workers.py::test_a_write_outlives_a_worker": (),

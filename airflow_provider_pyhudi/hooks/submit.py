@@ -28,6 +28,8 @@ LOCAL_MASTER = "local[*]"
 BAD_OPTIONS = 2
 _ERROR_LINE = re.compile(r"^(\w+): error: (.*)$")
 _SECONDS_BETWEEN_LOOKS = 0.1
+_PYTHONS = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+_PYTHON_SETTINGS = ("spark.pyspark.python", "spark.pyspark.driver.python")
 
 
 class _NoConnectionError(Exception):
@@ -98,6 +100,20 @@ class HudiSparkSubmitHook(SparkSubmitHook):
         """Have spark-submit bring one more file into the folder in which the driver runs."""
         self._files = ",".join(filter(None, [self._files, path]))
 
+    def bring_code(self, archive: str) -> None:
+        """Have driver and executors import the jobs from an archive, before whatever else they have of them."""
+        self._py_files = ",".join(filter(None, [archive, self._py_files]))
+
+    @property
+    def master(self) -> str:
+        """The cluster, as spark-submit takes it."""
+        return str(self._connection["master"])
+
+    @property
+    def master_is_local(self) -> bool:
+        """Whether driver and tasks are of one process on this machine."""
+        return self.master.startswith("local")
+
     @property
     def driver_is_remote(self) -> bool:
         """Whether the job runs on another machine than spark-submit."""
@@ -151,16 +167,23 @@ class HudiSparkSubmitHook(SparkSubmitHook):
         return shutil.which(DEFAULT_SPARK_BINARY) or DEFAULT_SPARK_BINARY
 
     def _environment(self) -> dict[str, str]:
-        """What a local master needs so that driver and workers are this Python with this PySpark."""
-        if not self._connection["master"].startswith("local"):
-            return {}
-        found = {name: sys.executable for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON") if name not in os.environ}
+        """What a local master needs so that driver and workers are this Python with this PySpark; of a cluster the
+        driver, where it runs here and nobody said by which Python.
+        """
+        if not self.master_is_local:
+            return self._python_of_driver()
+        found = {name: sys.executable for name in _PYTHONS if name not in os.environ}
         home = _pyspark_home()
         if home and "SPARK_HOME" not in os.environ and self._connection["spark_binary"] == DEFAULT_SPARK_BINARY:
             found["SPARK_HOME"] = home
         if "SPARK_LOCAL_IP" not in os.environ:
             found["SPARK_LOCAL_IP"] = "127.0.0.1"  # else Spark looks the host name up, and warns at a loopback
         return found
+
+    def _python_of_driver(self) -> dict[str, str]:
+        given = {**os.environ, **(self._env_vars or {})}
+        is_said = any(given.get(name) for name in _PYTHONS) or any(name in self._conf for name in _PYTHON_SETTINGS)
+        return {} if is_said or self.driver_is_remote else {"PYSPARK_DRIVER_PYTHON": sys.executable}
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         super()._process_spark_submit_log(self._noting_errors(itr))

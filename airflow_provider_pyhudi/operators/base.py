@@ -50,6 +50,8 @@ class HudiJobOperator(BaseOperator):
         else ``spark_default``, else ``local[*]``.
     :param spark_binary: path of spark-submit, if it is not to be found by SPARK_HOME or the installed PySpark.
     :param application: path or URL of the job's file, if it is not to be the installed one.
+    :param ship_code: whether the installed packages ``pyhudi`` and ``spark_jobs`` go to driver and executors by
+        ``--py-files``; without it they do where the master is a cluster and no ``application`` is given.
     :param submit_arguments: further arguments of the Spark provider's ``SparkSubmitHook``.
     :param kill_grace_seconds: seconds that a killed job has to end by itself.
     :param skip_on_nothing_to_do: whether the task is skipped, not done, when there was nothing to do.
@@ -101,6 +103,7 @@ class HudiJobOperator(BaseOperator):
         spark_conn_id: str | None = None,
         spark_binary: str | None = None,
         application: str | None = None,
+        ship_code: bool | None = None,
         submit_arguments: dict[str, Any] | None = None,
         kill_grace_seconds: float = 30.0,
         skip_on_nothing_to_do: bool = False,
@@ -131,6 +134,7 @@ class HudiJobOperator(BaseOperator):
         self.spark_conn_id = spark_conn_id
         self.spark_binary = spark_binary
         self.application = application
+        self.ship_code = ship_code
         self.submit_arguments = submit_arguments
         self.kill_grace_seconds = kill_grace_seconds
         self.skip_on_nothing_to_do = skip_on_nothing_to_do
@@ -154,9 +158,10 @@ class HudiJobOperator(BaseOperator):
             _mask(options.secrets())
             options, run = NamedRun.of(options, self.log.warning)
             self._hook = self._submit_hook(options, context)
+            self._refuse_deployment(self._hook)
             self._hook.application_args = _words(options, folder, self._hook)
-            if self._hook.driver_is_remote and not self.result_file:
-                raise AirflowFailException("deploy_mode cluster needs result_file: give a URL that both sides reach")
+            if self._ships_code(self._hook):
+                self._hook.bring_code(_code_archive(folder))
             if self._killed:
                 raise AirflowException(f"{options.job} was killed before it began")
             self._hook.submit(application)
@@ -238,6 +243,28 @@ class HudiJobOperator(BaseOperator):
             **(self.submit_arguments or {}),
         )
 
+    def _refuse_deployment(self, hook: HudiSparkSubmitHook) -> None:
+        """
+        :raises AirflowFailException: the cluster can't run the driver, or nobody would learn its result.
+        """
+        if not hook.driver_is_remote:
+            return
+        if hook.master.startswith("spark://"):
+            raise AirflowFailException(
+                f"deploy_mode cluster is not for Python jobs on a standalone master ({hook.master}): give client"
+            )
+        if hook.master_is_local:
+            raise AirflowFailException(
+                f"deploy_mode cluster needs a cluster, and the master is {hook.master}: give client"
+            )
+        if not self.result_file:
+            raise AirflowFailException("deploy_mode cluster needs result_file: give a URL that both sides reach")
+
+    def _ships_code(self, hook: HudiSparkSubmitHook) -> bool:
+        if self.ship_code is not None:
+            return self.ship_code
+        return not hook.master_is_local and not self.application
+
     def _report(self, result: JobResult, context: Context) -> None:
         self.log.info("%s %s at instant %s", result.action, result.state, result.instant)
         if result.repeated:
@@ -311,6 +338,16 @@ def _words(options: JobOptions, folder: str, hook: HudiSparkSubmitHook) -> list[
         return options.to_args(path)
     hook.bring_file(path)  # to the folder in which the driver runs
     return options.to_args(DELIVERED)
+
+
+def _code_archive(folder: str) -> str:
+    from spark_jobs.core.errors import HudiError
+    from spark_jobs.engine.code_archive import cached_code_archive
+
+    try:
+        return str(cached_code_archive(Path(folder)))
+    except HudiError as error:
+        raise AirflowFailException(str(error)) from None
 
 
 def _read_result(location: str) -> JobResult:

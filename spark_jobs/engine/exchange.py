@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.handles.context import TaskScope
+from spark_jobs.engine.spark_api import frame_of, gathered, marks_of_tasks
 from spark_jobs.engine.spark_task import from_text, session_settings, task_scope, to_text
 
 Item = TypeVar("Item")
@@ -39,12 +40,13 @@ def exchange(
     """
     if not items:
         return []
+    marks = marks_of_tasks(tasks)
 
     def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number, piece in zip(*batch.to_pydict().values(), strict=True):
                 for nth, (target, rows) in enumerate(split(pickle.loads(piece))):
-                    block = {"target": target, "number": number, "nth": nth, "block": _encoded(rows)}
+                    block = {"target": marks[target], "number": number, "nth": nth, "block": _encoded(rows)}
                     yield pa.RecordBatch.from_pylist([block], schema=_BLOCK_SCHEMA)
 
     def receive(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -59,8 +61,8 @@ def exchange(
 
     pieces = pa.table({"number": range(len(items)), "piece": [pickle.dumps(item) for item in items]})
     with session_settings(spark, {"spark.sql.execution.arrow.maxRecordsPerBatch": str(_BLOCKS_AT_ONCE)}):
-        sent = spark.createDataFrame(pieces).mapInArrow(send, _BLOCK)
-        received = sent.repartitionById(tasks, "target").mapInArrow(receive, "outcome string")
+        sent = frame_of(spark, pieces).mapInArrow(send, _BLOCK)
+        received = gathered(sent, tasks, "target").mapInArrow(receive, "outcome string")
         return [from_text(row.outcome) for row in received.collect()]
 
 

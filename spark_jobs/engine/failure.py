@@ -8,12 +8,16 @@ from dataclasses import dataclass
 
 from spark_jobs.core.errors import ConfigError, HudiError
 
-# as the last line of a Python traceback, or in the words that Spark puts around a message of raise_error
+# as the last line of a Python traceback, or in the words that Spark 4 or 3.5 puts around a message of raise_error
 _RAISED_HERE = re.compile(
-    r"^\s*(?:.*\[USER_RAISED_EXCEPTION\] )?(?:spark_jobs\.[\w.]+\.)(\w+): (.+?)(?: SQLSTATE: \w{5})?$", re.MULTILINE
+    r"^\s*(?:.*(?:\[USER_RAISED_EXCEPTION\] |java\.lang\.RuntimeException: ))?"
+    r"(?:spark_jobs\.[\w.]+\.)(\w+): (.+?)(?: SQLSTATE: \w{5})?$",
+    re.MULTILINE,
 )
 _JAVA_CAUSE = re.compile(r"^\s*Caused by: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?$", re.MULTILINE)
 _JAVA_CALL = re.compile(r"An error occurred while calling .*\n\s*: (?:[\w$]+\.)*([\w$]+)(?:: (.*))?")
+_MISSING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)[\w.]*'", re.MULTILINE)
+_OF_THE_CODE = ("pyhudi", "spark_jobs")
 _TRACEBACK = "Traceback (most recent call last):"
 _OUT_OF_MEMORY = re.compile(r"java\.lang\.OutOfMemoryError(?:: (.*))?")
 _EXTRAS = {
@@ -51,7 +55,17 @@ def failure_of(error: BaseException) -> Failure:
         kind = _kinds().get(name)
         if kind is not None:
             return Failure(message=_one_line(message), exit_code=kind.exit_code)
+    if (missing := _MISSING.search(text)) and _is_of_spark(error):
+        return Failure(message=_executors_lack(missing[1]), exit_code=ConfigError.exit_code)
     return Failure(message=_root(error, text), exit_code=1)
+
+
+def _executors_lack(package: str) -> str:
+    if package in _OF_THE_CODE:
+        todo = "give --py-files a zip that python -m spark_jobs.engine.code_archive made"
+    else:
+        todo = "install it there, or name another Python by PYSPARK_PYTHON"
+    return f"the Python of an executor has no {package}: {todo} (docs/clusters.md)"
 
 
 def _root(error: BaseException, text: str) -> str:
@@ -66,9 +80,13 @@ def _root(error: BaseException, text: str) -> str:
     if call := _JAVA_CALL.search(text):
         return _one_line(f"{call[1]}: {call[2] or 'no message'}")
     first = next((line for line in text.splitlines() if line.strip()), "")
-    if type(error).__module__.startswith(("pyspark", "py4j")) and first:
+    if _is_of_spark(error) and first:
         return _one_line(first)
     return _one_line(f"{type(error).__name__}: {first}" if first else type(error).__name__)
+
+
+def _is_of_spark(error: BaseException) -> bool:
+    return type(error).__module__.startswith(("pyspark", "py4j"))
 
 
 def _last_python_error(text: str) -> str | None:

@@ -26,6 +26,14 @@ UNIX_SOCKETS: Final[SparkSettings] = {"spark.python.unix.domain.socket.enabled":
 """Python workers talk to Java by Unix sockets (Spark 4.1 and later; others ignore it). By TCP a task waits some 40 ms
 for an acknowledgement that the system delays: Spark leaves Nagle's algorithm on.
 """
+OLD_TIMES_AS_THEY_ARE: Final[SparkSettings] = {
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+}
+"""Dates before 1582 and times before 1900 are read as files have them: the default of Spark 4, where 3.5 refuses files
+that don't say who wrote them.
+"""
 SOCKET_FOLDER_LENGTH: Final = 61
 """Characters of the longest folder for such sockets (Spark: PYTHON_UNIX_DOMAIN_SOCKET_DIR)."""
 
@@ -50,7 +58,11 @@ def job_session(job: str, *, debug: bool = False, packages: Sequence[str] = ()) 
     quiet = not debug and not _log_is_configured()
     if quiet:
         _silence_java()
-    settings = socket_settings(SparkContext.getSystemProperty)
+    given = SparkContext.getSystemProperty
+    settings = {
+        **socket_settings(given),
+        **{name: mode for name, mode in OLD_TIMES_AS_THEY_ARE.items() if not given(name)},
+    }
     spark = SparkSession.builder.appName(f"pyhudi {job}").config(map=settings).getOrCreate()
     if quiet:
         spark.sparkContext.setLogLevel("OFF")

@@ -106,7 +106,8 @@ def parquet_files(spark: SparkSession, paths: Sequence[str], schema: StructType 
     """Rows of Parquet files by Spark's own scan: paths are taken to the letter, never as patterns, and columns from the
     files alone, whatever the folders are called."""
     reader = spark.read.schema(schema).option("__globPaths__", "false").option("recursiveFileLookup", "true")
-    return reader.parquet(*paths)
+    # which Spark 3.5 has to be told: old dates are read as they are
+    return reader.options(datetimeRebaseMode="CORRECTED", int96RebaseMode="CORRECTED").parquet(*paths)
 
 
 @contextmanager

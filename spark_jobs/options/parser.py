@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.flags import Flag, Kind
+from spark_jobs.options.foreign_words import answer_to
 
 
 class _Parser(argparse.ArgumentParser):
@@ -67,6 +68,9 @@ def _unknown(job: str, flags: Mapping[str, Flag], rest: Sequence[str]) -> str:
     word = next((word for word in rest if word.startswith("-")), rest[0]).split("=", 1)[0]
     if not word.startswith("-"):
         return f"{word!r} belongs to no option of {job}: see --help"
+    answer = answer_to(job, word)
+    if answer is not None:
+        return answer
     known = [name for declared in flags.values() for name in declared.names]
     nearest = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     return f"{word} is no option of {job}: " + (f"did you mean {nearest[0]}?" if nearest else "see --help")

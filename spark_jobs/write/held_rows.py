@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 from pyarrow import ipc
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from spark_jobs.core.storage import LocalStorage
+from spark_jobs.engine.spark_api import arrow_schema
 from spark_jobs.engine.spark_task import from_text, task_scope, to_text
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.row_files import row_groups, write_rows
@@ -70,7 +70,7 @@ def _packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _source(schema: StructType, files: Sequence[SourceFile]) -> KeyedSource:
-    arrow = to_arrow_schema(schema, timezone="UTC", error_on_duplicated_field_names_in_struct=True)
+    arrow = arrow_schema(schema)
     return KeyedSource(source=ParquetSource(files=tuple(files), schema=arrow), spec=None)
 
 

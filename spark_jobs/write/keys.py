@@ -10,7 +10,6 @@ from functools import reduce
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -48,6 +47,7 @@ from spark_jobs.core.keygen.spec import (
     KeySpec,
     PartitionPart,
 )
+from spark_jobs.engine.spark_api import texts_by_arrow
 from spark_jobs.write.bad_record import bad_record
 
 _NO_EXPONENT = 6
@@ -142,13 +142,13 @@ def partition_path(source: DataFrame, spec: KeySpec) -> Column:
 def partition_problem(source: DataFrame, part: PartitionPart, spec: KeySpec) -> Column:
     """Why the value of a partition column can't be a folder's name; null where it can."""
     if part.is_time:
-        return _time_problem(_column(source, part.field), part, spec)
+        return _time_problem(_column(source, part.field), _type_of(source, part.field), part, spec)
     return _refusal(part.field, _folder(source, part.field, spec), spec)
 
 
 def _partition_part(source: DataFrame, part: PartitionPart, spec: KeySpec) -> Column:
     if part.is_time:
-        return _time_part(_column(source, part.field), part, spec)
+        return _time_part(_column(source, part.field), _type_of(source, part.field), part, spec)
     folder = _folder(source, part.field, spec)
     refusal = _refusal(part.field, folder, spec)
     return F.when(refusal.isNotNull(), bad_record(refusal, "string")).otherwise(folder)
@@ -181,15 +181,14 @@ def _refusal(name: str, folder: Column, spec: KeySpec) -> Column:
     return found
 
 
-def _time_part(column: Column, part: PartitionPart, spec: KeySpec) -> Column:
+def _time_part(column: Column, kind: DataType | None, part: PartitionPart, spec: KeySpec) -> Column:
     def level(values: pa.Array) -> pa.Array:
         return partition_level(values, part, spec)
 
-    formatted: Column = arrow_udf(level, "string", ArrowUDFType.SCALAR)(column)
-    return formatted
+    return texts_by_arrow(level, column, kind)
 
 
-def _time_problem(column: Column, part: PartitionPart, spec: KeySpec) -> Column:
+def _time_problem(column: Column, kind: DataType | None, part: PartitionPart, spec: KeySpec) -> Column:
     def problems(values: pa.Array) -> pa.Array:
         try:
             partition_level(values, part, spec)
@@ -204,16 +203,14 @@ def _time_problem(column: Column, part: PartitionPart, spec: KeySpec) -> Column:
             return str(error)
         return None
 
-    found: Column = arrow_udf(problems, "string", ArrowUDFType.SCALAR)(column)
-    return found
+    return texts_by_arrow(problems, column, kind)
 
 
-def _arrow_text(column: Column, name: str) -> Column:
+def _arrow_text(column: Column, kind: DataType | None, name: str) -> Column:
     def text(values: pa.Array) -> pa.Array:
         return java_text(values, name, consistent_timestamps=True)
 
-    formatted: Column = arrow_udf(text, "string", ArrowUDFType.SCALAR)(column)
-    return formatted
+    return texts_by_arrow(text, column, kind)
 
 
 def _escape(value: Column) -> Column:
@@ -228,9 +225,9 @@ def _text(source: DataFrame, name: str, spec: KeySpec, *, virtual: bool = False)
     """
     kind, column = _type_of(source, name), _column(source, name)
     if isinstance(kind, TimestampType | TimestampNTZType) and spec.consistent_timestamps:
-        return _arrow_text(column, name)
+        return _arrow_text(column, kind, name)
     if virtual and isinstance(kind, FloatType | DoubleType):
-        return _arrow_text(column, name)
+        return _arrow_text(column, kind, name)
     if isinstance(kind, TimestampType):
         return F.unix_micros(column).cast("string")
     if isinstance(kind, TimestampNTZType):
@@ -242,7 +239,7 @@ def _text(source: DataFrame, name: str, spec: KeySpec, *, virtual: bool = False)
             column=name,
         )
     if isinstance(kind, DecimalType) and kind.scale > _NO_EXPONENT:
-        return _arrow_text(column, name)
+        return _arrow_text(column, kind, name)
     return column.cast("string")
 
 

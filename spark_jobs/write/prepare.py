@@ -16,6 +16,7 @@ from spark_jobs.core.merge.payloads.overwrite import OverwriteWithLatest
 from spark_jobs.core.schema.meta_fields import IS_DELETED, PARTITION_PATH, RECORD_KEY
 from spark_jobs.core.table import HudiTable
 from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.spark_api import arrow_of
 from spark_jobs.options.choices import Operation
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.direct.placed_source import place_by_arrays
@@ -76,7 +77,8 @@ class PreparedRows:
 
     def sample(self) -> Batch:
         """What the choice of an index goes by."""
-        chosen = self.keyed.select(RECORD_KEY, PARTITION_PATH).orderBy(F.xxhash64(RECORD_KEY)).limit(SAMPLE).toArrow()
+        sample = self.keyed.select(RECORD_KEY, PARTITION_PATH).orderBy(F.xxhash64(RECORD_KEY)).limit(SAMPLE)
+        chosen = arrow_of(sample)
         return Batch(
             counts=self.counts(),
             keys=chosen.column(0).combine_chunks(),

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from spark_jobs.core.config.keys import streamer as streamer_keys
 from spark_jobs.core.schema.avro import sanitize_name
 from spark_jobs.core.schema.meta_fields import without_meta_fields
+from spark_jobs.engine.spark_api import arrow_schema
 from spark_jobs.write.stored_schema import refuse_own_name
 
 _OF_SOURCES = ("_pyhudi_corrupt", "_pyhudi_problem")
@@ -57,5 +57,5 @@ def source_schema(source: DataFrame) -> pa.Schema:
     for name in source.columns:
         if not name.startswith(_OF_SOURCES):
             refuse_own_name(name)
-    found = to_arrow_schema(source.schema, timezone="UTC", error_on_duplicated_field_names_in_struct=True)
+    found = arrow_schema(source.schema)
     return without_meta_fields(pa.schema([field.with_nullable(True) for field in found]))

@@ -31,7 +31,7 @@ def spark() -> Iterator[SparkSession]:
     needs_java()
     from pyspark.sql import SparkSession
 
-    from spark_jobs.engine.session import UNIX_SOCKETS
+    from spark_jobs.engine.session import OLD_TIMES_AS_THEY_ARE, UNIX_SOCKETS
 
     for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ[variable] = sys.executable
@@ -40,7 +40,7 @@ def spark() -> Iterator[SparkSession]:
         .appName("tests")
         .config("spark.driver.memory", "2g")
         .config("spark.ui.enabled", "false")
-        .config(map=UNIX_SOCKETS)
+        .config(map={**UNIX_SOCKETS, **OLD_TIMES_AS_THEY_ARE})
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")

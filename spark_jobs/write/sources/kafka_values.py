@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -20,6 +20,7 @@ from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.spark_api import HAS_ARROW_UDF, is_utf8
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem
 from spark_jobs.write.json_text import is_one_value
@@ -136,7 +137,11 @@ class MessageValues:
         def decode(values: pa.Array) -> pa.Array:
             return decode_values(values, avro, schema, mark)
 
-        by_arrow: Any = arrow_udf
+        if not HAS_ARROW_UDF:
+            raise ConfigError(
+                "values in Avro are read from Spark 4.1 on", todo="run this job there, or write the topic in JSON"
+            )
+        by_arrow: Any = import_module("pyspark.sql.pandas.functions").arrow_udf
         return cast(Column, by_arrow(decode, StructType([*self.schema.fields]).add(mark, StringType()))(F.col("value")))
 
     def _problem(self) -> Column:
@@ -146,8 +151,8 @@ class MessageValues:
         unread = value.isNull() | value[_CORRUPT].isNotNull()
         if self.format is ValueFormat.JSON:
             text = F.col("value").cast("string")
-            unread = unread | ~F.is_valid_utf8(text) | ~is_one_value(text, self.options)
-            shown = F.when(F.is_valid_utf8(text), text).otherwise(shown)
+            unread = unread | ~is_utf8(text) | ~is_one_value(text, self.options)
+            shown = F.when(is_utf8(text), text).otherwise(shown)
         place = F.concat(
             *(F.lit("topic "), F.col("topic"), F.lit(", partition "), F.col("partition").cast("string")),
             *(F.lit(", offset "), F.col("offset").cast("string")),

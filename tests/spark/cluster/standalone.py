@@ -50,24 +50,34 @@ class StandaloneCluster:
         return self.folder / "events"
 
 
-def environment() -> dict[str, str]:
-    """That of a job, for the driver and the executors; the cluster's own processes get by with little."""
-    return {**job_environment(), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": QUICK}
+def environment(python: Path | None = None) -> dict[str, str]:
+    """That of a job, for the driver and the executors; the cluster's own processes get by with little.
+
+    :param python: what the executors run, which then don't see this checkout.
+    """
+    found = {**job_environment(), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": QUICK}
+    if python is not None:
+        del found["PYTHONPATH"]
+        found["PYSPARK_PYTHON"] = str(python)
+    return found
 
 
 @contextmanager
-def standalone_cluster(folder: Path, workers: int = 2, *, apart: bool = False) -> Iterator[StandaloneCluster]:
+def standalone_cluster(
+    folder: Path, workers: int = 2, *, apart: bool = False, python: Path | None = None
+) -> Iterator[StandaloneCluster]:
     """A master and workers of one core each, gone at the end.
 
     :param apart: each worker has an address of its own, as if it were another machine: Spark starts no second attempt
         of a task on the host of the first.
+    :param python: what the executors run, which don't see this checkout.
     :raises TimeoutError: they do not find each other.
     """
     (folder / "events").mkdir(parents=True)
     with ExitStack() as processes:
 
         def start(name: str, *arguments: str) -> subprocess.Popen[bytes]:
-            return processes.enter_context(_process(folder / f"{name}.log", arguments))
+            return processes.enter_context(_process(folder / f"{name}.log", arguments, python))
 
         start("master", "org.apache.spark.deploy.master.Master", *_at("127.0.0.1"), "--port", "0")
         found = _wait(lambda: re.search(r"spark://127\.0\.0\.1:\d+", _text(folder / "master.log")))
@@ -94,11 +104,11 @@ def _at(host: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _process(log: Path, arguments: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
+def _process(log: Path, arguments: tuple[str, ...], python: Path | None) -> Iterator[subprocess.Popen[bytes]]:
     with open(log, "wb") as out:
         process = subprocess.Popen(
             [str(Path(environment()["SPARK_HOME"], "bin", "spark-class")), *arguments],
-            env=environment(),
+            env=environment(python),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,

@@ -4,6 +4,7 @@ The texts of Spark's exceptions are cut from real ones of PySpark 4.2; tests/pro
 """
 
 import pytest
+from pyspark.errors import PySparkException
 
 from spark_jobs.core.errors import (
     BadRecordError,
@@ -26,6 +27,7 @@ Traceback (most recent call last):
 spark_jobs.core.errors.WriteConflictError: file group f-1 was changed by 20240101000000000: run it again
 
 """
+WORKERS_LINE = PYTHON_WORKER.strip().splitlines()[-1]
 PY4J = """An error occurred while calling o55.save.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times
 \tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:2895)
@@ -71,6 +73,19 @@ Caused by: java.io.IOException: No space left on device
         (ModuleNotFoundError("No module named 'y'", name="y"), "ModuleNotFoundError: No module named 'y'", 1),
         (RuntimeError(), "RuntimeError", 1),
         (RuntimeError(PYTHON_WORKER), "file group f-1 was changed by 20240101000000000: run it again", 3),
+        (
+            RuntimeError(
+                "Caused by: java.lang.RuntimeException: spark_jobs.core.errors.BadRecordError: no key: fill it\n"
+            ),
+            "no key: fill it",
+            1,
+        ),
+        (
+            PySparkException(PYTHON_WORKER.replace(WORKERS_LINE, "ModuleNotFoundError: No module named 'isal.igzip'")),
+            "the Python of an executor has no isal: install it there, or name another Python by PYSPARK_PYTHON "
+            "(docs/clusters.md)",
+            2,
+        ),
         (RuntimeError(PY4J), "column `id` has 3 nulls", 1),
         (RuntimeError(FULL_DISK), "IOException: No space left on device", 1),
         (

@@ -77,6 +77,14 @@ def test_a_password_is_not_shown() -> None:
             "--base-path /t --recordkey-fields=x",
             "--recordkey-fields is no option of ingest: did you mean --record-key-fields?",
         ),
+        (
+            "--base-path /t --spark-master yarn",
+            "--spark-master is an option of Hudi's own tools: give --master to spark-submit, before ingest.py",
+        ),
+        (
+            "--base-path /t --executor-memory=2g",
+            "--executor-memory is an option of spark-submit: give it before ingest.py, not behind it",
+        ),
         ("--base-path /t --zzzzzzzzzzz", "--zzzzzzzzzzz is no option of ingest: see --help"),
         (
             "--base-path /t --table-type MOR",
