@@ -86,7 +86,9 @@ def main(arguments: Sequence[str] | None = None, clock: Clock = SYSTEM_CLOCK) ->
     if is_url and not re.fullmatch(r"s3://[^/]+(/.*)?", options.directory):
         parser.error(f"--directory {options.directory} is neither a folder nor a URL of s3://")
     lake = options.directory.rstrip("/") if is_url else _LAKE if options.s3 else ""
-    places = Places(directory=Path(_FOLDER_BESIDE_S3 if is_url else options.directory).expanduser().resolve(), lake=lake)
+    places = Places(
+        directory=Path(_FOLDER_BESIDE_S3 if is_url else options.directory).expanduser().resolve(), lake=lake
+    )
     again = f"pyhudi-demo {'--s3 ' if options.s3 else ''}--directory " + shlex.quote(
         lake if is_url else str(places.directory)
     )
