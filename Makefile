@@ -30,9 +30,12 @@ help: ## Show this list
 	@echo "Variables: PYHUDI_ENV (the environment's folder), PYHUDI_PYTHON (a Python >= 3.11), DIRECTORY (of the demo),"
 	@echo "           ARGS (passed on to pyhudi-demo, pytest or the benchmark), JAVA_HOME (a Java >= 17)."
 
-demo: ## Run the whole life of two tables of flights from Airflow (DIRECTORY=demo-data)
+demo: ## Run the whole life of two tables of flights from Airflow (DIRECTORY=demo-data, or s3://bucket/folder)
 	@$(call ENTER,demo)
 	$(WITH_JAVA)
+	case "$(DIRECTORY) $(ARGS) " in s3://*|*" --s3 "*)
+		export PYHUDI_S3_SERVER=$$(python scripts/s3_env.py | python -c 'import json, sys; print(json.loads(sys.stdin.read())["server"])') ;;
+	esac
 	exec pyhudi-demo --directory "$(DIRECTORY)" $(ARGS)
 
 kill-demo: ## Kill the demo at each task's start and at 20 random moments, look at the tables after (an hour)
@@ -233,4 +236,4 @@ wheel: ## Build both wheels, airflow-provider-pyhudi and pyhudi, into dist/
 	exec python -m build --wheel --outdir dist
 
 clean: ## Remove environments, caches and the demo's folder
-	rm -rf .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist demo-data
+	rm -rf .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist demo-data demo-data-s3

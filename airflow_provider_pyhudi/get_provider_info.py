@@ -46,6 +46,9 @@ def get_provider_info() -> dict[str, Any]:
                 "conn-fields": {
                     "base_path": _text_field("Base path", "Path or URL that relative table paths are joined to."),
                     "spark_conn_id": _text_field("Spark connection", "Connection that the jobs are submitted to."),
+                    "storage_conn_id": _text_field(
+                        "Storage connection", "Connection by which storage is reached, such as aws_default."
+                    ),
                 },
             }
         ],

@@ -5,7 +5,7 @@ at once, then each quarter's actuals are upserted, and flights that never left a
 services and Hive sync follow, and a last Spark job checks the tables against the original data.
 
 Every write has an idempotency key, so a retried task, or a second run of the DAG, adds nothing. ``pyhudi-demo`` runs
-this DAG with an Airflow of its own; elsewhere, set the two variables below. A Spark connection ``spark_default``, where
+this DAG with an Airflow of its own; elsewhere, set the variables below. A Spark connection ``spark_default``, where
 there is one, takes the place of the local master.
 """
 
@@ -29,6 +29,7 @@ from airflow_provider_pyhudi import (
 )
 
 HOME = Path(os.environ.get("FLIGHTS_DEMO_DIRECTORY", "demo-data")).absolute()
+LAKE = os.environ.get("FLIGHTS_DEMO_LAKE") or str(HOME)
 METASTORE = os.environ.get("FLIGHTS_DEMO_METASTORE", "thrift://localhost:9083")
 DATABASE = "flights_demo"
 
@@ -64,9 +65,9 @@ with DAG(
     @task
     def prepare_data() -> None:
         """Write the Parquet files that the ingestion reads."""
-        from dags_examples.demo.data import prepare
+        from dags_examples.demo.data import prepare, upload
 
-        prepare(SOURCES)
+        upload(prepare(SOURCES), f"{LAKE}/sources")
 
     @task
     def verify() -> None:
@@ -74,7 +75,7 @@ with DAG(
         places = {
             "metastore-uris": METASTORE,
             "database": DATABASE,
-            "base": HOME / "tables",
+            "base": f"{LAKE}/tables",
             "sources": SOURCES,
             "result-file": HOME / "verification.json",
         }
@@ -93,7 +94,7 @@ with DAG(
         (HOME / "results.json").write_text(json.dumps(results, indent=2))
 
     def base_path(name: str) -> str:
-        return str(HOME / "tables" / name)
+        return f"{LAKE}/tables/{name}"
 
     def write(name: str, op: str, source: str) -> HudiIngestOperator:
         """One write of one source file into one table."""
@@ -106,7 +107,7 @@ with DAG(
             table_type=TABLES[name],
             op=op,
             source_format="parquet",
-            source=[str(SOURCES / f"{source}.parquet")],
+            source=[f"{LAKE}/sources/{source}.parquet"],
             record_key_fields=["year", "month", "day", "carrier", "flight", "origin"],
             partition_path_fields=["month"],
             precombine_field="updated",

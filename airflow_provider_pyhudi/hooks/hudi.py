@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 
 from airflow.providers.common.compat.sdk import BaseHook
 
-from airflow_provider_pyhudi.hooks.lake import own_lake
+from airflow_provider_pyhudi.hooks.lake import mask, of_hudi_connection, own_lake
+from airflow_provider_pyhudi.hooks.storage import StorageConnectionError
 
 if TYPE_CHECKING:
+    from spark_jobs.core.lake import Lake
     from spark_jobs.core.table import HudiTable
 
 WRITES = ("commit", "deltacommit", "replacecommit")
@@ -34,7 +36,9 @@ def known_actions(actions: str | Collection[str] | None) -> list[str] | None:
     return found
 
 
-def completed_commits(base_path: str, after_instant: str | None, actions: Collection[str] | None) -> list[str]:
+def completed_commits(
+    base_path: str, after_instant: str | None, actions: Collection[str] | None, lake: Lake
+) -> list[str]:
     """Instants of the completed writes after ``after_instant`` (exclusive), oldest first; none while there is no table.
 
     :param actions: only those of ``commit``, ``deltacommit`` and ``replacecommit``; all without it.
@@ -47,7 +51,7 @@ def completed_commits(base_path: str, after_instant: str | None, actions: Collec
 
     after = query_instant(after_instant) if after_instant else ""
     try:
-        commits = HudiTable.open(base_path, lake=own_lake()).timeline.completed_commits()
+        commits = HudiTable.open(base_path, lake=lake).timeline.completed_commits()
     except TableNotFoundError:
         return []
     return [
@@ -55,7 +59,7 @@ def completed_commits(base_path: str, after_instant: str | None, actions: Collec
     ]
 
 
-def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> dict[str, Any] | None:
+def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str], lake: Lake) -> dict[str, Any] | None:
     """The plan that a dry run of the service gives now, or None where it gives a reason for doing nothing.
 
     A plan that stands on the timeline and was not executed yet counts too. A table that is not there has nothing due.
@@ -72,7 +76,7 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> di
     job, conf = SENSED[service], tuple(hoodie_conf.items())
     options = job.options(base_path=base_path, hoodie_conf=conf, dry_run=True, **job.planning)
     try:
-        result = job.run(options, JobContext.of_process(own_lake(), Progress.silent(service)))
+        result = job.run(options, JobContext.of_process(lake, Progress.silent(service)))
     except TableNotFoundError:
         _log.info("%s of %s is not due: there is no table yet", service, base_path)
         return None
@@ -83,7 +87,8 @@ def due_plan(base_path: str, service: str, hoodie_conf: Mapping[str, str]) -> di
 
 
 class HudiHook(BaseHook):
-    """Settings of a connection of type ``hudi``, all in its extra: ``base_path``, ``spark_conn_id``, ``hoodie_conf``.
+    """Settings of a connection of type ``hudi``, all in its extra: ``base_path``, ``spark_conn_id``, ``hoodie_conf``,
+    ``storage_conn_id``, ``storage_options``.
 
     :param hudi_conn_id: the connection.
     """
@@ -109,6 +114,16 @@ class HudiHook(BaseHook):
     def hoodie_conf(self) -> dict[str, str]:
         return {str(key): str(value) for key, value in (self.get_conn().get("hoodie_conf") or {}).items()}
 
+    def lake(self) -> Lake:
+        """The lake that is reached by the storage options of the connection.
+
+        :raises StorageConnectionError: its storage connection is not there, or asks for what is not served.
+        :raises ConfigError: an option that nothing reads.
+        """
+        options = of_hudi_connection(self.hudi_conn_id)
+        mask(options)
+        return own_lake(options)
+
     def base_path_of(self, path: str) -> str:
         """An absolute path or URL as it is; a relative one joined to the connection's ``base_path``."""
         root = str(self.get_conn().get("base_path") or "")
@@ -120,18 +135,19 @@ class HudiHook(BaseHook):
         """Open a table without Spark.
 
         :raises StorageError: there is no table, or it can't be read.
+        :raises StorageConnectionError: the storage connection is not there, or asks for what is not served.
         """
         from spark_jobs.core.table import HudiTable
 
-        return HudiTable.open(self.base_path_of(path), lake=own_lake())
+        return HudiTable.open(self.base_path_of(path), lake=self.lake())
 
     def test_connection(self) -> tuple[bool, str]:
         """Whether the base path can be listed."""
         from spark_jobs.core.errors import HudiError
 
         try:
-            place = own_lake().place(self.base_path_of(""))
+            place = self.lake().place(self.base_path_of(""))
             found = place.storage.list(place.path)
-        except HudiError as error:
+        except (HudiError, StorageConnectionError) as error:
             return False, str(error)
         return True, f"{place.path} has {len(found)} entries"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,12 +23,11 @@ from airflow.providers.common.compat.sdk import (
 from airflow.sdk.definitions.asset import AssetRef
 
 from airflow_provider_pyhudi.hooks.hudi import HudiHook
-from airflow_provider_pyhudi.hooks.lake import own_lake
+from airflow_provider_pyhudi.hooks.lake import StorageAccess
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 from airflow_provider_pyhudi.operators.named_run import NamedRun
 from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
 from spark_jobs.options.private_values import DELIVERED, write_options_file
-from spark_jobs.options.properties import read_properties
 from spark_jobs.options.secrets import can_be_hidden, secret_values
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ class HudiJobOperator(BaseOperator):
     value, and each of its fields an XCom of its own, so that ``schedule.output["instant"]`` is the instant alone.
 
     :param hudi_conn_id: a connection of type ``hudi``: relative base paths are joined to its own, and its
-        ``hoodie_conf`` holds where the task gives no value of its own.
+        ``hoodie_conf`` and storage options hold where the task gives no value of its own.
+    :param storage_conn_id: a connection by which storage is reached (``aws``, ``google_cloud_platform``, ``wasb``,
+        ``adls``, ``hdfs``), in the place of the storage options of ``hudi_conn_id``; ``storage_options`` are over it.
     :param spark_conn_id: a connection of type ``spark``, which has to be there; without it, that of ``hudi_conn_id``,
         else ``spark_default``, else ``local[*]``.
     :param spark_binary: path of spark-submit, if it is not to be found by SPARK_HOME or the installed PySpark.
@@ -65,6 +67,7 @@ class HudiJobOperator(BaseOperator):
         "hoodie_conf",
         "job_dry_run",
         "result_file",
+        "storage_options",
         "conf",
         "packages",
         "jars",
@@ -74,7 +77,12 @@ class HudiJobOperator(BaseOperator):
         "application",
         "name",
     )
-    template_fields_renderers: ClassVar[dict[str, str]] = {"hoodie_conf": "json", "conf": "json", "env_vars": "json"}
+    template_fields_renderers: ClassVar[dict[str, str]] = {
+        "hoodie_conf": "json",
+        "storage_options": "json",
+        "conf": "json",
+        "env_vars": "json",
+    }
     ui_color = "#d5ecf7"
 
     def __init__(
@@ -86,6 +94,7 @@ class HudiJobOperator(BaseOperator):
         hoodie_conf: Mapping[str, Any] | None = None,
         dry_run: bool | str = False,
         result_file: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
         debug: bool = False,
         conf: dict[str, Any] | None = None,
         packages: str | None = None,
@@ -100,6 +109,7 @@ class HudiJobOperator(BaseOperator):
         env_vars: dict[str, str] | None = None,
         name: str | None = None,
         hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
         spark_conn_id: str | None = None,
         spark_binary: str | None = None,
         application: str | None = None,
@@ -117,6 +127,7 @@ class HudiJobOperator(BaseOperator):
         self.hoodie_conf = hoodie_conf
         self.job_dry_run = dry_run
         self.result_file = result_file
+        self.storage_options = storage_options
         self.debug = debug
         self.conf = conf
         self.packages = packages
@@ -131,6 +142,7 @@ class HudiJobOperator(BaseOperator):
         self.env_vars = env_vars
         self.name = name
         self.hudi_conn_id = hudi_conn_id
+        self.storage_conn_id = storage_conn_id
         self.spark_conn_id = spark_conn_id
         self.spark_binary = spark_binary
         self.application = application
@@ -156,7 +168,8 @@ class HudiJobOperator(BaseOperator):
             except OptionsError as error:
                 raise AirflowFailException(f"{self.options_type.job}: {error}") from None
             _mask(options.secrets())
-            options, run = NamedRun.of(options, self.log.warning)
+            self._mask_properties(options)
+            options, run = NamedRun.of(options, self._access.lake, self.log.warning)
             self._hook = self._submit_hook(options, context)
             self._refuse_deployment(self._hook)
             self._hook.application_args = _words(options, folder, self._hook)
@@ -165,7 +178,7 @@ class HudiJobOperator(BaseOperator):
             if self._killed:
                 raise AirflowException(f"{options.job} was killed before it began")
             self._hook.submit(application)
-            result = _read_result(str(options.result_file))
+            result = _read_result(str(options.result_file), self._access)
         self._report(result, context)
         if run:
             run.hand_back(self, result)
@@ -194,6 +207,7 @@ class HudiJobOperator(BaseOperator):
         if hudi:
             values["base_path"] = hudi.base_path_of(self.base_path)
             values["hoodie_conf"] = {**self._of_connection(hudi), **dict(self.hoodie_conf or {})}
+        values["storage_options"] = self._access.options()
         values.update(self.job_values(context))
         return self.options_type(**values)
 
@@ -211,11 +225,33 @@ class HudiJobOperator(BaseOperator):
         """
         known = hudi.hoodie_conf
         try:
-            own = read_properties(self.props) if self.props and known else {}
+            own = self._properties(self.props) if self.props and known else {}
         except OptionsError as error:
             self.log.warning("%s; the values of connection %s win over it", error, self.hudi_conn_id)
             own = {}
         return {key: value for key, value in known.items() if key not in own}
+
+    def _mask_properties(self, options: JobOptions) -> None:
+        """Those of a file on another storage: the options see that of this machine alone."""
+        from spark_jobs.engine.properties_file import is_elsewhere
+
+        if options.props and is_elsewhere(options.props):
+            with suppress(OptionsError):  # the job reports it
+                _mask(secret_values(self._properties(options.props).items()))
+
+    def _properties(self, location: str) -> dict[str, str]:
+        from spark_jobs.engine.properties_file import properties_in
+
+        return properties_in(self._access.lake(), location)
+
+    @cached_property
+    def _access(self) -> StorageAccess:
+        return StorageAccess(
+            hudi_conn_id=self.hudi_conn_id,
+            storage_conn_id=self.storage_conn_id,
+            own=self.storage_options or {},
+            settings=self.conf or {},
+        )
 
     @cached_property
     def _hudi_hook(self) -> HudiHook | None:
@@ -350,11 +386,11 @@ def _code_archive(folder: str) -> str:
         raise AirflowFailException(str(error)) from None
 
 
-def _read_result(location: str) -> JobResult:
+def _read_result(location: str, access: StorageAccess) -> JobResult:
     from spark_jobs.core.errors import HudiError
 
     try:
-        place = own_lake().place(location)
+        place = access.lake().place(location)
         return JobResult.from_json(place.storage.read(place.path).decode())
     except (HudiError, OptionsError) as error:
         raise AirflowException(f"the job ended well but left no result: {error}") from None

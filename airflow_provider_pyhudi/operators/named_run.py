@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseOperator, Context
 
-from airflow_provider_pyhudi.hooks.lake import own_lake
 from spark_jobs.options import IngestOptions, JobOptions, JobResult, ServiceOptions
 
 if TYPE_CHECKING:
+    from spark_jobs.core.lake import Lake
     from spark_jobs.core.storage import Storage
     from spark_jobs.services.run_generation import RunRecord
 
@@ -32,19 +32,22 @@ def named_by_task(operator: BaseOperator, context: Context) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRun:
-    """What a task does under its name, on the table at a base path."""
+    """What a task does under its name, on the table at a base path; ``lake`` makes the one that reaches it."""
 
     base_path: str
     name: str
+    lake: Callable[[], Lake]
 
     @staticmethod
-    def of(options: JobOptions, warn: Callable[[str], None]) -> tuple[JobOptions, NamedRun | None]:
+    def of(
+        options: JobOptions, lake: Callable[[], Lake], warn: Callable[[str], None]
+    ) -> tuple[JobOptions, NamedRun | None]:
         """The run of a task that goes by its own name, if it does, and the options by which the job knows what its
         record says now. Where the worker can't keep one at the table, they say that.
         """
         if not isinstance(options, IngestOptions | ServiceOptions) or not options.attempt or options.dry_run:
             return options, None
-        run = NamedRun(base_path=options.base_path, name=options.idempotency_key or "")
+        run = NamedRun(base_path=options.base_path, name=options.idempotency_key or "", lake=lake)
         from spark_jobs.core.errors import HudiError, StorageError
 
         try:
@@ -102,7 +105,7 @@ class NamedRun:
 
     def _place(self) -> tuple[Storage, str]:
         """The storage of the table, which nothing in the table leads out of, and the base path there."""
-        place = own_lake().place(self.base_path)
+        place = self.lake().place(self.base_path)
         return place.confined(), place.path
 
     def _keep(self, record: RunRecord, *, sweeps: bool = False) -> None:

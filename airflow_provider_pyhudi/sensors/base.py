@@ -9,6 +9,7 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowException, BaseSensorOperator, Context, conf
 
 from airflow_provider_pyhudi.hooks.hudi import HudiHook
+from airflow_provider_pyhudi.hooks.lake import StorageAccess
 from airflow_provider_pyhudi.triggers.base import TableTrigger
 
 
@@ -17,6 +18,8 @@ class HudiTableSensor(BaseSensorOperator):
 
     :param base_path: base path of the table.
     :param hudi_conn_id: a connection of type ``hudi`` whose base path a relative ``base_path`` is joined to.
+    :param storage_conn_id: a connection by which the storage of the table is reached, in the place of the one that
+        ``hudi_conn_id`` has.
     :param deferrable: wait in the triggerer instead of a worker.
     """
 
@@ -27,13 +30,16 @@ class HudiTableSensor(BaseSensorOperator):
         *,
         base_path: str,
         hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.base_path = base_path
         self.hudi_conn_id = hudi_conn_id
+        self.storage_conn_id = storage_conn_id
         self.deferrable = deferrable
+        self._access: StorageAccess | None = None
 
     @abstractmethod
     def trigger(self) -> TableTrigger:
@@ -61,6 +67,13 @@ class HudiTableSensor(BaseSensorOperator):
         if "error" in event:
             raise AirflowException(event["error"])
         return self.value(event)
+
+    @property
+    def access(self) -> StorageAccess:
+        """By which the storage of the table is reached."""
+        if self._access is None:
+            self._access = StorageAccess(hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
+        return self._access
 
     @property
     def path(self) -> str:

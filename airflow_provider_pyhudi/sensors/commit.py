@@ -24,6 +24,8 @@ class HudiCommitSensor(HudiTableSensor):
     :param min_commits: how many of them there must be.
     :param actions: which kinds count: any of ``commit``, ``deltacommit``, ``replacecommit``; all without it.
     :param hudi_conn_id: a connection of type ``hudi`` whose base path a relative ``base_path`` is joined to.
+    :param storage_conn_id: a connection by which the storage of the table is reached, in the place of the one that
+        ``hudi_conn_id`` has.
     :param deferrable: wait in the triggerer instead of a worker.
     :raises ValueError: another action.
     """
@@ -46,7 +48,8 @@ class HudiCommitSensor(HudiTableSensor):
             known_actions(actions)
 
     def poke(self, context: Context) -> PokeReturnValue:
-        found = completed_commits(self.path, given_instant(self.after_instant), known_actions(self.actions))
+        after, actions = given_instant(self.after_instant), known_actions(self.actions)
+        found = completed_commits(self.path, after, actions, self.access.lake())
         self.log.info("%s has %s new commits of %s", self.path, len(found), self.min_commits)
         done = len(found) >= int(self.min_commits)
         return PokeReturnValue(done, self.value({"instants": found}) if done else None)
@@ -57,6 +60,8 @@ class HudiCommitSensor(HudiTableSensor):
             after_instant=given_instant(self.after_instant),
             min_commits=int(self.min_commits),
             actions=known_actions(self.actions),
+            hudi_conn_id=self.hudi_conn_id,
+            storage_conn_id=self.storage_conn_id,
             poke_interval=self.poke_interval,
         )
 

@@ -24,6 +24,8 @@ class HudiTableServiceSensor(HudiTableSensor):
         the service's task has.
     :param hudi_conn_id: a connection of type ``hudi``: a relative ``base_path`` is joined to its own, and its
         ``hoodie_conf`` holds where the task gives no value of its own.
+    :param storage_conn_id: a connection by which the storage of the table is reached, in the place of the one that
+        ``hudi_conn_id`` has.
     :param deferrable: wait in the triggerer instead of a worker.
     :raises ValueError: another service.
     """
@@ -40,12 +42,17 @@ class HudiTableServiceSensor(HudiTableSensor):
         self.hoodie_conf = hoodie_conf
 
     def poke(self, context: Context) -> PokeReturnValue:
-        plan = due_plan(self.path, self.service, self._conf)
+        plan = due_plan(self.path, self.service, self._conf, self.access.lake())
         return PokeReturnValue(plan is not None, plan)
 
     def trigger(self) -> HudiTableServiceTrigger:
         return HudiTableServiceTrigger(
-            base_path=self.path, service=self.service, hoodie_conf=self._conf, poke_interval=self.poke_interval
+            base_path=self.path,
+            service=self.service,
+            hoodie_conf=self._conf,
+            hudi_conn_id=self.hudi_conn_id,
+            storage_conn_id=self.storage_conn_id,
+            poke_interval=self.poke_interval,
         )
 
     def value(self, event: dict[str, Any]) -> dict[str, Any]:

@@ -22,14 +22,16 @@ class HudiCommitTrigger(TableTrigger):
         after_instant: str | None = None,
         min_commits: int = 1,
         actions: list[str] | None = None,
+        hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
         poke_interval: float = 60.0,
     ) -> None:
-        super().__init__(poke_interval)
+        super().__init__(hudi_conn_id, storage_conn_id, poke_interval)
         self.base_path = base_path
         self.after_instant = after_instant
         self.min_commits = min_commits
         self.actions = actions
 
     def look(self) -> dict[str, Any] | None:
-        found = completed_commits(self.base_path, self.after_instant, self.actions)
+        found = completed_commits(self.base_path, self.after_instant, self.actions, self.access.lake())
         return {"instants": found} if len(found) >= self.min_commits else None

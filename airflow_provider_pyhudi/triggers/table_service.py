@@ -14,12 +14,18 @@ class HudiTableServiceTrigger(TableTrigger):
     arguments: ClassVar[tuple[str, ...]] = ("base_path", "service", "hoodie_conf")
 
     def __init__(
-        self, base_path: str, service: str, hoodie_conf: dict[str, str] | None = None, poke_interval: float = 60.0
+        self,
+        base_path: str,
+        service: str,
+        hoodie_conf: dict[str, str] | None = None,
+        hudi_conn_id: str | None = None,
+        storage_conn_id: str | None = None,
+        poke_interval: float = 60.0,
     ) -> None:
-        super().__init__(poke_interval)
+        super().__init__(hudi_conn_id, storage_conn_id, poke_interval)
         self.base_path = base_path
         self.service = service
         self.hoodie_conf = hoodie_conf
 
     def look(self) -> dict[str, Any] | None:
-        return due_plan(self.base_path, self.service, self.hoodie_conf or {})
+        return due_plan(self.base_path, self.service, self.hoodie_conf or {}, self.access.lake())

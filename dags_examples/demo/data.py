@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dags_examples.demo.frames import frame
+from spark_jobs.core.lake import Lake
 
 _Columns = list[tuple[str, pa.DataType]]
 
@@ -136,6 +137,20 @@ def prepare(directory: Path) -> Sources:
     for name, columns in _REFERENCES.items():
         _write(sources.reference(name), partial(_table, frame(name), pa.schema(columns)))
     return sources
+
+
+def upload(sources: Sources, folder: str) -> None:
+    """Put the files of flights into a folder of any storage that has them not yet; nothing where that is their own.
+
+    :param folder: path or URL; the environment has what reaches it.
+    :raises StorageError: they can't be written there.
+    """
+    if folder == str(sources.directory):
+        return
+    for path in (sources.schedule, *map(sources.actuals, QUARTERS)):
+        place = Lake().place(f"{folder}/{path.name}")
+        if place.storage.stat(place.path) is None:
+            place.storage.replace(place.path, path.read_bytes())
 
 
 def schedule_of(flights: pd.DataFrame) -> pa.Table:

@@ -40,12 +40,13 @@ class Bar:
         return max(moment for moment in (self.planned, self.started, self.finished) if moment is not None)
 
 
-def read_bars(base_path: str, clock: Clock = SYSTEM_CLOCK) -> tuple[Bar, ...]:
+def read_bars(base_path: str, clock: Clock = SYSTEM_CLOCK, options: Mapping[str, str] | None = None) -> tuple[Bar, ...]:
     """The instants of a table, oldest first; those that were rolled back stand where they began.
 
+    :param options: by which the storage of the table is reached.
     :raises StorageError: there is no readable table.
     """
-    table = HudiTable.open(base_path, lake=Lake(clock=clock))
+    table = HudiTable.open(base_path, lake=Lake(clock=clock).reached_by(options))
     moments: dict[str, dict[State, Instant]] = {}
     moved: dict[Instant, datetime] = {}
     for status in table.storage.list(table.timeline.folder):

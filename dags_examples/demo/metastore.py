@@ -16,6 +16,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _DATABASE = "derby"
 _MADE_FILE = "metastore.made"
 """Says that the database was made to its end: Derby can't open one whose making was broken off."""
 _LOCK_FILE = "metastore.lock"
+_SITE = "conf"
 _MAIN_CLASS = "org.apache.hadoop.hive.metastore.HiveMetaStore"
 _POLL_SECONDS = 0.1
 _PORT_SECONDS = 3.0
@@ -76,6 +78,7 @@ def start_metastore(
     directory: str | os.PathLike[str],
     port: int = 0,
     *,
+    buckets: tuple[str, ...] = (),
     timeout_seconds: float = 90.0,
     java_options: tuple[str, ...] = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:UseAVX=2"),
     clock: Clock = SYSTEM_CLOCK,
@@ -84,6 +87,8 @@ def start_metastore(
 
     :param port: TCP port; 0 takes the port that the directory's last server had where it is free, else any free one.
         Ignored where a server runs already.
+    :param buckets: of S3, in which tables lie. Hive's server wants to make the folder of a table that it registers, and
+        PySpark has no connector of S3: it makes empty folders below ``s3/`` here, and looks at no object.
     :raises ConfigError: there is no Java runtime, no PySpark, or the port is taken.
     :raises MetastoreStartError: the server ended, or did not answer within ``timeout_seconds``.
     """
@@ -99,6 +104,7 @@ def start_metastore(
                 (home / _MADE_FILE).touch()
                 return server
         _set_unfinished_aside(home)
+        _write_site(home, buckets)
         command = _command(home, _choose_port(port, recorded, clock), java_options)
         server = _wait_until_it_answers(home, _spawn(home, command, deadline, clock), deadline, clock)
         if server is None:
@@ -201,11 +207,32 @@ def _command(home: Path, port: int, java_options: tuple[str, ...]) -> list[str]:
         f"-Dderby.stream.error.file={home / 'derby.log'}",
         *(f"-D{key}={value}" for key, value in settings.items()),
         "-cp",
-        str(_pyspark_jars() / "*"),
+        f"{home / _SITE}{os.pathsep}{_pyspark_jars() / '*'}",
         _MAIN_CLASS,
         "-p",
         str(port),
     ]
+
+
+def _write_site(home: Path, buckets: tuple[str, ...]) -> None:
+    """Hadoop's settings of the server: each bucket as a folder of this machine, by its file system of mounts
+    (``ViewFileSystemOverloadScheme``).
+    """
+    settings = {}
+    for bucket in buckets:
+        folder = home / "s3" / bucket
+        folder.mkdir(parents=True, exist_ok=True)
+        settings[f"fs.viewfs.mounttable.{bucket}.linkMergeSlash"] = folder.as_uri()
+    if buckets:
+        settings["fs.s3.impl"] = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
+        settings["fs.viewfs.overload.scheme.target.s3.impl"] = "org.apache.hadoop.fs.LocalFileSystem"
+    root = ElementTree.Element("configuration")
+    for name, value in settings.items():
+        told = ElementTree.SubElement(root, "property")
+        ElementTree.SubElement(told, "name").text = name
+        ElementTree.SubElement(told, "value").text = value
+    (home / _SITE).mkdir(exist_ok=True)
+    ElementTree.ElementTree(root).write(home / _SITE / "core-site.xml")
 
 
 def _port_of(command: list[str]) -> str:

@@ -18,17 +18,19 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 from dags_examples.demo import report
 from dags_examples.demo.instants import read_bars
 from dags_examples.demo.metastore import start_metastore, stop_metastore
 from dags_examples.demo.processes import end_tree
 from dags_examples.demo.progress import follow, last_error, state_in
+from dags_examples.demo.s3_server import s3_server
 from dags_examples.demo.settings import METASTORE_VARIABLE, Places, configured_metastore, environment
 from dags_examples.demo.timeline_svg import draw
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
@@ -36,6 +38,9 @@ from spark_jobs.core.errors import HudiError
 from spark_jobs.hive.client import ThriftMetastore
 
 DAG_ID = "flights_demo"
+_FOLDER = "demo-data"
+_FOLDER_BESIDE_S3 = "demo-data-s3"
+_LAKE = "s3://flights-demo"
 TABLES = ("flights", "flights_mor")
 
 
@@ -54,7 +59,17 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None, clock: Clock = SYSTEM_CLOCK) -> int:
     parser = _Parser(prog="pyhudi-demo", description="Run the whole life of two tables of flights from Airflow.")
-    parser.add_argument("--directory", default="demo-data", help="folder for everything the demo writes (%(default)s)")
+    parser.add_argument(
+        "--directory",
+        default=_FOLDER,
+        help="folder for everything the demo writes (%(default)s); s3://BUCKET/FOLDER: tables and sources lie there, "
+        f"on a server that the demo starts, and all else in {_FOLDER_BESIDE_S3}",
+    )
+    parser.add_argument(
+        "--s3",
+        action="store_true",
+        help=f"tables and sources lie on such a server, below {_LAKE}; all else in DIRECTORY",
+    )
     parser.add_argument(
         "--metastore-uris",
         help="a running Hive metastore, such as thrift://host:9083; without it, the Airflow connection "
@@ -67,14 +82,23 @@ def main(arguments: Sequence[str] | None = None, clock: Clock = SYSTEM_CLOCK) ->
         "--every", type=_count, default=1, metavar="N", help="take every N-th flight alone (%(default)s: all)"
     )
     options = parser.parse_args(arguments)
-    places = Places(directory=Path(options.directory).expanduser().resolve())
-    again = f"pyhudi-demo --directory {shlex.quote(str(places.directory))}"
+    is_url = "://" in options.directory
+    if is_url and not re.fullmatch(r"s3://[^/]+(/.*)?", options.directory):
+        parser.error(f"--directory {options.directory} is neither a folder nor a URL of s3://")
+    lake = options.directory.rstrip("/") if is_url else _LAKE if options.s3 else ""
+    places = Places(
+        directory=Path(_FOLDER_BESIDE_S3 if is_url else options.directory).expanduser().resolve(), lake=lake
+    )
+    again = f"pyhudi-demo {'--s3 ' if options.s3 else ''}--directory " + shlex.quote(
+        lake if is_url else str(places.directory)
+    )
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     try:
         with _only_run(places):
             try:
-                own = _run(places, options.metastore_uris, options.every, clock)
+                with _store(places, clock) as variables:
+                    own = _run(places, options.metastore_uris, options.every, variables, clock)
                 if own and options.keep_metastore:
                     print(f"The metastore at {own} stays; its files are in {places.metastore}")
             finally:
@@ -89,20 +113,41 @@ def main(arguments: Sequence[str] | None = None, clock: Clock = SYSTEM_CLOCK) ->
     return 0
 
 
-def _run(places: Places, metastore_uris: str | None, every: int, clock: Clock) -> str | None:
-    """Run the DAG and print the report; the return value is the URI of the demo's own metastore, if it started one."""
+@contextmanager
+def _store(places: Places, clock: Clock) -> Iterator[Mapping[str, str]]:
+    """The server that has the lake, as long as this lasts: the variables by which it is reached; none without one."""
+    if not places.lake:
+        yield {}
+        return
+    with ExitStack() as running:
+        with _step("S3 server (moto)", clock):
+            found = running.enter_context(s3_server(places.s3, _bucket(places), clock))
+        yield found
+
+
+def _bucket(places: Places) -> str:
+    return urlsplit(places.lake).netloc
+
+
+def _run(places: Places, metastore_uris: str | None, every: int, store: Mapping[str, str], clock: Clock) -> str | None:
+    """Run the DAG and print the report; the return value is the URI of the demo's own metastore, if it started one.
+
+    :param store: the variables by which the server of S3 is reached, if there is one.
+    """
     began = clock.monotonic()
     _need_java()
-    _need_same_flights(places, every)
+    _need_same_tables(places, every)
     print(f"Flights demo in {places.directory}")
     uris = metastore_uris or os.environ.get(METASTORE_VARIABLE) or configured_metastore(os.environ)
     own = None
     if uris is None:
         with _step("Hive metastore", clock):
-            own = uris = start_metastore(places.metastore).uri
+            own = uris = start_metastore(places.metastore, buckets=(_bucket(places),) if places.lake else ()).uri
     else:
         ThriftMetastore.connect(uris)  # better told now than after minutes of work
-    variables = environment(places, uris, os.environ, every=every)
+    # with a server of its own, what the user's environment has of AWS leads elsewhere
+    inherited = {name: value for name, value in os.environ.items() if not (store and name.startswith("AWS_"))}
+    variables = environment(places, uris, {**inherited, **store}, every=every)
     with _step("Airflow's database", clock):
         _make_airflow_database(places, variables)
     places.results.unlink(missing_ok=True)
@@ -111,7 +156,7 @@ def _run(places: Places, metastore_uris: str | None, every: int, clock: Clock) -
         log = places.logs / f"{DAG_ID}.log"
         where = f"task {', '.join(failed)} failed" if failed else f"airflow ended with {code}"
         raise DemoError(f"{where}; {_last_words(log)}see {log}, then run the demo again to go on")
-    _tell(places, uris, own is not None)
+    _tell(places, uris, own is not None, {name.lower(): value for name, value in store.items()})
     print(f"Done in {clock.monotonic() - began:.0f} s.")
     return own
 
@@ -182,11 +227,11 @@ def _airflow(arguments: Sequence[str], variables: Mapping[str, str], log: Path) 
         raise DemoError(f"airflow {' '.join(arguments)} ended with {code}; {_last_words(log)}see {log}")
 
 
-def _tell(places: Places, metastore_uris: str, own: bool) -> None:
+def _tell(places: Places, metastore_uris: str, own: bool, options: Mapping[str, str]) -> None:
     """The table of what ran, the picture, and where everything is."""
     results = json.loads(places.results.read_text())
     verification = json.loads(places.verification.read_text())
-    lanes = {name: read_bars(str(places.tables / name)) for name in TABLES}
+    lanes = {name: read_bars(f"{places.tables}/{name}", options=options) for name in TABLES}
     places.picture.write_text(draw(lanes), encoding="utf-8")
     print("\nWhat ran:\n")
     print(report.table(results))
@@ -195,7 +240,7 @@ def _tell(places: Places, metastore_uris: str, own: bool) -> None:
         print(f"  {table}: {verification['questions']} questions, {rows} rows of answers")
     print("\nWhere it is:")
     for name in TABLES:
-        print(f"  table      {places.tables / name}")
+        print(f"  table      {places.tables}/{name}" + (" (gone with the server of S3)" if places.lake else ""))
     print(f"  timelines  {places.picture}")
     print(f"  logs       {places.logs}")
     print(f"  airflow    {places.airflow_database} (AIRFLOW_HOME={places.airflow_home})")
@@ -217,7 +262,8 @@ def _step(title: str, clock: Clock) -> Iterator[None]:
 @contextmanager
 def _only_run(places: Places) -> Iterator[None]:
     """Make the folder, and refuse a second run in it at the same time."""
-    for folder in (places.directory, places.airflow_home, places.logs, places.tables):
+    tables = [] if places.lake else [Path(places.tables)]
+    for folder in (places.directory, places.airflow_home, places.logs, *tables):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -232,11 +278,16 @@ def _only_run(places: Places) -> Iterator[None]:
         yield
 
 
-def _need_same_flights(places: Places, every: int) -> None:
+def _need_same_tables(places: Places, every: int) -> None:
+    before_there = places.every.exists()
     before = (places.every.read_text() if places.every.exists() else "") or str(every)
     if before != str(every):
         raise DemoError(f"{places.directory} has tables of --every {before}: give that, or another --directory")
     places.every.write_text(before)
+    lake = places.lake_note.read_text() if places.lake_note.exists() else "" if before_there else places.lake
+    if lake != places.lake:
+        raise DemoError(f"{places.directory} has tables in {lake or 'it'}: give that, or another --directory")
+    places.lake_note.write_text(lake)
 
 
 def _count(text: str) -> int:

@@ -14,15 +14,20 @@ from dags_examples.demo.frames import EVERY_VARIABLE
 
 DIRECTORY_VARIABLE = "FLIGHTS_DEMO_DIRECTORY"
 METASTORE_VARIABLE = "FLIGHTS_DEMO_METASTORE"
+LAKE_VARIABLE = "FLIGHTS_DEMO_LAKE"
+"""Where sources and tables lie, if not in the directory: the URL of a folder."""
 CONNECTION_VARIABLE = "AIRFLOW_CONN_METASTORE_DEFAULT"
 """Airflow's own name for its default Hive metastore connection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Everything that a run writes, below one directory."""
+    """Everything that a run writes, below one directory; ``lake`` is the URL of a folder that has sources and tables in
+    its place, empty for none.
+    """
 
     directory: Path
+    lake: str = ""
 
     @property
     def airflow_home(self) -> Path:
@@ -41,8 +46,13 @@ class Places:
         return self.directory / "metastore"
 
     @property
-    def tables(self) -> Path:
-        return self.directory / "tables"
+    def s3(self) -> Path:
+        """The server of S3, where the demo has one: its log, and what is installed for it."""
+        return self.directory / "s3"
+
+    @property
+    def tables(self) -> str:
+        return f"{self.lake or self.directory}/tables"
 
     @property
     def results(self) -> Path:
@@ -56,6 +66,11 @@ class Places:
     def every(self) -> Path:
         """Which flights the directory's tables are made of: n, for every n-th."""
         return self.directory / ".every"
+
+    @property
+    def lake_note(self) -> Path:
+        """Where the directory's tables lie: the URL of their lake, or nothing for the directory."""
+        return self.directory / ".lake"
 
     @property
     def picture(self) -> Path:
@@ -79,6 +94,7 @@ def environment(places: Places, metastore_uris: str, inherited: Mapping[str, str
         "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(places.logs / "tasks"),
         "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
         DIRECTORY_VARIABLE: str(places.directory),
+        LAKE_VARIABLE: places.lake,
         METASTORE_VARIABLE: metastore_uris,
         EVERY_VARIABLE: str(every),
     }

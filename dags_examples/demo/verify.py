@@ -47,7 +47,8 @@ def check_metastore(uris: str, database: str, base: str) -> list[str]:
                 )
                 continue
             place = f"{base}/{name.removesuffix('_ro').removesuffix('_rt')}"
-            if table.location.removeprefix("file:").replace("//", "/") != place:
+            location = table.location.removeprefix("file:")
+            if (location if "://" in place else location.replace("//", "/")) != place:
                 problems.append(f"{name}: its location is {table.location}, not {place}")
             columns = {column.name: column.type for column in (*table.columns, *table.partition_keys)}
             wanted = {field.name: _HIVE_TYPES[field.type] for field in FLIGHTS_SCHEMA}

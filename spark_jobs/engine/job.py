@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import signal
 import sys
 import threading
@@ -21,10 +22,11 @@ from spark_jobs.engine.failure import Failure, failure_of
 from spark_jobs.engine.on_demand import SparkOnDemand
 from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import Progress, hide, say
+from spark_jobs.engine.properties_file import brought
 from spark_jobs.engine.streams import separate_stderr
 from spark_jobs.engine.submitted import settings_of_objects
 from spark_jobs.options import EngineKind, JobOptions, JobResult, OptionsError
-from spark_jobs.options.secrets import secret_values
+from spark_jobs.options.secrets import Hiding, secret_values
 
 Options = TypeVar("Options", bound=JobOptions)
 
@@ -86,16 +88,40 @@ def _run(
 ) -> int:
     hide(())
     options = options_type.from_args(words)
-    of_objects = settings_of_objects(words)
-    hiding = hide((*options.secrets(), *secret_values(of_objects.items())))
-    lake = lake.reached_by(of_objects)
+    hide(options.secrets())
+    of_submit = settings_of_objects(_all_texts(words, options))
+    hide((*options.secrets(), *secret_values(of_submit.items())))
+    lake = lake.reached_by(of_submit).reached_by(dict(options.storage_options))
+    with brought(options, lake) as options:
+        hiding = hide((*options.secrets(), *secret_values(of_submit.items())))
+        return _carry_out(body, options, lake, hiding, verdict)
+
+
+def _all_texts(words: Sequence[str], options: JobOptions) -> Iterator[str]:
+    """All that the job was given, where a URL may stand."""
+    yield from words
+    yield json.dumps(options.private_values())
+    with suppress(OptionsError):  # whoever needs the file of properties reports it
+        yield from options.hoodie_properties().values()
+
+
+def _carry_out(
+    body: Callable[[Options, JobContext], JobResult],
+    options: Options,
+    lake: Lake,
+    hiding: Hiding,
+    verdict: Callable[[JobResult], str | Failure | None],
+) -> int:
+    """
+    :param lake: which the settings of the job reach.
+    """
     place, base_path = options.result_file, options.base_path
     target = OutputFile.checked("--result-file", place, base_path, lake) if place else None
-    progress = Progress(options_type.job, clock=lake.clock)
+    progress = Progress(options.job, clock=lake.clock)
     _note_skew(options.base_path, progress, lake)
     # a job without the option works in this process
     kind: EngineKind = getattr(options, "engine", EngineKind.LOCAL)
-    with SparkOnDemand(options_type.job, debug=options.debug, kind=kind, clock=lake.clock) as engine:
+    with SparkOnDemand(options.job, debug=options.debug, kind=kind, clock=lake.clock) as engine:
         result = body(options, JobContext(lake=lake, progress=progress, engine=engine))
     result = dataclasses.replace(
         result,
@@ -110,10 +136,10 @@ def _run(
         _hand_over(target, result)
     judged = verdict(result)
     if isinstance(judged, Failure):
-        say(sys.stderr, f"{options_type.job}: error: {judged.message}")
+        say(sys.stderr, f"{options.job}: error: {judged.message}")
         return judged.exit_code
     if judged is not None:
-        say(sys.stderr, f"{options_type.job}: {judged}")
+        say(sys.stderr, f"{options.job}: {judged}")
     return 0 if judged is None else 1
 
 

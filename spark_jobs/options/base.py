@@ -40,7 +40,7 @@ class JobOptions:
             help="Name of the table.",
         ),
     ] = None
-    props: Annotated[str | None, flag("--props", help="File of hoodie.* properties.")] = None
+    props: Annotated[str | None, flag("--props", help="Path or URL of a file of hoodie.* properties.")] = None
     hoodie_conf: Annotated[
         Pairs, flag("--hoodie-conf", kind=Kind.PAIRS, help="A hoodie.* property; wins over --props.")
     ] = field(default=(), repr=False)
@@ -48,6 +48,15 @@ class JobOptions:
         False
     )
     result_file: Annotated[str | None, flag("--result-file", help="Path or URL that gets the result as JSON.")] = None
+    storage_options: Annotated[
+        Pairs,
+        flag(
+            "--storage-option",
+            kind=Kind.PAIRS,
+            help="A setting by which storage is reached, such as `aws_region=eu-west-1`; those of docs/storage.md. "
+            "Secrets belong into `--options-file`.",
+        ),
+    ] = field(default=(), repr=False)
     debug: Annotated[bool, flag("--debug", kind=Kind.SWITCH, help="Show the traceback of an error.")] = False
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 from spark_jobs.options.errors import OptionsError
 
 _FOUR_DIGITS = re.compile("[0-9a-fA-F]{4}")
-_MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 20
 """Of a file of properties: Hudi's tools are given a few kilobytes."""
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
@@ -22,16 +22,20 @@ def read_properties(location: str) -> dict[str, str]:
     path = Path(unquote(urlsplit(location).path)) if location.startswith("file:") else Path(location)
     try:
         with path.open("rb") as file:  # also a pipe, which has no size: never more than this is taken from it
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise OptionsError(f"--props {location} can't be read ({error.strerror}): give a readable file") from error
-    if len(data) > _MOST_BYTES:
-        raise OptionsError(f"--props {location} has more than {_MOST_BYTES} bytes: give a file of hoodie.* properties")
+    if len(data) > MOST_BYTES:
+        raise OptionsError(f"--props {location} has more than {MOST_BYTES} bytes: give a file of hoodie.* properties")
+    return parse_properties(decoded(data), location)
+
+
+def decoded(data: bytes) -> str:
+    """The text of a file: UTF-8, else Latin-1 as Java has it."""
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    return parse_properties(text, location)
+        return data.decode("latin-1")
 
 
 def parse_properties(text: str, location: str = "properties") -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_pyhudi.hooks.lake import own_lake
 from airflow_provider_pyhudi.operators.named_run import NamedRun
 from spark_jobs.options import IngestOptions
 from spark_jobs.services.run_generation import FOLDER, RunRecord
@@ -28,14 +29,14 @@ def told(table: Path, **given: Any) -> tuple[str | None, bool, list[str]]:
     """What the job is told of the try, whether a record is kept, and what the log says."""
     lines: list[str] = []
     base: dict[str, Any] = {"base_path": str(table), "idempotency_key": NAME, "attempt": "1/1/1"}
-    options, run = NamedRun.of(IngestOptions(**{**base, **given}), lines.append)
+    options, run = NamedRun.of(IngestOptions(**{**base, **given}), own_lake, lines.append)
     assert isinstance(options, IngestOptions)
     return options.attempt, run is not None, lines
 
 
 def test_the_job_knows_what_had_ended_when_its_task_began(table: Path) -> None:
     assert told(table) == ("1/1/1/after=0", True, [])
-    NamedRun(base_path=str(table), name=NAME)._keep(RunRecord(ended=2))
+    NamedRun(base_path=str(table), name=NAME, lake=own_lake)._keep(RunRecord(ended=2))
     assert told(table) == ("1/1/1/after=2", True, [])
     next((table / FOLDER).glob("*.json")).write_text("")
     assert told(table) == ("1/1/1", True, [])
@@ -66,5 +67,5 @@ def test_records_are_neither_written_nor_swept_through_a_link(table: Path, tmp_p
     assert (attempt, is_kept) == ("1/1/1/unrecorded", False)
     assert "is a link, and links are not followed" in lines[0]
     with pytest.raises(Exception, match="is a link"):
-        NamedRun(base_path=str(table), name=NAME)._keep(RunRecord(ended=1), sweeps=True)
+        NamedRun(base_path=str(table), name=NAME, lake=own_lake)._keep(RunRecord(ended=1), sweeps=True)
     assert [(one.name, one.read_text()) for one in victim.iterdir()] == [(old.name, "precious")]

@@ -42,3 +42,20 @@ def refuse_unknown(options: Mapping[str, str]) -> None:
         )
     for kind in _KINDS:
         kind.given(options)
+
+
+def laid_over(own: Mapping[str, str], below: Mapping[str, str]) -> dict[str, str]:
+    """Options of one place over those of another, as one mapping: of each setting the upper value stays, by whichever
+    of its names, and where the upper ones have credentials of a kind of store, none of the lower ones for that kind.
+
+    Where the upper ones have settings of a kind by Hadoop's names, all of the lower ones for that kind go.
+    """
+    found = dict(below)
+    for kind in _KINDS:
+        given = {name for key, value in own.items() if value.strip() and (name := kind.name_of(key)) is not None}
+        hidden = given | (kind.credentials if given & kind.credentials else set())
+        by_hadoops_names = any(kind.is_hadoops(without_spark(key)) for key in own)
+        for key in below:
+            if kind.knows(key) and (by_hadoops_names or kind.name_of(key) in hidden):
+                found.pop(key, None)
+    return {**found, **own}

@@ -6,7 +6,7 @@ import pytest
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.lake import LAKE
-from spark_jobs.core.storage.objects.schemes import SCHEMES, is_hadoops, refuse_unknown
+from spark_jobs.core.storage.objects.schemes import SCHEMES, is_hadoops, laid_over, refuse_unknown
 
 pytestmark = pytest.mark.unit
 OF_ALL = {
@@ -59,3 +59,28 @@ def test_settings_of_hadoops_connectors() -> None:
         assert is_hadoops(name), name
     for name in ("fs.s3a.threads.max", "fs.azure.io.retry.max.retries", "fs.gs.block.size", "spark.executor.memory"):
         assert not is_hadoops(name), name
+
+
+@pytest.mark.parametrize(
+    ("own", "below", "both"),
+    [
+        ({"aws_region": "b"}, {"region": "a", "s3.endpoint": "e"}, {"s3.endpoint": "e", "aws_region": "b"}),
+        (
+            {"access_key_id": "B", "secret_access_key": "C"},
+            {"aws_access_key_id": "A", "aws_session_token": "T", "aws_region": "r", "azure_client_id": "c"},
+            {"access_key_id": "B", "secret_access_key": "C", "aws_region": "r", "azure_client_id": "c"},
+        ),
+        (
+            {"fs.s3a.access.key": "B"},
+            {"aws_region": "r", "proxy_url": "p", "azure_client_id": "c", "dfs.replication": "1"},
+            {"fs.s3a.access.key": "B", "azure_client_id": "c", "dfs.replication": "1"},
+        ),
+        ({"aws_region": ""}, {"region": "a"}, {"region": "a", "aws_region": ""}),
+        ({}, OF_ALL, OF_ALL),
+    ],
+)
+def test_options_of_one_place_over_those_of_another(
+    own: dict[str, str], below: dict[str, str], both: dict[str, str]
+) -> None:
+    assert laid_over(own, below) == both
+    LAKE.reached_by(both)
