@@ -19,9 +19,12 @@ Unmarked = Callable[[RelativePath, Sequence[str]], None]
 METAFILES = (PARTITION_METAFILE, f"{PARTITION_METAFILE}.parquet", f"{PARTITION_METAFILE}.orc")
 
 
-def ensure_partition_metafile(storage: Storage, base_path: str, partition: str, instant: str) -> None:
+def ensure_partition_metafile(
+    storage: Storage, base_path: str, partition: str, instant: str, passed: set[str] | None = None
+) -> None:
     """Write the metafile of a partition unless it has one; the depth counts path components below the base path.
 
+    :param passed: folders that this write saw to be no partitions; what it sees is added.
     :raises BadRecordError: the partition lies in another one, or around one.
     """
     path = resolve(base_path, join(partition, PARTITION_METAFILE))
@@ -30,35 +33,41 @@ def ensure_partition_metafile(storage: Storage, base_path: str, partition: str, 
     entries = storage.list(resolve(base_path, RelativePath(partition)))
     if any(entry.name in METAFILES for entry in entries):
         return
-    _refuse_nested(storage, base_path, partition, entries)
+    refuse_partitions_around(storage, base_path, [partition], passed)
+    _refuse_inner(storage, base_path, partition, entries)
     depth = len(partition.split("/")) if partition else 0
     text = format_properties({"commitTime": instant, "partitionDepth": str(depth)}, ("partition metadata",))
     try:
         storage.create(path, text)
     except AlreadyExistsError:
         return  # another task of the same write was first; both wrote the same
-    try:
-        around = storage.list(resolve(base_path, RelativePath(partition)))
-        _refuse_nested(storage, base_path, partition, around)  # again: another writer may have made one meanwhile
+    try:  # again: another writer may have made one meanwhile. Around this one publication looks for it, under the lock
+        _refuse_inner(storage, base_path, partition, storage.list(resolve(base_path, RelativePath(partition))))
     except BadRecordError:
         storage.delete(path)
         raise
 
 
-def refuse_partitions_around(storage: Storage, base_path: str, partitions: Iterable[str]) -> None:
+def refuse_partitions_around(
+    storage: Storage, base_path: str, partitions: Iterable[str], passed: set[str] | None = None
+) -> None:
     """
+    :param passed: folders that are known to be no partitions; those that are none are added.
     :raises BadRecordError: one of the partitions lies in another one, where no listing finds it: those look no deeper
         than the first metafile (Hudi: FileSystemBackedTableMetadata.getPartitionPathWithPathPrefixes).
     """
     around = {ancestor: one for one in partitions for ancestor in ancestors(one)}
+    passed = set() if passed is None else passed
     for ancestor, inner in sorted(around.items()):
+        if ancestor in passed:
+            continue
         if any(storage.stat(resolve(base_path, join(ancestor, name))) is not None for name in METAFILES):
             raise _nested(inner, ancestor)
+        passed.add(ancestor)
 
 
-def _refuse_nested(storage: Storage, base_path: str, partition: str, entries: Sequence[FileStatus]) -> None:
+def _refuse_inner(storage: Storage, base_path: str, partition: str, entries: Sequence[FileStatus]) -> None:
     """:param entries: of the folder of the partition."""
-    refuse_partitions_around(storage, base_path, [partition])
     inner = _partition_below(storage, base_path, partition, entries)
     if inner is not None:
         raise _nested(inner, partition)

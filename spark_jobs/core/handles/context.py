@@ -67,6 +67,9 @@ class WriteContext:
     completion: Completion | None = None
     """Of the instant: a task that finds it completed came too late."""
 
+    passed: set[str] = field(default_factory=set, compare=False, repr=False)
+    """Folders around partitions that were seen to be none."""
+
     unforced: list[Marker] | None = None
     """Of data files that are forced to the disk together; None: each as it is finished."""
 
@@ -75,7 +78,7 @@ class WriteContext:
 
     def prepare(self, partition: str, file_name: str, kind: MarkerType) -> str:
         """Partition metafile and marker, in this order, then the path at which the file may be made."""
-        ensure_partition_metafile(self.storage, self.base_path, partition, self.instant)
+        ensure_partition_metafile(self.storage, self.base_path, partition, self.instant, self.passed)
         if self.marker_service is not None:
             self.marker_service.create(Marker(partition, file_name, kind))
         else:

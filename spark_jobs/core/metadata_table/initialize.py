@@ -26,7 +26,7 @@ from spark_jobs.core.metadata_table.commit import delta_commit_metadata
 from spark_jobs.core.metadata_table.layout import group_indexes, identifier_of, metadata_path
 from spark_jobs.core.metadata_table.partition_files import write_partition
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, FILES
-from spark_jobs.core.storage import Storage, join
+from spark_jobs.core.storage import FileStatus, Storage, join
 from spark_jobs.core.timeline.active import ActiveTimeline
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.steps import begin_at_once, complete
@@ -166,9 +166,11 @@ def committed_files(
     """
     services, known = read_pending_services(timeline, clock), partial(written_by, timeline, clock)
     lost = partial(refuse_lost_partition, timeline.format, written_by=known, replaced=lambda: services.replaced)
-    listing = StorageListing(storage, base_path, lost)
-    found: dict[str, dict[str, int]] = {partition: {} for partition in listing.partitions()}
-    files = list(listing.files(found))
+    found: dict[str, dict[str, int]] = {}
+    files: list[tuple[str, FileStatus]] = []
+    for partition, statuses in StorageListing(storage, base_path, lost).all_files():
+        found[partition] = {}
+        files += ((partition, status) for status in statuses)
     built = cache(partial(built_upon, timeline, clock))
     view = build_view(
         timeline.format,

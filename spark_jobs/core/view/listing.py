@@ -56,31 +56,38 @@ class StorageListing:
         return by_partition(self.files(partitions))
 
     def all_names(self) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
-        """:meth:`names` of all partitions; by one listing where the storage gives all of the table by that."""
+        """:meth:`names` of all partitions, as :meth:`all_files`."""
+        for partition, files in self.all_files():
+            yield partition, [status.name for status in files], [status.size for status in files]
+
+    def all_files(self) -> Iterator[tuple[str, Sequence[FileStatus]]]:
+        """The files of each partition; by one listing where the storage gives all of the table by that."""
         if not self.storage.capabilities.ordered:
-            yield from self.names(self.partitions())
+            for partition in self.partitions():
+                yield partition, [status for _, status in self.files([partition])]
             return
         folders = self._files_by_folder()
         partitions = outermost(folder for folder, files in folders.items() if not files.keys().isdisjoint(METAFILES))
         for folder in sorted(folders):
             files = folders[folder]
             if folder in partitions:
-                yield folder, list(files), list(files.values())
+                yield folder, list(files.values())
             elif self.unmarked is not None and not any(one in partitions for one in ancestors(folder)):
                 self.unmarked(RelativePath(folder), list(files))
 
-    def _files_by_folder(self) -> dict[str, dict[str, int]]:
-        """Bytes by name of all files but the table's own, by the relative path of their folder."""
-        found: dict[str, dict[str, int]] = {}
+    def _files_by_folder(self) -> dict[str, dict[str, FileStatus]]:
+        """By name, all files but the table's own, by the relative path of their folder."""
+        found: dict[str, dict[str, FileStatus]] = {}
         start, own = len(self.base_path) + 1, f"{META_FOLDER}/"
         for status in self.storage.walk(self.base_path):
             path = status.path[start:]
             if not path.startswith(own):
                 folder, _, name = path.rpartition("/")
-                found.setdefault(folder, {})[name] = status.size
+                found.setdefault(folder, {})[name] = status
         for folder in found.keys() - {""}:
             around, _, name = folder.rpartition("/")
-            if found.get(around, {}).get(name) == 0:  # an empty object that stands for the folder
+            marker = found.get(around, {}).get(name)
+            if marker is not None and not marker.size:  # an empty object that stands for the folder
                 del found[around][name]
         return {RelativePath(folder): files for folder, files in found.items() if files}
 
