@@ -72,8 +72,8 @@ class FaultyStorage(LocalStorage):
     def list(self, path: str) -> list[FileStatus]:
         return self._call("list", path, self.inner.list, path)
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
-        yield from self._call("walk", path, lambda: [*self.inner.walk(path)])
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
+        yield from self._call("walk", path, lambda: [*self.inner.walk(path, after)])
 
     def stat(self, path: str) -> FileStatus | None:
         return self._call("stat", path, self.inner.stat, path)

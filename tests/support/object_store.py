@@ -93,8 +93,8 @@ class ObjectStore:
                 found[inner, True] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
         return [found[one] for one in sorted(found)]
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
-        yield from self._below(f"{path.rstrip('/')}/")
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
+        yield from (one for one in self._below(f"{path.rstrip('/')}/") if one.path > after)
 
     def stat(self, path: str) -> FileStatus | None:
         with self._open() as objects:

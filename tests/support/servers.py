@@ -46,8 +46,8 @@ class DatedStorage(ObjectStorage):
     def list(self, path: str) -> list[FileStatus]:
         return [self._dated(one) for one in ObjectStorage.list(self, path)]
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
-        return map(self._dated, ObjectStorage.walk(self, path))
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
+        return map(self._dated, ObjectStorage.walk(self, path, after))
 
     def _dated(self, status: FileStatus) -> FileStatus:
         found = self.dates.get(status.path)

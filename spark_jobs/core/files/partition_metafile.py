@@ -9,6 +9,7 @@ from spark_jobs.core.errors import AlreadyExistsError, BadRecordError
 from spark_jobs.core.files.names import PARTITION_METAFILE
 from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.storage import FileStatus, RelativePath, Storage, join, resolve
+from spark_jobs.core.storage.many import find_files
 
 Enter = Callable[[Sequence[str]], list[str]]
 """Gives those of some folders (relative paths) that are looked into."""
@@ -46,6 +47,13 @@ def ensure_partition_metafile(
     except BadRecordError:
         storage.delete(path)
         raise
+
+
+def without_metafile(storage: Storage, base_path: str, partitions: Sequence[str]) -> list[str]:
+    """Those which have none by Hudi's usual name."""
+    paths = {one: resolve(base_path, join(one, PARTITION_METAFILE)) for one in partitions}
+    there = find_files(storage, paths.values())
+    return [one for one, path in paths.items() if path not in there]
 
 
 def refuse_partitions_around(

@@ -62,8 +62,8 @@ class FencedStorage:
     def list(self, path: str) -> list[FileStatus]:
         return self.unfenced.list(path)
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
-        return self.unfenced.walk(path)
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
+        return self.unfenced.walk(path, after)
 
     def stat(self, path: str) -> FileStatus | None:
         return self.unfenced.stat(path)

@@ -63,14 +63,14 @@ class ConfinedStorage:
     def list(self, path: str) -> list[FileStatus]:
         return self.inner.list(self.check(path))
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
         if not self.capabilities.linked:
-            yield from self.inner.walk(self.check(path))
+            yield from self.inner.walk(self.check(path), after)
             return
         for status in self.list(path):  # folder by folder, for none to be a link
             if status.is_directory:
-                yield from self.walk(status.path)
-            else:
+                yield from self.walk(status.path, after)
+            elif status.path > after:
                 yield status
 
     def stat(self, path: str) -> FileStatus | None:

@@ -94,11 +94,11 @@ class LocalStorage:
                 return []
         return sorted(found, key=attrgetter("path"))  # as by name: the folder is the same
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
         for status in self.list(path):
             if status.is_directory:
-                yield from self.walk(status.path)
-            else:
+                yield from self.walk(status.path, after)
+            elif status.path > after:
                 yield status
 
     def stat(self, path: str) -> FileStatus | None:

@@ -111,8 +111,8 @@ class Storage(Protocol):
         """The entries of one directory sorted by name; an empty list where there is no such directory."""
         ...
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
-        """All files (no directories) below a directory, at any depth."""
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
+        """All files (no directories) below a directory, at any depth, whose whole paths are greater than ``after``."""
         ...
 
     def stat(self, path: str) -> FileStatus | None:

@@ -19,7 +19,11 @@ from spark_jobs.core.errors import (
     WriteConflictError,
 )
 from spark_jobs.core.files.markers import delete_markers, delete_unnamed, reconcile_markers
-from spark_jobs.core.files.partition_metafile import ensure_partition_metafile, refuse_partitions_around
+from spark_jobs.core.files.partition_metafile import (
+    ensure_partition_metafile,
+    refuse_partitions_around,
+    without_metafile,
+)
 from spark_jobs.core.format.folders import META_FOLDER
 from spark_jobs.core.format.instant import Action, Instant, State
 from spark_jobs.core.format.instant_time import next_instant_time
@@ -163,7 +167,7 @@ class Transaction:
             reconcile_markers(storage, base_path, self.time, written)
             partitions = sorted({path.rpartition("/")[0] for path in written})
             refuse_partitions_around(storage, base_path, partitions)
-            for partition in partitions:
+            for partition in without_metafile(storage, base_path, partitions):
                 ensure_partition_metafile(storage, base_path, partition, self.time)
             locked.update_metadata_table(timeline, self.instant, payload)
             if self._heartbeat.lapsed():

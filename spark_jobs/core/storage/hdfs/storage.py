@@ -105,11 +105,11 @@ class HdfsStorage:
                 return []
         return sorted((_status(authority, one) for one in found), key=lambda one: one.path)
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
         for status in self.list(path):
             if status.is_directory:
-                yield from self.walk(status.path)
-            else:
+                yield from self.walk(status.path, after)
+            elif status.path > after:
                 yield status
 
     def stat(self, path: str) -> FileStatus | None:

@@ -131,11 +131,12 @@ class ObjectStorage:
         ]
         return sorted(entries, key=lambda one: one.path)
 
-    def walk(self, path: str) -> Iterator[FileStatus]:
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
         store, key = self._at(path)
+        last = split(after)[2] if after else None
         top = _bucket(path)
         with one_line(path, "listed"):
-            for page in pages(store, f"{key}/" if key else None, self.clock, READ_SECONDS):
+            for page in pages(store, f"{key}/" if key else None, self.clock, READ_SECONDS, after=last):
                 yield from (_status(top, one) for one in page if _is_file(one["path"], key))
 
     def stat(self, path: str) -> FileStatus | None:

@@ -265,3 +265,13 @@ def test_data_files_are_written_and_read_in_parts(root: Folder) -> None:
 def test_it_pickles_by_value(root: Folder) -> None:
     (root / "file").write_bytes(b"1")
     assert pickle.loads(pickle.dumps(root.storage)).read(str(root / "file")) == b"1"
+
+
+def test_a_walk_may_begin_behind_a_path(root: Folder) -> None:
+    names = ["a/1", "a/2", "a-b/1", "a.c", "b", "ü/1"]
+    for name in names:
+        root.storage.create(str(root / name), b"x")
+    for after in (*names, "a", "a/", "b/0", "zz"):
+        start = str(root / after) + ("/" if after.endswith("/") else "")
+        found = sorted(one.path for one in root.storage.walk(str(root), start))
+        assert found == sorted(path for name in names if (path := str(root / name)) > start)
