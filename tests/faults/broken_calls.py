@@ -106,7 +106,7 @@ def wrong_after_broken_calls(
             code = in_another_process(lambda storage=storage, path=path: act_with(storage, case.act, path))
             met += code != NOT_MET
             if fault in (Fault.DIE_BEFORE, Fault.DIE_AFTER):
-                assert code == DIED
+                assert code == DIED, f"call {number} ({call}), {fault.name}: it ended with {code}"
             outlast(path)
             found = what_is_wrong(case, path, whole)
             wrong += [f"call {number} ({call}), {fault.name}: {one}" for one in found]

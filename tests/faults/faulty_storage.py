@@ -139,7 +139,9 @@ class FaultyStorage(LocalStorage):
             os._exit(DIED)
         if self.fault is Fault.REFUSE:
             raise StorageError(f"{name} of {path} was refused (injected)", path=path)
-        action(*arguments)
-        if self.fault is Fault.DIE_AFTER:
-            os._exit(DIED)
+        try:
+            action(*arguments)
+        finally:
+            if self.fault is Fault.DIE_AFTER:  # after one that is refused, too
+                os._exit(DIED)
         raise StorageError(f"the answer to {name} of {path} was lost (injected)", path=path)
