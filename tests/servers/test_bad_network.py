@@ -30,7 +30,7 @@ from tests.support.servers import Server
 
 pytestmark = [*(getattr(pytest.mark, kind) for kind in SERVERS), pytest.mark.timeout(1200)]
 Step = Callable[[Folder], object]
-PLACES = 12 if NIGHTLY else 4
+PLACES = 12 if NIGHTLY else 2
 """Requests of a step after which the others are refused."""
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 FIRST, SECOND, THIRD = local.batch(0, 8, "first", 1), local.batch(4, 8, "second", 2), local.batch(2, 3, "third", 3)

@@ -137,7 +137,8 @@ class ObjectStorage:
         top = _bucket(path)
         with one_line(path, "listed"):
             for page in pages(store, f"{key}/" if key else None, self.clock, READ_SECONDS, after=last):
-                yield from (_status(top, one) for one in page if _is_file(one["path"], key))
+                found = (_status(top, one) for one in page if _is_file(one["path"], key))
+                yield from (one for one in found if one.path > after)  # which may end in a slash, as no key does
 
     def stat(self, path: str) -> FileStatus | None:
         store, key = self._at(path)
