@@ -170,7 +170,7 @@ all-plans: ## Plans of compaction, log compaction and clustering, by us and by H
 	export PYHUDI_ALL_PLANS=1 PYHUDI_NIGHTLY=1
 	exec python -m pytest -m interop tests/interop/test_rewrites.py $(ARGS)
 
-all-faults: ## Break every storage call of every service in every way, reads too (a quarter of an hour)
+all-faults: ## Break every storage call of every service in every way, reads too (two hours)
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	export PYHUDI_ALL_FAULTS=1 PYHUDI_NIGHTLY=1
