@@ -43,6 +43,7 @@ def main(words: list[str]) -> int:
         return 1
     report = ROOT / ".cache" / "reports" / f"spark-{line}.xml"
     named = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python, "PYTHONPATH": str(ROOT)}
+    named["PYHUDI_KAFKA_ENV"] = str(ROOT / ".cache" / f"kafka-{line}")  # none: the connector is that of Spark 4.2
     kept = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
     tests = [str(ROOT / "tests" / name) for name in (FILES if whole else FEW)]
     command = [python, "-m", "pytest", "-m", "spark", "-p", "no:cacheprovider", f"--junit-xml={report}", *tests]
