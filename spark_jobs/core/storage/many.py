@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import takewhile
 from typing import Any
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.storage import FileStatus, Storage
+from spark_jobs.core.storage.sought import SOUGHT_FROM, before, folder_around, sought
 
 CALLS_AT_ONCE = 16
 _SECONDS_OF_A_THREAD = 0.004
@@ -17,9 +17,6 @@ _SECONDS_OF_A_CALL = 0.005
 _FILES_OF_A_CALL = (4, 16)
 """At least and at most. A call under the table lock looks at that once, and nobody may take it over meanwhile."""
 _FILES_TO_LIST_FOR = 4
-_FILES_TO_WALK_FOR = 10
-_FILES_OF_A_WALK = 100
-"""At most, for each that is looked for: a thousand come by one request, which takes as long as ten looks."""
 
 
 def find_files(storage: Storage, paths: Iterable[str]) -> dict[str, FileStatus]:
@@ -27,26 +24,11 @@ def find_files(storage: Storage, paths: Iterable[str]) -> dict[str, FileStatus]:
     walk is a listing too, many files are found by that, as far as they lie close together.
     """
     asked = sorted(set(paths))
-    if not storage.capabilities.ordered or len(asked) < _FILES_TO_WALK_FOR:
+    if not storage.capabilities.ordered or len(asked) < SOUGHT_FROM:
         return _each(storage, asked)
-    found, passed = _walked(storage, asked)
+    walk = storage.walk(folder_around(asked), before(asked))
+    found, passed = sought(asked, ((status.path, status) for status in walk))
     return found | _each(storage, asked[passed:])
-
-
-def _walked(storage: Storage, asked: Sequence[str]) -> tuple[dict[str, FileStatus], int]:
-    """Those of sorted paths that a walk has, and how many of them it came past."""
-    first, last = (one.split("/")[:-1] for one in (asked[0], asked[-1]))
-    folder = "/".join(part for part, _ in takewhile(lambda both: both[0] == both[1], zip(first, last, strict=False)))
-    found: dict[str, FileStatus] = {}
-    passed, most = 0, _FILES_OF_A_WALK * len(asked)
-    for seen, status in enumerate(storage.walk(folder, asked[0][:-1])):
-        while passed < len(asked) and asked[passed] < status.path:
-            passed += 1
-        if passed == len(asked) or seen == most:
-            return found, passed
-        if asked[passed] == status.path:
-            found[status.path] = status
-    return found, len(asked)
 
 
 def _each(storage: Storage, paths: Sequence[str]) -> dict[str, FileStatus]:

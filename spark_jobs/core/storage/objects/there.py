@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from posixpath import commonpath
 from typing import Final
 
 import obstore
@@ -13,9 +12,8 @@ from obstore.store import ObjectStore
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.storage.objects.again import pages
 from spark_jobs.core.storage.objects.failure import MISSING
+from spark_jobs.core.storage.sought import SOUGHT_FROM, before, folder_around, sought
 
-_LISTED_FROM: Final = 10
-"""Fewer are looked at one by one; so many of what is asked for pay for a page of a listing, which takes longer."""
 _AT_ONCE: Final = 16
 """Looks that don't wait for each other."""
 
@@ -26,8 +24,8 @@ def those_there(store: ObjectStore, keys: Sequence[str], clock: Clock, seconds: 
     :param seconds: after which a listing that breaks is not asked for again.
     """
     asked = sorted(set(keys))
-    found, reached = _listed(store, asked, clock, seconds) if len(asked) >= _LISTED_FROM else (set[str](), 0)
-    if left := asked[reached:]:
+    found, passed = _listed(store, asked, clock, seconds) if len(asked) >= SOUGHT_FROM else (set[str](), 0)
+    if left := asked[passed:]:
         with ThreadPoolExecutor(min(len(left), _AT_ONCE)) as pool:
             looks = pool.map(lambda key: is_there(store, key), left)
             found.update(key for key, there in zip(left, looks, strict=True) if there)
@@ -43,15 +41,8 @@ def is_there(store: ObjectStore, key: str) -> bool:
 
 
 def _listed(store: ObjectStore, asked: Sequence[str], clock: Clock, seconds: float) -> tuple[set[str], int]:
-    """Those of sorted keys that a listing has, and how many of them it came to before it went on for too long."""
-    folder = commonpath([asked[0].rpartition("/")[0], asked[-1].rpartition("/")[0]])
-    wanted, found, reached, left = set(asked), set[str](), 0, len(asked) // _LISTED_FROM
-    for page in pages(store, f"{folder}/" if folder else None, clock, seconds, after=asked[0][:-1]):
-        found.update(one["path"] for one in page if one["path"] in wanted)
-        last = page[-1]["path"] if page else ""
-        while reached < len(asked) and asked[reached] <= last:
-            reached += 1
-        left -= 1
-        if reached == len(asked) or not left:
-            return found, reached
-    return found, len(asked)
+    """Those of sorted keys that a listing has, and how many of them it came past."""
+    folder = folder_around(asked)
+    listing = pages(store, f"{folder}/" if folder else None, clock, seconds, after=before(asked))
+    found, passed = sought(asked, ((one["path"], None) for page in listing for one in page))
+    return set(found), passed
