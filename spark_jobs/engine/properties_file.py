@@ -11,7 +11,7 @@ from typing import TypeVar
 from spark_jobs.core.errors import HudiError
 from spark_jobs.core.lake import Lake
 from spark_jobs.options import JobOptions, OptionsError
-from spark_jobs.options.properties import MOST_BYTES, decoded, parse_properties, read_properties
+from spark_jobs.options.properties import MOST_BYTES, parse_properties, read_properties, text_of
 
 Options = TypeVar("Options", bound=JobOptions)
 _LOCAL = "file:"
@@ -55,6 +55,4 @@ def _text(lake: Lake, location: str) -> str:
         data = place.storage.read(place.path, 0, MOST_BYTES + 1)
     except HudiError as error:
         raise OptionsError(f"--props {location} can't be read ({error.what}): give a readable file") from error
-    if len(data) > MOST_BYTES:
-        raise OptionsError(f"--props {location} has more than {MOST_BYTES} bytes: give a file of hoodie.* properties")
-    return decoded(data)
+    return text_of(data, location)

@@ -25,13 +25,17 @@ def read_properties(location: str) -> dict[str, str]:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise OptionsError(f"--props {location} can't be read ({error.strerror}): give a readable file") from error
+    return parse_properties(text_of(data, location), location)
+
+
+def text_of(data: bytes, location: str) -> str:
+    """What a file has, of which at least a byte more than ``MOST_BYTES`` was asked for: UTF-8, else Latin-1 as Java has
+    it.
+
+    :raises OptionsError: it is too large.
+    """
     if len(data) > MOST_BYTES:
         raise OptionsError(f"--props {location} has more than {MOST_BYTES} bytes: give a file of hoodie.* properties")
-    return parse_properties(decoded(data), location)
-
-
-def decoded(data: bytes) -> str:
-    """The text of a file: UTF-8, else Latin-1 as Java has it."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -11,7 +11,7 @@ from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys.lock import BillingMode
 from spark_jobs.core.config.keys.table import NAME
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.locks.server_lock import Connection, connect_by
+from spark_jobs.core.locks.server_lock import Connection, connect_by, refuse_missing
 
 _SHORTEST_LEASE_MS = 3000
 """A lock lasts as long as it is waited for (Hudi); one that lasted shorter could not be kept by heartbeats."""
@@ -52,12 +52,7 @@ class DynamoSettings:
         :raises ConfigError: a key is missing.
         """
         table = lock_keys.DYNAMODB_TABLE.of(properties).strip()
-        if not table:
-            raise ConfigError(
-                f"{lock_keys.DYNAMODB_TABLE.name} is missing, which the lock in DynamoDB needs",
-                todo="give what the other writers of the table have",
-                key=lock_keys.DYNAMODB_TABLE.name,
-            )
+        refuse_missing({lock_keys.DYNAMODB_TABLE.name: table}, "the lock in DynamoDB")
         key = lock_keys.DYNAMODB_KEY.of(properties).strip() or NAME.of(properties).strip()
         if not key:
             raise ConfigError(

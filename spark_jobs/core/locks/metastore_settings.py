@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.locks.server_lock import Connection, connect_by
+from spark_jobs.core.locks.server_lock import Connection, connect_by, refuse_missing
 
 DEFAULT_PORT = 9083
 
@@ -44,13 +44,7 @@ class MetastoreSettings:
             key.name: key.of(properties).strip()
             for key in (lock_keys.HIVE_URIS, lock_keys.HIVE_DATABASE, lock_keys.HIVE_TABLE)
         }
-        for name, value in given.items():
-            if not value:
-                raise ConfigError(
-                    f"{name} is missing, which the lock in the Hive metastore needs",
-                    todo="give what the other writers of the table have",
-                    key=name,
-                )
+        refuse_missing(given, "the lock in the Hive metastore")
         uris = given[lock_keys.HIVE_URIS.name]
         for uri in uris.split(","):
             if not _is_metastore(uri.strip()):

@@ -6,14 +6,14 @@ The servers are in modules of their own (``zookeeper.py``, ``hive_metastore.py``
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple, Protocol
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
+from spark_jobs.core.errors import ConfigError, LockNotAcquiredError, WriteConflictError
 from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.locks.renewal import Renewal
 from spark_jobs.core.locks.waiting import wait_for_lock
@@ -93,6 +93,19 @@ def connect_by(module: str, settings: ServerSettings, clock: Clock) -> Connectio
     """
     connection: Connection = import_module(f"spark_jobs.core.locks.{module}").connect(settings, clock)
     return connection
+
+
+def refuse_missing(values: Mapping[str, str], lock: str) -> None:
+    """
+    :param values: by the names of keys that a lock needs.
+    :param lock: what it is called.
+    :raises ConfigError: one is empty.
+    """
+    for name, value in values.items():
+        if not value:
+            raise ConfigError(
+                f"{name} is missing, which {lock} needs", todo="give what the other writers of the table have", key=name
+            )
 
 
 class _Look(NamedTuple):

@@ -9,7 +9,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys.table import NAME
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.locks.server_lock import Connection, connect_by
+from spark_jobs.core.locks.server_lock import Connection, connect_by, refuse_missing
 
 _PORT = "2181"
 """Of a server that the URL names without one (ZooKeeper: ConnectStringParser)."""
@@ -46,17 +46,8 @@ class ZookeeperSettings:
         url = lock_keys.ZOOKEEPER_URL.of(properties).strip()
         base = lock_keys.ZOOKEEPER_PATH.of(properties).strip()
         key = lock_keys.ZOOKEEPER_KEY.of(properties).strip() or NAME.of(properties).strip()
-        for name, value in (
-            (lock_keys.ZOOKEEPER_URL.name, url),
-            (lock_keys.ZOOKEEPER_PATH.name, base),
-            (lock_keys.ZOOKEEPER_KEY.name, key),
-        ):
-            if not value:
-                raise ConfigError(
-                    f"{name} is missing, which the lock in ZooKeeper needs",
-                    todo="give what the other writers of the table have",
-                    key=name,
-                )
+        given = {lock_keys.ZOOKEEPER_URL: url, lock_keys.ZOOKEEPER_PATH: base, lock_keys.ZOOKEEPER_KEY: key}
+        refuse_missing({one.name: value for one, value in given.items()}, "the lock in ZooKeeper")
         node = f"{base}/{key}"
         if not node.startswith("/") or any(part in ("", ".", "..") for part in node[1:].split("/")):
             raise ConfigError(
