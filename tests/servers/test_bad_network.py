@@ -7,7 +7,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import count
 
 import pyarrow as pa
 import pytest
@@ -19,11 +18,9 @@ from spark_jobs.core.locks.storage_lock import LOOKS
 from spark_jobs.core.storage.objects.kept import KEPT
 from spark_jobs.core.storage.objects.seen_time import SEEN
 from spark_jobs.services.validation.run import validate
-from tests.conftest import CHOSEN
 from tests.faults import local_table as local
 from tests.nightly import NIGHTLY, SERVERS
-from tests.servers.losing import Losing, losing
-from tests.support import folder
+from tests.servers.losing import Losing
 from tests.support.folder import Folder
 from tests.support.locks import outlast
 from tests.support.servers import Server
@@ -46,38 +43,26 @@ STEPS: dict[str, tuple[Step, tuple[pa.Table, ...], Action]] = {
 STEPS_OF = {COW: [one for one in STEPS if one != "compact"], MOR: list(STEPS)}
 
 
-@pytest.fixture(scope="module")
-def server() -> Server:
-    return folder.SERVERS[next(iter(CHOSEN), "s3")]
-
-
-@pytest.fixture(scope="module")
-def line(server: Server) -> Iterator[Losing]:
-    with losing(server.endpoint()) as found:
-        yield found
-
-
 @pytest.fixture
-def bucket(server: Server, line: Losing) -> Iterator[Folder]:
-    """Reached over the line, which is sound in the beginning and at the end."""
-    lake = Lake().reached_by(server.options(line.url))
+def bucket(server: Server, proxy: Losing) -> Iterator[Folder]:
+    """Reached over the proxy, which breaks nothing in the beginning and at the end."""
+    lake = Lake().reached_by(server.options(proxy.url))
     yield Folder(server.new_bucket(), lake)
-    line.fault = lambda method, number: ""
+    proxy.fault = lambda method, number: ""
 
 
-def at_random(line: Losing, what: str, share: float, seed: str) -> Callable[[], int]:
+def at_random(proxy: Losing, what: str, share: float, seed: str) -> Callable[[], int]:
     """Give each request that fate with a probability; how many had it so far."""
-    choose, hit = random.Random(seed), count()
-    hits = [0]
+    choose, hits = random.Random(seed), 0
 
     def fault(method: str, number: int) -> str:
-        if choose.random() >= share:
-            return ""
-        hits[0] = next(hit) + 1
-        return what
+        nonlocal hits
+        is_hit = choose.random() < share
+        hits += is_hit
+        return what if is_hit else ""
 
-    line.fault = fault
-    return lambda: hits[0]
+    proxy.fault = fault
+    return lambda: hits
 
 
 def check(table: Folder, table_type: str, last: str) -> None:
@@ -101,21 +86,21 @@ def check(table: Folder, table_type: str, last: str) -> None:
     ("what", "share"), [("slow down", 0.1), ("reset", 0.1), ("lose", 0.1), ("refuse", 0.1), ("stall", 0.005)]
 )
 def test_requests_that_fail_now_and_then(
-    line: Losing, bucket: Folder, table_type: str, what: str, share: float
+    proxy: Losing, bucket: Folder, table_type: str, what: str, share: float
 ) -> None:
     table = bucket / "t"
     local.create(table, table_type)
-    hits = at_random(line, what, share, f"{what} {table_type}")
+    hits = at_random(proxy, what, share, f"{what} {table_type}")
     for name in STEPS_OF[table_type]:
         STEPS[name][0](table)
-    line.fault = lambda method, number: ""
+    proxy.fault = lambda method, number: ""
     assert hits() > 1
     check(table, table_type, "clean")
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
 @pytest.mark.parametrize("name", STEPS)
-def test_credentials_that_end_in_the_middle(line: Losing, bucket: Folder, table_type: str, name: str) -> None:
+def test_credentials_that_end_in_the_middle(proxy: Losing, bucket: Folder, table_type: str, name: str) -> None:
     """At each of some requests of a step: it says so in one line, and a retry with other credentials ends it."""
     steps = STEPS_OF[table_type]
     if name not in steps:
@@ -124,15 +109,15 @@ def test_credentials_that_end_in_the_middle(line: Losing, bucket: Folder, table_
     local.create(made, table_type)
     for one in steps[: steps.index(name)]:
         STEPS[one][0](made)
-    needed = _requests_of(line, _copied(made, bucket / "whole"), step)
+    needed = _requests_of(proxy, _copied(made, bucket / "whole"), step)
     refused = 0
     for last in range(0, needed, max(1, needed // PLACES)):
         table = _copied(made, bucket / f"{last}")
-        line.fault = _forbid_after(line, last)
+        proxy.fault = _forbid_after(proxy, last)
         said = _refusal_of(step, table)
         assert said is None or ("access denied" in said and "\n" not in said)
         refused += said is not None
-        line.fault = lambda method, number: ""
+        proxy.fault = lambda method, number: ""
         _later(table)
         step(table)
         check(table, table_type, name)
@@ -149,10 +134,10 @@ def _copied(made: Folder, to: Folder) -> Folder:
     return to
 
 
-def _requests_of(line: Losing, table: Folder, step: Step) -> int:
-    before = len(line.seen)
+def _requests_of(proxy: Losing, table: Folder, step: Step) -> int:
+    before = len(proxy.seen)
     step(table)
-    return len(line.seen) - before
+    return len(proxy.seen) - before
 
 
 def _refusal_of(step: Step, table: Folder) -> str | None:
@@ -163,8 +148,8 @@ def _refusal_of(step: Step, table: Folder) -> str | None:
     return None
 
 
-def _forbid_after(line: Losing, number: int) -> Callable[[str, int], str]:
-    first = len(line.seen) + number
+def _forbid_after(proxy: Losing, number: int) -> Callable[[str, int], str]:
+    first = len(proxy.seen) + number
     return lambda method, now: "forbid" if now > first else ""
 
 

@@ -16,25 +16,11 @@ from spark_jobs.core.lake import Lake
 from spark_jobs.core.storage.objects.storage import ObjectStorage
 from spark_jobs.core.table import HudiTable
 from spark_jobs.services.validation.run import validate
-from tests.conftest import CHOSEN
 from tests.nightly import SERVERS
-from tests.servers.losing import Losing, losing
-from tests.support import folder
+from tests.servers.losing import Losing
 from tests.support.servers import Server
 
 pytestmark = [*(getattr(pytest.mark, kind) for kind in SERVERS), pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="module")
-def server() -> Server:
-    """The one that the phase runs on; that of S3 where a test is asked for by its name."""
-    return folder.SERVERS[next(iter(CHOSEN), "s3")]
-
-
-@pytest.fixture(scope="module")
-def proxy(server: Server) -> Iterator[Losing]:
-    with losing(server.endpoint()) as found:
-        yield found
 
 
 @pytest.fixture
