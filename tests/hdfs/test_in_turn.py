@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from spark_jobs.services.validation.run import validate
 from tests.interop.lines import ServerError
 from tests.interop.real_hudi import RealHudi
 from tests.support import hdfs
+from tests.support.in_turn import Rows, batch, options_of, rows_of
 
 pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(600)]
 SETTINGS = {
@@ -26,7 +27,6 @@ SETTINGS = {
 (NoSuchMethodError: HdfsDataInputStream.getReadStatistics).
 """
 COMPACTION = {**SETTINGS, "hoodie.compact.inline.max.delta.commits": "1"}
-Rows = dict[str, int]
 
 
 @pytest.fixture(scope="module")
@@ -34,32 +34,6 @@ def real_hudi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealHudi]:
     session = {"spark.hadoop.dfs.replication": "2"}
     with RealHudi(tmp_path_factory.mktemp("real-hudi") / "spark.log", session=session) as hudi:
         yield hudi
-
-
-def batch(keys: range, value: int) -> pa.Table:
-    return pa.table(
-        {
-            "id": [f"k{key:03}" for key in keys],
-            "p": [f"p{key % 3}" for key in keys],
-            "value": pa.array([value] * len(keys), pa.int64()),
-        }
-    )
-
-
-def options(table_type: str) -> Mapping[str, str]:
-    return {
-        "hoodie.table.name": "t",
-        "hoodie.datasource.write.table.type": table_type,
-        "hoodie.datasource.write.recordkey.field": "id",
-        "hoodie.datasource.write.partitionpath.field": "p",
-        "hoodie.datasource.write.precombine.field": "value",
-        **SETTINGS,
-    }
-
-
-def rows_of(found: pa.Table) -> Rows:
-    assert found.num_rows == len(set(found["id"].to_pylist()))
-    return dict(zip(found["id"].to_pylist(), found["value"].to_pylist(), strict=True))
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
@@ -75,7 +49,7 @@ def test_both_write_in_turn(real_hudi: RealHudi, tmp_path: Path, table_type: str
         assert rows_of(HudiTable.open(url, lake=lake).scan().to_arrow()) == expected
 
     def by_hudi(rows: pa.Table, operation: str) -> None:
-        real_hudi.write(url, rows, operation, options(table_type))
+        real_hudi.write(url, rows, operation, {**options_of(table_type), **SETTINGS})
         expect(rows)
 
     def by_us(rows: pa.Table) -> None:
@@ -96,10 +70,11 @@ def test_both_write_in_turn(real_hudi: RealHudi, tmp_path: Path, table_type: str
 def test_hudi_waits_for_our_lock(real_hudi: RealHudi, tmp_path: Path) -> None:
     url = f"{hdfs.url()}/{tmp_path.name}/t"
     lake = Lake(storages={"hdfs": hdfs.DatedStorage()})
-    real_hudi.write(url, batch(range(10), 1), "bulk_insert", options("COPY_ON_WRITE"))
+    real_hudi.write(url, batch(range(10), 1), "bulk_insert", {**options_of("COPY_ON_WRITE"), **SETTINGS})
     table = HudiTable.open(url, lake=lake)
     impatient = {
-        **options("COPY_ON_WRITE"),
+        **options_of("COPY_ON_WRITE"),
+        **SETTINGS,
         "hoodie.write.lock.num_retries": "1",
         "hoodie.write.lock.client.num_retries": "1",
         "hoodie.write.lock.wait_time_ms": "200",

@@ -4,7 +4,7 @@ each time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from spark_jobs.services.compaction.job import run_compaction
 from spark_jobs.services.validation.run import validate
 from tests.interop.real_hudi import RealHudi
 from tests.support.folder import Folder
+from tests.support.in_turn import Rows, batch, options_of, rows_of
 from tests.support.jobs import job_context
 from tests.support.s3 import S3_SERVER
 from tests.support.s3a import s3a_jars, s3a_session
@@ -35,7 +36,6 @@ AT_ONCE = {
     "hoodie.clustering.inline.max.commits": "1",
     "hoodie.cleaner.commits.retained": "1",
 }
-Rows = dict[str, int]
 
 
 @pytest.fixture(scope="module")
@@ -45,31 +45,6 @@ def real_hudi(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealHudi]:
     log = tmp_path_factory.mktemp("real-hudi") / "spark.log"
     with RealHudi(log, session=session, jars=s3a_jars()) as hudi:
         yield hudi
-
-
-def batch(keys: range, value: int) -> pa.Table:
-    return pa.table(
-        {
-            "id": [f"k{key:03}" for key in keys],
-            "p": [f"p{key % 3}" for key in keys],
-            "value": pa.array([value] * len(keys), pa.int64()),
-        }
-    )
-
-
-def options(table_type: str) -> Mapping[str, str]:
-    return {
-        "hoodie.table.name": "t",
-        "hoodie.datasource.write.table.type": table_type,
-        "hoodie.datasource.write.recordkey.field": "id",
-        "hoodie.datasource.write.partitionpath.field": "p",
-        "hoodie.datasource.write.precombine.field": "value",
-    }
-
-
-def rows_of(found: pa.Table) -> Rows:
-    assert found.num_rows == len(set(found["id"].to_pylist()))
-    return dict(zip(found["id"].to_pylist(), found["value"].to_pylist(), strict=True))
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
@@ -87,7 +62,7 @@ def test_both_work_in_turn(real_hudi: RealHudi, table_type: str) -> None:
         assert rows_of(HudiTable.open(url, lake=lake).scan().to_arrow()) == expected
 
     def by_hudi(rows: pa.Table, operation: str) -> None:
-        real_hudi.write(theirs, rows, operation, options(table_type))
+        real_hudi.write(theirs, rows, operation, options_of(table_type))
         expect(rows)
 
     def by_us(rows: pa.Table) -> None:
