@@ -38,21 +38,33 @@ def needs_spark(options: IngestOptions) -> str | None:
 
     :param options: effective ones, of a Parquet source.
     """
-    properties = options.hoodie_properties()
+    return needs_spark_to_read(options) or changes_rows(options)
+
+
+def needs_spark_to_read(options: IngestOptions) -> str | None:
+    """The option that only Spark's own reader of Parquet follows; None where none is given."""
     found = {
         "--source-reader": options.source_reader is SourceReader.SPARK,
         "--source-option": options.source_options,
         "--source-schema": options.source_schema,
-        SOURCE_SCHEMA_FILE.name: SOURCE_SCHEMA_FILE.of(properties),
+        SOURCE_SCHEMA_FILE.name: SOURCE_SCHEMA_FILE.of(options.hoodie_properties()),
+        "--source, of which several may have one file": may_overlap(options.source),
+    }
+    return next((name for name, is_given in found.items() if is_given), None)
+
+
+def changes_rows(options: IngestOptions) -> str | None:
+    """The option by which rows are changed, or looked through, between the source and the write; None where none is
+    given.
+    """
+    found = {
         "--transformer-sql": options.transformer_sql,
         "--transformer-sql-file": options.transformer_sql_file,
         "--transformer": options.transformer,
         "--error-table": options.error_table,
         "--max-errors": options.max_errors is not None,
-        SANITIZE_NAMES.name: SANITIZE_NAMES.of(properties),
+        SANITIZE_NAMES.name: SANITIZE_NAMES.of(options.hoodie_properties()),
     }
-    if may_overlap(options.source):
-        return "--source, of which several may have one file"
     return next((name for name, is_given in found.items() if is_given), None)
 
 

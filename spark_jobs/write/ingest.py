@@ -25,14 +25,14 @@ from spark_jobs.options.result import JobResult
 from spark_jobs.services.rollback.new_table import take_back_table
 from spark_jobs.write.bulk import bulk_insert, takes_any_order
 from spark_jobs.write.config import WriteConfig, open_if_there, resolve
+from spark_jobs.write.connector import unreached
 from spark_jobs.write.context import write_context
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.placed_source import place_by_arrays
-from spark_jobs.write.direct.source import ParquetSource
 from spark_jobs.write.error_rows import CheckedRows
 from spark_jobs.write.error_table import ErrorOrigin
 from spark_jobs.write.explain import explain
-from spark_jobs.write.file_source import with_files_by_keys
+from spark_jobs.write.file_source import FILE_FORMATS, with_files_by_keys
 from spark_jobs.write.held_files import held_files
 from spark_jobs.write.held_rows import held_rows
 from spark_jobs.write.marker_choice import marker_service
@@ -49,14 +49,9 @@ from spark_jobs.write.publish import Written
 from spark_jobs.write.ready_rows import ReadyRows, detailed_failure, ready_rows
 from spark_jobs.write.schema import source_schema
 from spark_jobs.write.schema_fit import SchemaFit
-from spark_jobs.write.source import (
-    files_for_tasks,
-    keyed_source,
-    lenient_settings,
-    read_source,
-    source_size,
-)
+from spark_jobs.write.source import files_behind, lenient_settings, read_source
 from spark_jobs.write.source_errors import unreadable_file
+from spark_jobs.write.source_files import SourceFiles, read_by_tasks, source_size
 from spark_jobs.write.sources.checkpointed import is_checkpointed, run_checkpointed
 from spark_jobs.write.stored_schema import StoredSchema
 from spark_jobs.write.upsert import write_workload
@@ -79,9 +74,13 @@ def ingest(
     resolved = with_files_by_keys(resolved)
     for line in lenient_settings(spark, resolved):
         shown.warn(f"with {line} files that Spark can't read are left out")
-    source = read_source(spark, resolved, lake)
-    files = None if isinstance(source, CheckedRows) else files_for_tasks(source, resolved, lake)
-    return write_frame(spark, source, options, shown, files=files, lake=lake)
+    scheme = unreached(spark, resolved.source) if (resolved.source_format or "parquet") in FILE_FORMATS else None
+    if scheme is not None:
+        source, files = read_by_tasks(spark, resolved, lake, scheme=scheme)
+        return write_frame(spark, source, options, shown, files=files, lake=lake)
+    read = read_source(spark, resolved, lake)
+    behind = None if isinstance(read, CheckedRows) else files_behind(read, resolved, lake)
+    return write_frame(spark, read, options, shown, files=behind, lake=lake)
 
 
 def write_frame(
@@ -89,7 +88,7 @@ def write_frame(
     source: DataFrame | CheckedRows | None,
     options: IngestOptions,
     progress: Progress,
-    files: ParquetSource | str | None = None,
+    files: SourceFiles | None = None,
     *,
     checkpoint: CheckpointMove | None = None,
     lake: Lake = LAKE,
@@ -98,7 +97,7 @@ def write_frame(
 
     :param source: with a mark at rows that could not be read, where there may be such; None for a delete_partition
         whose options name the partitions.
-    :param files: those that ``source`` consists of where tasks may read them themselves, or why they may not.
+    :param files: those that ``source`` consists of, where they are known.
     :param checkpoint: how far the source is read with these rows; stands in the same commit.
     :raises BadRecordError: rows don't fit and there is no error table; tells how many, and the first.
     """
@@ -123,7 +122,7 @@ def _write_ready(
     config: WriteConfig,
     table: HudiTable | None,
     progress: Progress,
-    files: ParquetSource | str | None,
+    files: SourceFiles | None,
 ) -> JobResult:
     options, source = config.options, ready.rows
     synced = sync_asked_for(config.properties)
@@ -161,8 +160,8 @@ def _write_ready(
             take_back_table(table.transaction_settings(config.properties), progress.note)
         raise
     if ready.origin is not None and not result.repeated:
-        count, size = files.counts if isinstance(files, ParquetSource) else source_size(ready.origin, config.lake)
-        reader = keyed_source(files, config)
+        count, size = (files.counts if files is not None else source_size)(ready.origin, config.lake)
+        reader = None if files is None else files.keyed(config)
         reported = {SOURCE_READER: reader} if isinstance(reader, str) else {}
         result = replace(result, files_in=count, bytes_in=size, extra={**reported, **result.extra})
     return sync_after_write(table.refreshed(), config.properties, result, progress) if synced else result
@@ -173,14 +172,14 @@ def _write_once(
     config: WriteConfig,
     table: HudiTable,
     ready: ReadyRows,
-    files: ParquetSource | str | None,
+    files: SourceFiles | None,
     progress: Progress,
 ) -> JobResult:
     errors: dict[str, Any] = {}
 
     def work(table: HudiTable, transaction: Transaction) -> tuple[StoredSchema, Written]:
         rows = prepare(ready.rows, config, table)  # again: since the first look another writer may have added a column
-        direct = keyed_source(files, config)
+        direct = None if files is None else files.keyed(config)
         direct = direct if isinstance(direct, KeyedSource) else None
         written = _run(spark, config, table, rows, direct, transaction, progress)
         errors.update(_write_errors(spark, config, ready, transaction.time, progress))

@@ -11,19 +11,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from spark_jobs.core.config.keys.streamer import FILES_ROOT
-from spark_jobs.core.errors import ConfigError, HudiError, StorageError
+from spark_jobs.core.errors import ConfigError, StorageError
 from spark_jobs.core.lake import Lake
 from spark_jobs.options.choices import SourceReader
 from spark_jobs.options.ingest import IngestOptions
-from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.direct.choose import parquet_source, same_keys_without_spark
-from spark_jobs.write.direct.keyed import KeyedSource
-from spark_jobs.write.direct.source import ParquetSource
+from spark_jobs.write.direct.choose import parquet_source
 from spark_jobs.write.error_rows import PROBLEM, CheckedRows, ErrorReason, problem, row_as_json
 from spark_jobs.write.file_source import FILE_FORMATS, TEXT_FORMATS, needs_spark
 from spark_jobs.write.json_text import with_unread_rest
 from spark_jobs.write.schema import source_schema
 from spark_jobs.write.source_errors import reading_error
+from spark_jobs.write.source_files import SourceFiles
 from spark_jobs.write.source_schema import declared_schema
 
 CORRUPT = "_pyhudi_corrupt_record"
@@ -115,25 +113,29 @@ def _with_corrupt_rows(
     return CheckedRows(rows=marked.drop(CORRUPT))
 
 
-def files_for_tasks(source: DataFrame, options: IngestOptions, lake: Lake) -> ParquetSource | str | None:
+def files_behind(source: DataFrame, options: IngestOptions, lake: Lake) -> SourceFiles | None:
     """The files of a source that tasks may read themselves, or why Spark has to; None where nobody would ask.
 
     :param source: what Spark reads by the options of an ingest, unchanged.
     """
     if (options.source_format or "parquet") != "parquet":
         return None
+    why = _why_spark(source, options)
+    if why is None:
+        found = parquet_source(source_schema(source), source.inputFiles(), lake)
+        if not isinstance(found, str):
+            return SourceFiles(parquet=found, why_spark=None)
+        why = f"spark: {found}"
+    return SourceFiles(parquet=None, why_spark=why)
+
+
+def _why_spark(source: DataFrame, options: IngestOptions) -> str | None:
     if options.source_reader is SourceReader.SPARK:
         return "spark, as --source-reader asks"
-    option = needs_spark(options)
-    if option is not None:
-        return f"spark, because of {option}"
-    if str(source.sparkSession.conf.get(_REBASE)).upper() == "LEGACY":
-        return f"spark, because of {_REBASE}"
     lenient = lenient_settings(source.sparkSession, options)
-    if lenient:
-        return f"spark, because of {lenient[0]}"
-    found = parquet_source(source_schema(source), source.inputFiles(), lake)
-    return f"spark: {found}" if isinstance(found, str) else found
+    old_dates = str(source.sparkSession.conf.get(_REBASE)).upper() == "LEGACY"
+    asked = needs_spark(options) or (_REBASE if old_dates else next(iter(lenient), None))
+    return None if asked is None else f"spark, because of {asked}"
 
 
 def lenient_settings(spark: SparkSession, options: IngestOptions) -> list[str]:
@@ -141,26 +143,3 @@ def lenient_settings(spark: SparkSession, options: IngestOptions) -> list[str]:
     found = [name for name in _LENIENT if str(spark.conf.get(name, "false")).lower() == "true"]
     given = {name.lower(): str(value).lower() for name, value in dict(options.source_options).items()}
     return found + [name for name in _LENIENT_OPTIONS if given.get(name.lower()) == "true"]
-
-
-def keyed_source(files: ParquetSource | str | None, config: WriteConfig) -> KeyedSource | str | None:
-    """The same with its keys, or why Spark has to make them."""
-    if not isinstance(files, ParquetSource):
-        return files
-    if not same_keys_without_spark(config.key_spec, files.schema, virtual=not config.populate_meta_fields):
-        return "spark: a key or partition column holds floating-point numbers, or times in the zone of the machine"
-    return KeyedSource(source=files, spec=config.key_spec)
-
-
-def source_size(source: DataFrame, lake: Lake) -> tuple[int, int]:
-    """Number and bytes of the files behind a source, of those that this process can look at."""
-    sizes = []
-    for url in source.inputFiles():
-        try:
-            place = lake.place(url)
-            status = place.storage.stat(place.path)
-        except HudiError:
-            continue
-        if status is not None:
-            sizes.append(status.size)
-    return len(sizes), sum(sizes)

@@ -72,6 +72,7 @@ class Jobs:
         return str(path)
 
     def options(self, op: str, rows: Sequence[Row] | pa.Table, **more: Any) -> IngestOptions:
+        written = {} if "source" in more else {"source": (self.source(rows),)}
         return IngestOptions(
             **{
                 "base_path": str(self.path),
@@ -79,11 +80,11 @@ class Jobs:
                 "table_type": TableType(self.table_type),
                 "op": Operation(op),
                 "source_format": "parquet",
-                "source": (self.source(rows),),
                 "record_key_fields": self.keys,
                 "partition_path_fields": self.partitions,
                 "precombine_field": "ts",
                 "hoodie_conf": tuple({**SMALL, **self.conf}.items()),
+                **written,
                 **more,
             }
         )

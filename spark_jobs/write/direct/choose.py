@@ -22,7 +22,7 @@ from spark_jobs.write.direct.source import ParquetSource, SourceFile
 
 MAX_FILES = 1_000
 """Their footers are read in the driver; a source of more files goes through Spark, which reads them in tasks."""
-_FOOTERS_AT_ONCE = 8
+_FOOTERS_AT_ONCE = 32
 _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _SPARK_VERSION = b"org.apache.spark.version"
 
@@ -39,13 +39,15 @@ class _Footer:
     metadata: pq.FileMetaData
 
 
-def parquet_source(schema: pa.Schema | None, urls: Sequence[str], lake: Lake) -> ParquetSource | str:
+def parquet_source(
+    schema: pa.Schema | None, urls: Sequence[str], lake: Lake, *, most: int = MAX_FILES
+) -> ParquetSource | str:
     """The source, or why Spark has to read it.
 
     :param schema: of the source as Spark has it, in Arrow's types; None: that of the files, which all have it then.
-    :param urls: of all its files.
+    :param urls: of all its files; there may be ``most``.
     """
-    if not 0 < len(urls) <= MAX_FILES:
+    if not 0 < len(urls) <= most:
         return f"it has {len(urls)} files"
     with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
         found = list(pool.map(lambda url: _footer_of(url, lake), urls))
