@@ -190,11 +190,11 @@ object-store: ## Run all unit and fault tests that take any storage on a store o
 	python -m pytest -m unit -k object_store -n 2 tests/unit $(ARGS)
 	exec python -m pytest -m faults -k object_store -n 2 tests/faults $(ARGS)
 
-all-spark: ## Run the tests that start Spark, those too that tests/nightly.py leaves to the night
+all-spark: ## Run the tests that start Spark, by Airflow or not, those too that tests/nightly.py leaves to the night
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	export PYHUDI_NIGHTLY=1
-	exec scripts/run_tests.sh spark
+	exec scripts/run_tests.sh spark provider
 
 all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py leaves to the night
 	@$(call ENTER,dev)

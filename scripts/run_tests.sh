@@ -75,7 +75,7 @@ for phase in "$@"; do
         s3) { python scripts/s3_env.py >/dev/null && PYHUDI_S3=${PYHUDI_S3:-moto} tests s3; } || code=$? ;;
         azure) { python scripts/azurite_env.py >/dev/null && PYHUDI_AZURE=${PYHUDI_AZURE:-azurite} tests azure; } || code=$? ;;
         gcs) PYHUDI_GCS=${PYHUDI_GCS:-own} tests gcs || code=$? ;;
-        hdfs) { python scripts/hdfs_env.py >/dev/null && PYHUDI_HDFS=${PYHUDI_HDFS:-mini} tests hdfs; } || code=$? ;;
+        hdfs) { python scripts/hadoop_env.py >/dev/null && PYHUDI_HDFS=${PYHUDI_HDFS:-mini} tests hdfs; } || code=$? ;;
         provider|faults) { classes && tests "$phase"; } || code=$? ;;
         spark) { classes && python scripts/kafka_env.py >/dev/null && tests spark; } || code=$? ;;
         spark-3.5) python tests/other_sparks.py 3.5 || code=$? ;;

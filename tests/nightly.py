@@ -26,6 +26,8 @@ INSTALLS: Mapping[str, Sequence[str]] = {
 }
 SPARK: Mapping[str, Sequence[str]] = {
     "provider/test_on_cluster.py::test_without_it_the_error_says_what_executors_lack": (),
+    "provider/test_on_yarn.py::test_writes_and_services": (),
+    "provider/test_on_yarn.py::test_a_failure_is_one_line": (),
     "demo/test_demo.py::test_a_second_run_writes_nothing_twice": (),
     "demo/test_on_s3.py::test_the_same_on_a_server_of_s3_that_it_starts": (),
     "spark/cluster/test_speculation.py::test_the_file_of_an_attempt_that_lost_is_taken_away": (),

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,15 @@ from airflow.providers.common.compat.sdk import (
     Connection,
 )
 
+from spark_jobs.options.failed_file import FailedFile
+
 DEFAULT_SPARK_CONN_ID = "spark_default"
 LOCAL_MASTER = "local[*]"
 BAD_OPTIONS = 2
 _ERROR_LINE = re.compile(r"^(\w+): error: (.*)$")
 _SECONDS_BETWEEN_LOOKS = 0.1
+_ONE_ATTEMPT = {"spark.yarn.maxAppAttempts": "1"}
+"""YARN would run a driver that failed once more; retries are Airflow's, after the delay that the task has."""
 _PYTHONS = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 _PYTHON_SETTINGS = ("spark.pyspark.python", "spark.pyspark.driver.python")
 
@@ -66,6 +70,8 @@ class HudiSparkSubmitHook(SparkSubmitHook):
         self._error_line: str | None = None
         self._killed = False
         super().__init__(conn_id=conn_id or DEFAULT_SPARK_CONN_ID, **kwargs)
+        if self.driver_is_remote and self.master.startswith("yarn"):
+            self._conf = {**_ONE_ATTEMPT, **self._conf}
 
     def _own_connection(self, conn_id: str) -> Connection:
         """The connection of that name; one to the local master where nobody named one and the default is not there."""
@@ -119,9 +125,12 @@ class HudiSparkSubmitHook(SparkSubmitHook):
         """Whether the job runs on another machine than spark-submit."""
         return bool(self._connection["deploy_mode"] == "cluster")
 
-    def submit(self, application: str = "", **kwargs: Any) -> str | None:
+    def submit(
+        self, application: str = "", *, told: Callable[[], FailedFile | None] = lambda: None, **kwargs: Any
+    ) -> str | None:
         """Run spark-submit to its end, its whole output in the task's log.
 
+        :param told: why the job failed, for one whose stderr does not come here.
         :raises AirflowFailException: the job refused its options.
         :raises AirflowException: it failed otherwise, or was killed.
         """
@@ -139,11 +148,11 @@ class HudiSparkSubmitHook(SparkSubmitHook):
         except AirflowException:
             if self._killed:
                 raise AirflowException(f"{self.job} was killed") from None
-            code = self._submit_sp.returncode if self._submit_sp else None
-            if self._error_line is None:
+            failed = self._failure() or told()
+            if failed is None:
                 raise
-            kind = AirflowFailException if code == BAD_OPTIONS else AirflowException
-            raise kind(f"{self.job} failed with exit code {code}: {self._error_line}") from None
+            kind = AirflowFailException if failed.exit_code == BAD_OPTIONS else AirflowException
+            raise kind(f"{self.job} failed with exit code {failed.exit_code}: {failed.message}") from None
         except BaseException:
             self.on_kill()
             raise
@@ -155,6 +164,12 @@ class HudiSparkSubmitHook(SparkSubmitHook):
         if not self.driver_is_remote:
             self._end_group()
         super().on_kill()
+
+    def _failure(self) -> FailedFile | None:
+        """By the line of error among what spark-submit said."""
+        if self._error_line is None or self._submit_sp is None:
+            return None
+        return FailedFile(message=self._error_line, exit_code=self._submit_sp.returncode)
 
     def _get_spark_binary_path(self) -> list[str]:
         binary = self._connection["spark_binary"]

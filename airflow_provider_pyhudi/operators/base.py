@@ -26,6 +26,7 @@ from airflow_provider_pyhudi.hooks.hudi import HudiHook
 from airflow_provider_pyhudi.hooks.lake import StorageAccess
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
 from airflow_provider_pyhudi.operators.named_run import NamedRun
+from airflow_provider_pyhudi.operators.result_file import ResultFile
 from spark_jobs.options import JobOptions, JobResult, JobState, OptionsError
 from spark_jobs.options.private_values import DELIVERED, write_options_file
 from spark_jobs.options.secrets import can_be_hidden, secret_values
@@ -177,8 +178,10 @@ class HudiJobOperator(BaseOperator):
                 self._hook.bring_code(_code_archive(folder))
             if self._killed:
                 raise AirflowException(f"{options.job} was killed before it began")
-            self._hook.submit(application)
-            result = _read_result(str(options.result_file), self._access)
+            file = ResultFile(location=str(options.result_file), access=self._access)
+            told = file.failure_from_now() if self._hook.driver_is_remote else lambda: None
+            self._hook.submit(application, told=told)
+            result = file.read()
         self._report(result, context)
         if run:
             run.hand_back(self, result)
@@ -384,13 +387,3 @@ def _code_archive(folder: str) -> str:
         return str(cached_code_archive(Path(folder)))
     except HudiError as error:
         raise AirflowFailException(str(error)) from None
-
-
-def _read_result(location: str, access: StorageAccess) -> JobResult:
-    from spark_jobs.core.errors import HudiError
-
-    try:
-        place = access.lake().place(location)
-        return JobResult.from_json(place.storage.read(place.path).decode())
-    except (HudiError, OptionsError) as error:
-        raise AirflowException(f"the job ended well but left no result: {error}") from None

@@ -20,6 +20,7 @@ from spark_jobs.core.storage.times import skew_note
 from spark_jobs.engine.context import JobContext
 from spark_jobs.engine.failure import Failure, failure_of
 from spark_jobs.engine.on_demand import SparkOnDemand
+from spark_jobs.engine.on_node import application, telling
 from spark_jobs.engine.output_file import OutputFile
 from spark_jobs.engine.progress import Progress, hide, say
 from spark_jobs.engine.properties_file import brought
@@ -117,6 +118,27 @@ def _carry_out(
     """
     place, base_path = options.result_file, options.base_path
     target = OutputFile.checked("--result-file", place, base_path, lake) if place else None
+    with telling(target, hiding) as tell, application(options.job, debug=options.debug):
+        judged = _work(body, options, lake, hiding, target, verdict)
+        if isinstance(judged, Failure):
+            tell(judged)
+            say(sys.stderr, f"{options.job}: error: {judged.message}")
+            return judged.exit_code
+        if judged is not None:
+            tell(Failure(message=judged, exit_code=1))
+            say(sys.stderr, f"{options.job}: {judged}")
+        return 0 if judged is None else 1
+
+
+def _work(
+    body: Callable[[Options, JobContext], JobResult],
+    options: Options,
+    lake: Lake,
+    hiding: Hiding,
+    target: OutputFile | None,
+    verdict: Callable[[JobResult], str | Failure | None],
+) -> str | Failure | None:
+    """What the verdict on the result is, which is handed over then."""
     progress = Progress(options.job, clock=lake.clock)
     _note_skew(options.base_path, progress, lake)
     # a job without the option works in this process
@@ -134,13 +156,7 @@ def _carry_out(
     say(sys.stdout, result.to_json(), as_is=True)  # in which a number may look like a secret
     if target:
         _hand_over(target, result)
-    judged = verdict(result)
-    if isinstance(judged, Failure):
-        say(sys.stderr, f"{options.job}: error: {judged.message}")
-        return judged.exit_code
-    if judged is not None:
-        say(sys.stderr, f"{options.job}: {judged}")
-    return 0 if judged is None else 1
+    return verdict(result)
 
 
 def _note_skew(base_path: str, progress: Progress, lake: Lake) -> None:

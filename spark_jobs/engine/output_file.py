@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from stat import S_ISREG
 
 from spark_jobs.core.errors import HudiError
@@ -42,6 +42,13 @@ class OutputFile:
         storage.create(beside, b"")  # reports now whether the place can be written
         storage.delete(beside)
         return made
+
+    def beside(self, named: Callable[[str], str]) -> OutputFile:
+        """Another place in the same folder.
+
+        :param named: its path or URL from that of this one.
+        """
+        return replace(self, location=named(self.location), path=named(self.path))
 
     def write(self, data: bytes) -> None:
         """Put the output in the place of whatever regular file stands there, in one step.

@@ -14,7 +14,10 @@ import psutil
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
+from airflow_provider_pyhudi.hooks.lake import StorageAccess
 from airflow_provider_pyhudi.hooks.submit import HudiSparkSubmitHook
+from airflow_provider_pyhudi.operators.result_file import ResultFile
+from spark_jobs.options.failed_file import FailedFile
 
 pytestmark = pytest.mark.provider
 
@@ -103,6 +106,37 @@ def test_without_such_a_line_the_end_of_the_log_is_the_error(tmp_path: Path, air
     binary = _submit(tmp_path, "import sys; print('a JVM crashed'); sys.exit(134)")
     with pytest.raises(AirflowException, match=r"(?s)Error code is: 134.*a JVM crashed"):
         _hook(spark_binary=binary).submit("job.py")
+
+
+REMOTE = '{"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}'
+
+
+@pytest.mark.parametrize(("code", "kind"), [(5, AirflowException), (2, AirflowFailException)])
+def test_of_a_driver_on_a_node_a_file_says_why_it_failed(
+    code: int, kind: type[Exception], tmp_path: Path, airflow_database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_YARN", REMOTE)
+    file = ResultFile(location=str(tmp_path / "r.json"), access=StorageAccess())
+    failed = FailedFile.beside(file.location)
+    body = "import sys; sys.exit(1)"
+    Path(failed).write_text(FailedFile(message="of a run before", exit_code=3).to_json())
+    with pytest.raises(AirflowException, match="Cannot execute"):
+        _hook(conn_id="yarn", spark_binary=_submit(tmp_path, body)).submit("job.py", told=file.failure_from_now())
+    said = FailedFile(message="it is so", exit_code=code).to_json()
+    body = f"import sys; open({failed!r}, 'w').write({said!r}); sys.exit(1)"
+    with pytest.raises(kind) as caught:
+        _hook(conn_id="yarn", spark_binary=_submit(tmp_path, body)).submit("job.py", told=file.failure_from_now())
+    assert type(caught.value) is kind
+    assert str(caught.value) == f"ingest failed with exit code {code}: it is so"
+
+
+@pytest.mark.parametrize(("given", "expected"), [({}, "1"), ({"spark.yarn.maxAppAttempts": "3"}, "3")])
+def test_retries_of_a_driver_on_a_node_are_airflows(
+    given: dict[str, str], expected: str, airflow_database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_YARN", REMOTE)
+    command = _hook(conn_id="yarn", conf=given)._build_spark_submit_command("job.py")
+    assert f"spark.yarn.maxAppAttempts={expected}" in command
 
 
 LAUNCHER = """

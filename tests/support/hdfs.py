@@ -8,7 +8,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -17,10 +16,10 @@ from pathlib import Path
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.storage.hdfs.clients import client_of, split
 from spark_jobs.core.storage.hdfs.storage import HdfsStorage
+from tests.support.hadoop import hadoop_jars
 
 CLUSTER = os.environ.get("PYHUDI_HDFS", "")
 OWN = "mini"
-_ENVIRONMENT = Path(__file__).parents[2] / "scripts" / "hdfs_env.py"
 _MAIN = "org.apache.hadoop.test.MiniDFSClusterManager"
 _SECONDS_TO_START = 90
 _SETTINGS = {
@@ -49,8 +48,7 @@ def url() -> str:
 
 def _started() -> str:
     """A cluster that ends with this process, however that ends: a shell waits for the end of its input."""
-    made = subprocess.run([sys.executable, str(_ENVIRONMENT)], stdout=subprocess.PIPE, text=True, check=True)
-    jars = json.loads(made.stdout.splitlines()[-1])["jars"]
+    jars = hadoop_jars()
     folder = Path(tempfile.mkdtemp(prefix="hdfs-"))
     details, log = folder / "details.json", folder.with_suffix(".log")
     java = [

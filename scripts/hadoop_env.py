@@ -1,7 +1,7 @@
-"""Fetch the HDFS that the tests run on: Hadoop's cluster in one process (MiniDFSCluster), as jars from Maven Central by
-Spark itself.
+"""Fetch the Hadoop that the tests run on: its clusters in one process, of HDFS (MiniDFSCluster) and of YARN
+(MiniYARNCluster), as jars from Maven Central by Spark itself.
 
-They live in ``$PYHUDI_HDFS_ENV`` (default ``.cache/hdfs`` below the repository's root); running it again is quick.
+They live in ``$PYHUDI_HADOOP_ENV`` (default ``.cache/hadoop`` below the repository's root); running it again is quick.
 Progress goes to stderr; the last line on stdout is a JSON object ``{"jars": [jars]}``.
 """
 
@@ -20,14 +20,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from real_hudi_env import JVM_OPTIONS, ROOT, exclusive, java, print_made, run_logged
 
-VARIABLE = "PYHUDI_HDFS_ENV"
+VARIABLE = "PYHUDI_HADOOP_ENV"
 SPARK_HOME = Path(pyspark.__file__).parent
 VERSION = "3.4.2"
-PACKAGES = tuple(f"org.apache.hadoop:hadoop-client-{part}:{VERSION}" for part in ("minicluster", "runtime", "api"))
+PACKAGES = (
+    *(f"org.apache.hadoop:hadoop-client-{part}:{VERSION}" for part in ("minicluster", "runtime", "api")),
+    # what YARN needs beside them, and they don't name
+    "ch.qos.reload4j:reload4j:1.2.26",
+    "javax.xml.bind:jaxb-api:2.3.1",
+    "org.bouncycastle:bcpkix-jdk18on:1.78.1",
+    "org.glassfish.jaxb:jaxb-runtime:2.3.9",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HdfsJars:
+class HadoopJars:
     """Whole paths."""
 
     jars: tuple[str, ...]
@@ -36,10 +43,10 @@ class HdfsJars:
 def directory() -> Path:
     """Where the jars are, or will be."""
     given = os.environ.get(VARIABLE)
-    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / "hdfs"
+    return Path(given).expanduser().resolve() if given else ROOT / ".cache" / "hadoop"
 
 
-def prepare() -> HdfsJars:
+def prepare() -> HadoopJars:
     """The jars, fetched where they are not there.
 
     :raises SetupError: there is no Java, or Spark could not fetch them.
@@ -49,9 +56,9 @@ def prepare() -> HdfsJars:
         found = _recorded()
         if found is not None:
             return found
-        print("HDFS: Hadoop's MiniDFSCluster (90 MB)", file=sys.stderr, flush=True)
+        print("Hadoop: its small clusters of HDFS and YARN (100 MB)", file=sys.stderr, flush=True)
         _fetch()
-        result = HdfsJars(jars=tuple(map(str, sorted((directory() / "jars").glob("*.jar")))))
+        result = HadoopJars(jars=tuple(map(str, sorted((directory() / "jars").glob("*.jar")))))
         _record().write_text(json.dumps({"wanted": list(PACKAGES), **asdict(result)}, indent=2) + "\n")
     return result
 
@@ -60,11 +67,11 @@ def _record() -> Path:
     return directory() / "jars.json"
 
 
-def _recorded() -> HdfsJars | None:
+def _recorded() -> HadoopJars | None:
     """Those that an earlier run fetched; None where there are none, or others are wanted now."""
     try:
         record = json.loads(_record().read_text())
-        found = HdfsJars(jars=tuple(record["jars"]))
+        found = HadoopJars(jars=tuple(record["jars"]))
     except (FileNotFoundError, ValueError, KeyError):
         return None
     whole = all(Path(jar).exists() for jar in found.jars)
