@@ -123,7 +123,7 @@ together: ## Run a writer and all services on one table at once, COW then MOR, t
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
 	python scripts/real_hudi_env.py >/dev/null
-	export PYHUDI_TOGETHER_SECONDS=$(SECONDS) PYHUDI_TOGETHER_SEED=$${SEED:-1}
+	export PYHUDI_NIGHTLY=1 PYHUDI_TOGETHER_SECONDS=$(SECONDS) PYHUDI_TOGETHER_SEED=$${SEED:-1}
 	exec python -m pytest -s -m faults tests/faults/test_together.py $(ARGS)
 
 installs: ## Build both distributions, install pyhudi in an empty environment and use it; by night its extras and the provider

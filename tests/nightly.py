@@ -30,6 +30,7 @@ SPARK: Mapping[str, Sequence[str]] = {
     "provider/test_on_yarn.py::test_a_failure_is_one_line": (),
     "demo/test_demo.py::test_a_second_run_writes_nothing_twice": (),
     "demo/test_on_s3.py::test_the_same_on_a_server_of_s3_that_it_starts": (),
+    "spark/cluster/test_bare_executors.py::test_writes_and_services": (),
     "spark/cluster/test_speculation.py::test_the_file_of_an_attempt_that_lost_is_taken_away": (),
     "spark/cluster/test_two_workers.py::test_a_write_outlives_a_worker": (),
     "spark/cluster/test_two_workers.py::test_two_workers_share_each_job": (),
@@ -84,6 +85,7 @@ FAULTS: Mapping[str, Sequence[str]] = {
     "faults/test_server_locks.py::test_workers_of_a_holder_change_the_table_while_it_holds_the_lock": ("dynamodb",),
     "faults/test_bootstrap_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": (),
     "faults/test_indexing_faults.py::test_after_any_broken_call_a_rerun_gives_the_same": (),
+    "faults/test_killed_steps.py::test_each_step_killed_at_any_moment": (MOR,),
     "faults/test_together.py::test_a_writer_and_all_services_together": (),
     "faults/test_bad_input.py::test_services_say_the_same": (
         *("corrupt properties-compact", "table of version 8-cluster", "table of version 5-clean"),
@@ -220,7 +222,13 @@ _ON_HDFS: Mapping[str, Sequence[str]] = {
     "unit/core/locks/test_file_lock.py": (),
     "unit/services/test_late_files.py": (),
 }
-ON_SERVER = {name: _ON_HDFS if name == HDFS else _ON_OBJECTS for name in SERVERS}
+_KILLED: Mapping[str, Sequence[str]] = {"faults/test_killed_steps.py": ()}
+ON_SERVER = {
+    "s3": _ON_OBJECTS,
+    "azure": {**_ON_OBJECTS, **_KILLED},
+    "gcs": {**_ON_OBJECTS, **_KILLED},
+    HDFS: {**_ON_HDFS, **_KILLED},
+}
 """Files that run on a server of S3 by day; at night all do. The phases of other servers are for the night, and run
 these.
 """

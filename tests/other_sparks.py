@@ -22,6 +22,7 @@ FEW = (
 )
 """Each function of ``engine/older_spark.py``, rows through a write, and each service's work, once."""
 FILES = (
+    "spark/cluster/test_bare_executors.py",
     "spark/engine",
     "spark/services/test_services.py",
     "spark/write/test_key_generators.py",
@@ -43,10 +44,12 @@ def main(words: list[str]) -> int:
         return 1
     report = ROOT / ".cache" / "reports" / f"spark-{line}.xml"
     named = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python, "PYTHONPATH": str(ROOT)}
+    named["PYHUDI_NIGHTLY"] = "1" if whole else ""
     named["PYHUDI_KAFKA_ENV"] = str(ROOT / ".cache" / f"kafka-{line}")  # none: the connector is that of Spark 4.2
     kept = {name: value for name, value in os.environ.items() if name != "SPARK_HOME"}
     tests = [str(ROOT / "tests" / name) for name in (FILES if whole else FEW)]
-    command = [python, "-m", "pytest", "-m", "spark", "-p", "no:cacheprovider", f"--junit-xml={report}", *tests]
+    shared = ["-n", "2", "--dist", "worksteal", f"--junit-xml={report}"]
+    command = [python, "-m", "pytest", "-m", "spark", "-p", "no:cacheprovider", *shared, *tests]
     return subprocess.run(command, cwd=ROOT, env={**kept, **named}, stdin=subprocess.DEVNULL, check=False).returncode
 
 

@@ -33,6 +33,8 @@ class Losing:
     fault: Fault = lambda method, number: ""
     seen: list[str] = field(default_factory=list)
     """The methods of all requests, in their order."""
+    tokens: list[str] = field(default_factory=list)
+    """The session token of each that AWS's signature came with."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -47,6 +49,7 @@ def losing(server: str) -> Iterator[Losing]:
             length = int(self.headers.get("content-length") or 0)
             with state.lock:
                 state.seen.append(self.command)
+                state.tokens.append(self.headers.get("x-amz-security-token", ""))
                 what = state.fault(self.command, len(state.seen))
             if what == "reset" and length:
                 self.rfile.read(length // 2)

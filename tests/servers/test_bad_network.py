@@ -5,20 +5,15 @@ lost or doubled, and what can't go on says so in one line.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator
 
-import pyarrow as pa
 import pytest
 
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.format.instant import Action
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.locks.storage_lock import LOOKS
-from spark_jobs.core.storage.objects.kept import KEPT
-from spark_jobs.core.storage.objects.seen_time import SEEN
-from spark_jobs.services.validation.run import validate
 from tests.faults import local_table as local
+from tests.faults.life import COW, MOR, STEPS, STEPS_OF, Step, check, copied
 from tests.nightly import NIGHTLY, SERVERS
 from tests.servers.losing import Losing
 from tests.support.folder import Folder
@@ -26,21 +21,8 @@ from tests.support.locks import outlast
 from tests.support.servers import Server
 
 pytestmark = [*(getattr(pytest.mark, kind) for kind in SERVERS), pytest.mark.timeout(1200)]
-Step = Callable[[Folder], object]
 PLACES = 12 if NIGHTLY else 2
 """Requests of a step after which the others are refused."""
-COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
-FIRST, SECOND, THIRD = local.batch(0, 8, "first", 1), local.batch(4, 8, "second", 2), local.batch(2, 3, "third", 3)
-STEPS: dict[str, tuple[Step, tuple[pa.Table, ...], Action]] = {
-    "insert": (lambda table: local.write(table, FIRST, "one"), (FIRST,), Action.COMMIT),
-    "upsert": (lambda table: local.write(table, SECOND, "two"), (FIRST, SECOND), Action.COMMIT),
-    "compact": (local.compact, (FIRST, SECOND), Action.COMMIT),
-    "upsert again": (lambda table: local.write(table, THIRD, "three"), (FIRST, SECOND, THIRD), Action.COMMIT),
-    "cluster": (local.cluster, (FIRST, SECOND, THIRD), Action.REPLACE_COMMIT),
-    "clean": (local.clean, (FIRST, SECOND, THIRD), Action.CLEAN),
-}
-"""By name: what is done, the batches that the table has afterwards, and the instant of it."""
-STEPS_OF = {COW: [one for one in STEPS if one != "compact"], MOR: list(STEPS)}
 
 
 @pytest.fixture
@@ -63,22 +45,6 @@ def at_random(proxy: Losing, what: str, share: float, seed: str) -> Callable[[],
 
     proxy.fault = fault
     return lambda: hits
-
-
-def check(table: Folder, table_type: str, last: str) -> None:
-    """Each step to the last was done once, and nothing is left of its tries."""
-    done = STEPS_OF[table_type][: STEPS_OF[table_type].index(last) + 1]
-    assert local.rows_of(table) == local.expected_rows(*STEPS[last][1])
-    found = Counter(one.action for one in table.table().timeline.instants if one.is_completed)
-    delta = table_type == MOR
-    wanted = Counter(
-        Action.DELTA_COMMIT if delta and action is Action.COMMIT and name != "compact" else action
-        for name, (_, _, action) in STEPS.items()
-        if name in done
-    )
-    assert {one: number for one, number in found.items() if one is not Action.ROLLBACK} == wanted
-    assert local.problems_of(table) == []
-    assert [str(one) for one in validate(str(table), deep=True, lake=table.lake)] == []
 
 
 @pytest.mark.parametrize("table_type", [COW, MOR])
@@ -109,10 +75,10 @@ def test_credentials_that_end_in_the_middle(proxy: Losing, bucket: Folder, table
     local.create(made, table_type)
     for one in steps[: steps.index(name)]:
         STEPS[one][0](made)
-    needed = _requests_of(proxy, _copied(made, bucket / "whole"), step)
+    needed = _requests_of(proxy, copied(made, bucket / "whole"), step)
     refused = 0
     for last in range(0, needed, max(1, needed // PLACES)):
-        table = _copied(made, bucket / f"{last}")
+        table = copied(made, bucket / f"{last}")
         proxy.fault = _forbid_after(proxy, last)
         said = _refusal_of(step, table)
         assert said is None or ("access denied" in said and "\n" not in said)
@@ -122,16 +88,6 @@ def test_credentials_that_end_in_the_middle(proxy: Losing, bucket: Folder, table
         step(table)
         check(table, table_type, name)
     assert refused >= PLACES // 2
-
-
-def _copied(made: Folder, to: Folder) -> Folder:
-    """The same table at another place, which this process knows nothing of."""
-    for file in made.walk():
-        (to / str(file.relative_to(made))).write_bytes(file.read_bytes())
-    LOOKS.clear()
-    KEPT.clear()
-    SEEN.clear()
-    return to
 
 
 def _requests_of(proxy: Losing, table: Folder, step: Step) -> int:

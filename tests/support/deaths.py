@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import cloudpickle
@@ -42,11 +43,23 @@ def in_another_process(work: Callable[[], object]) -> int:
 
 
 def _begun_anew(work: Callable[[], object]) -> int:
+    with in_new_process(work) as process:
+        return process.wait()
+
+
+@contextmanager
+def in_new_process(work: Callable[[], object]) -> Iterator[subprocess.Popen[bytes]]:
+    """One that begins anew, and ends without cleaning up; it prints a line when the work begins."""
+    code = "import os, pickle, sys; work = pickle.load(open(sys.argv[1], 'rb')); print(flush=True); work(); os._exit(0)"
     with tempfile.NamedTemporaryFile() as file:
         file.write(cloudpickle.dumps(work))
         file.flush()
-        code = "import os, pickle, sys; pickle.load(open(sys.argv[1], 'rb'))(); os._exit(0)"
-        return subprocess.run([sys.executable, "-c", code, file.name], check=False, cwd=ROOT).returncode
+        command = [sys.executable, "-c", code, file.name]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=ROOT) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
 
 def forget_newest(table: HudiTable) -> None:

@@ -16,6 +16,9 @@ from spark_jobs.core.storage.objects.endpoints import allow_http, refuse_no_url
 if TYPE_CHECKING:
     from obstore.store import RetryConfig, S3Credential
 
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+"""Variables: two of AWS's own, and one of obstore's and delta-rs's."""
+
 
 def new_s3_store(url: str, service: dict[str, str], client: dict[str, Any], retries: RetryConfig) -> ObjectStore:
     """
@@ -24,9 +27,7 @@ def new_s3_store(url: str, service: dict[str, str], client: dict[str, Any], retr
     """
     bucket = url.partition("://")[2]
     _refuse_unserved(service)
-    endpoint = (
-        service.pop("endpoint", None) or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    )
+    endpoint = service.pop("endpoint", None) or next(filter(None, map(os.environ.get, _ENDPOINTS)), None)
     if endpoint:
         refuse_no_url(endpoint, url)
         allow_http(client, endpoint)

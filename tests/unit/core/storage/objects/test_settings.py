@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 import pytest
-from obstore.store import AzureStore
+from obstore.store import AzureStore, S3Store
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.lake import LAKE
 from spark_jobs.core.storage.objects.azure_store import new_azure_store
+from spark_jobs.core.storage.objects.s3_store import new_s3_store
 from spark_jobs.core.storage.objects.schemes import SCHEMES
 
 pytestmark = pytest.mark.unit
@@ -150,3 +151,12 @@ def test_of_gcs_they_are_refused(monkeypatch: pytest.MonkeyPatch, given: str, va
 def without_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [one for one in os.environ if one.startswith(("AZURE_", "GOOGLE_", "SERVICE_ACCOUNT"))]:
         monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"])
+def test_an_endpoint_of_the_environment_may_be_without_tls(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "http://minio:9000")
+    store = new_s3_store("s3://bucket", {"region": "us-east-1"}, {}, {})
+    assert isinstance(store, S3Store)
+    assert store.config.get("endpoint") == "http://minio:9000"
+    assert (store.client_options or {}).get("allow_http") == "true"
