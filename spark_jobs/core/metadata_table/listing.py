@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import StorageError
+from spark_jobs.core.errors import InstantGoneError, StorageError
 from spark_jobs.core.files.partition_metafile import Enter
 from spark_jobs.core.format.folders import METADATA_FOLDER
 from spark_jobs.core.format.instant import Instant
+from spark_jobs.core.format.order import follows
 from spark_jobs.core.metadata_table.layout import identifier_of, partition_of
 from spark_jobs.core.metadata_table.records import ALL_PARTITIONS, RAW_FILES, RawEntries
 from spark_jobs.core.metadata_table.recovery import is_compacted
@@ -24,9 +25,9 @@ from spark_jobs.core.view.listing import Listing
 class MetadataListing:
     """Listed files without a directory being looked at. Their sizes are lower bounds for log files.
 
-    :param timeline: of the data table, loaded before: what completed later is not in the listing, unless the metadata
-        table was compacted meanwhile.
+    :param timeline: of the data table, loaded before: what completed later is not in the listing.
     :param fallback: asked where the metadata table is damaged, or was taken off by a writer just now.
+    :raises InstantGoneError: the metadata table was compacted or made anew since, and lists what is there now.
     """
 
     storage: Storage
@@ -101,9 +102,26 @@ class MetadataListing:
     def _read(self, keys: Collection[str]) -> Mapping[str, RawEntries] | None:
         try:
             table = MetadataTable.open(self.storage, self.base_path, self.timeline, self.clock)
-            return read_listing(table, RAW_FILES, keys)
+            found = read_listing(table, RAW_FILES, keys)
         except StorageError:
             return None
+        self._refuse_later(table)
+        return found
+
+    def _refuse_later(self, table: MetadataTable) -> None:
+        """What cleans took away by then is not listed any more, and what stands in its place is not seen: file groups
+        would be missing without a word.
+        """
+        layout, last = table.timeline.format.metadata, self.timeline.last_time
+        behind = (layout.stands_behind(one.timestamp) for one in table.timeline.instants if one.is_completed)
+        later = next((one for one in behind if one is not None and follows(one, last)), None)
+        if later is not None:
+            raise InstantGoneError(
+                f"the metadata table of {self.base_path} was compacted behind instant {later}, after the timeline was "
+                f"loaded, which ends with {last}",
+                todo="run it again",
+                instant=later,
+            )
 
     def _status(self, partition: str, name: str, size: int) -> FileStatus:
         path = resolve(self.base_path, join(partition, name))

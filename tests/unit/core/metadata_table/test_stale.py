@@ -201,3 +201,16 @@ def test_a_lost_compaction_upon_which_a_later_one_built(path: Folder) -> None:
     assert disagreements(path) == []
     assert validate(path.table(), deep=True) == []
     assert local.rows_of(path) == sorted([*before, *local.expected_rows(rows)])
+
+
+def test_a_reader_that_slept_sees_what_is_there_now(path: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its timeline is older than a clean that the metadata table has in its base files by now."""
+    monkeypatch.setitem(local.AT_ONCE, "hoodie.metadata.compact.max.delta.commits", "1")
+    slept = path.table()
+    assert slept.timeline.instants
+    newer = [local.batch(0, 20, value, number) for number, value in enumerate(("four", "five", "six"), 4)]
+    for rows in newer:
+        local.overwrite(path, rows, local.PARTITIONS, rows.column("v")[0].as_py())
+    local.clean(path)
+    maintain_metadata_table(path.table().transaction_settings(local.AT_ONCE), local.AT_ONCE, pytest.fail)
+    assert local.rows_in(slept) == local.expected_rows(*newer)
