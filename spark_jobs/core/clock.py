@@ -1,11 +1,25 @@
-"""The only module that reads the clock, makes random ids, or sleeps; everything else is handed a :class:`Clock`."""
+"""The only module that reads the clock, makes random ids, sleeps, or repeats something from time to time; everything
+else is handed a :class:`Clock`.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
+
+
+class Repetition(Protocol):
+    """Work that is done again and again beside what its caller does."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None:
+        """None begins any more, and one that was under way has ended. Also of one whose start was broken off."""
+        ...
 
 
 class Clock(Protocol):
@@ -27,6 +41,10 @@ class Clock(Protocol):
         """A random UUID, 36 characters."""
         ...
 
+    def every(self, seconds: float, work: Callable[[], bool], name: str) -> Repetition:
+        """Work that, once it is started, is done after each ``seconds`` until it returns False, or is stopped."""
+        ...
+
 
 class SystemClock:
     """The real clock; it pickles as nothing but its type."""
@@ -42,6 +60,29 @@ class SystemClock:
 
     def new_uuid(self) -> str:
         return str(uuid.uuid4())
+
+    def every(self, seconds: float, work: Callable[[], bool], name: str) -> Repetition:
+        return _RepeatedByThread(seconds, work, name)
+
+
+class _RepeatedByThread:
+    def __init__(self, seconds: float, work: Callable[[], bool], name: str) -> None:
+        self._seconds = seconds
+        self._work = work
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._seconds) and self._work():
+            pass
 
 
 SYSTEM_CLOCK = SystemClock()

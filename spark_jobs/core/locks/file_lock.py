@@ -98,7 +98,7 @@ class FileLock:
             raise
         self._token = token
         if self._settings.lease_ms:
-            self._renewal = Renewal(self._renew, self._settings.lease_ms / _RENEWALS)
+            self._renewal = Renewal(self._clock, self._renew, self._settings.lease_ms / _RENEWALS)
             try:
                 self._renewal.start()
             except BaseException:

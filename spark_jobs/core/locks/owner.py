@@ -8,7 +8,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 PROCESSES = Path("/proc")
 
@@ -25,13 +25,7 @@ class Owner:
 
     def is_dead(self) -> bool:
         """True only where this machine can prove it; False for a live process and for one of another host."""
-        if not self.host or self.host != _host():
-            return False
-        if not _exists(self.pid):
-            return True
-        seen = _look(self.pid)
-        # /proc may hide the processes of other users (hidepid): what it does not show is alive all the same
-        return seen is not None and (seen[0] in ("Z", "X") or seen[1] != self.started)
+        return PROCESS_TABLE.is_dead(self)
 
     def is_this_process(self) -> bool:
         """True only where /proc proves it."""
@@ -48,16 +42,44 @@ class Owner:
         return f"process {self.pid} on {self.host.split('/')[0]}"
 
 
+class ProcessTable(Protocol):
+    """What a process can see of itself and of others."""
+
+    def own(self) -> Owner: ...
+
+    def is_dead(self, owner: Owner) -> bool: ...
+
+
+class SystemProcesses:
+    """By /proc."""
+
+    def own(self) -> Owner:
+        if _OWN:
+            return _OWN[0]
+        pid = os.getpid()
+        seen = _look(pid)
+        own = Owner(host="", pid=pid, started=0) if seen is None else Owner(host=_host(), pid=pid, started=seen[1])
+        if own.host:
+            _OWN.append(own)
+        return own
+
+    def is_dead(self, owner: Owner) -> bool:
+        if not owner.host or owner.host != _host():
+            return False
+        if not _exists(owner.pid):
+            return True
+        seen = _look(owner.pid)
+        # /proc may hide the processes of other users (hidepid): what it does not show is alive all the same
+        return seen is not None and (seen[0] in ("Z", "X") or seen[1] != owner.started)
+
+
+PROCESS_TABLE: ProcessTable = SystemProcesses()
+"""Of this machine; of a simulated one where a simulation puts it here."""
+
+
 def this_process() -> Owner:
     """The owner that this process is; without /proc its death can't be proved, only its silence."""
-    if _OWN:
-        return _OWN[0]
-    pid = os.getpid()
-    seen = _look(pid)
-    own = Owner(host="", pid=pid, started=0) if seen is None else Owner(host=_host(), pid=pid, started=seen[1])
-    if own.host:
-        _OWN.append(own)
-    return own
+    return PROCESS_TABLE.own()
 
 
 _OWN: list[Owner] = []

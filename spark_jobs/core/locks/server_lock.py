@@ -219,7 +219,7 @@ class ServerLock:
             HELD[token] = _Held(connection)
             self._token, self._handle = token, handle
             if connection.renewal_ms:
-                self._renewal = Renewal(lambda: connection.lasts_ms(handle) > 0, connection.renewal_ms)
+                self._renewal = Renewal(self._clock, lambda: connection.lasts_ms(handle) > 0, connection.renewal_ms)
                 self._renewal.start()
         except BaseException:
             HELD.setdefault(token, _Held(connection))

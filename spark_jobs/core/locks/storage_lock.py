@@ -204,7 +204,7 @@ class StorageLock:
             _HELD.discard(token)
             raise
         self._token, self._process = token, os.getpid()
-        self._renewal = Renewal(self._renew, self._settings.renew_ms)
+        self._renewal = Renewal(self._clock, self._renew, self._settings.renew_ms)
         try:
             self._try_conditions()
             self._renewal.start()

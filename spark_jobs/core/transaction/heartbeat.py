@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -54,7 +53,7 @@ def read_pulse(storage: Storage, base_path: str, instant: str, settings: Heartbe
 
 
 class Heartbeat:
-    """Beats from a thread until stopped; :meth:`lapsed` is the writer's own doubt before it publishes.
+    """Beats until stopped; :meth:`lapsed` is the writer's own doubt before it publishes.
 
     One that was silent for longer than others wait (a machine that slept, a storage that hung) stays silent: its
     rollback may have begun, and a late beat would hide that.
@@ -78,8 +77,8 @@ class Heartbeat:
         ).encode()
         self._lost = False
         self._last_beat = 0.0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name=f"heartbeat-{instant}", daemon=True)
+        # half the interval, so that one slow write of the file is no missed beat
+        self._beats = clock.every(settings.interval_ms / 2000, self._beat, f"heartbeat-{instant}")
 
     def start(self, storage: Storage | None = None) -> None:
         """
@@ -87,13 +86,11 @@ class Heartbeat:
         """
         self._last_beat = self._clock.monotonic()
         (storage or self._storage).replace(self._path, self._content, durable=False)  # as its writer: not for later
-        self._thread.start()
+        self._beats.start()
 
     def stop(self) -> None:
         """Stop beating and remove the file; one that can't be removed now is swept by a later writer."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._beats.stop()
         with suppress(StorageError):
             if self._is_own(self._storage.load(self._path)):
                 self._storage.discard([self._path])
@@ -120,17 +117,19 @@ class Heartbeat:
     def _is_own(self, content: Content | None) -> bool:
         return content is not None and content.data == self._content
 
-    def _beat(self) -> None:
-        # half the interval, so that one slow write of the file is no missed beat
-        while not self._stop.wait(self._settings.interval_ms / 2000):
-            # a storage that fails once may serve the next beat; one that stays away shows in lapsed()
-            with suppress(StorageError):
-                if not self._is_good():
-                    self._lost = True
-                    return  # another writer may have taken this one for gone: a new file would contradict its rollback
-                began = self._clock.monotonic()
-                self._storage.replace(self._path, self._content, durable=False)
-                if (self._clock.monotonic() - self._last_beat) * 1000 > self._settings.lapse_ms:
-                    self._lost = True  # it hung while it beat
-                    return
-                self._last_beat = began
+    def _beat(self) -> bool:
+        """Whether the next beat is to come."""
+        # a storage that fails once may serve the next beat; one that stays away shows in lapsed()
+        with suppress(StorageError):
+            if not self._is_good():
+                self._lost = True
+                return (
+                    False  # another writer may have taken this one for gone: a new file would contradict its rollback
+                )
+            began = self._clock.monotonic()
+            self._storage.replace(self._path, self._content, durable=False)
+            if (self._clock.monotonic() - self._last_beat) * 1000 > self._settings.lapse_ms:
+                self._lost = True  # it hung while it beat
+                return False
+            self._last_beat = began
+        return True

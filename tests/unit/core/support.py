@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from spark_jobs.core.clock import SYSTEM_CLOCK
+from spark_jobs.core.clock import SYSTEM_CLOCK, Repetition
 from spark_jobs.core.files.base_file_writer import BaseFileFormat, BloomSettings
 from spark_jobs.core.files.log_writer import schema_text
 from spark_jobs.core.format.instant import Action, Instant, State
@@ -58,6 +58,10 @@ class HandClock:
     def new_uuid(self) -> str:
         self.ids += 1
         return str(UUID(int=self.ids))
+
+    def every(self, seconds: float, work: Callable[[], bool], name: str) -> Repetition:
+        """By the system's clock: what waits for its turn is not what turns the hand."""
+        return SYSTEM_CLOCK.every(seconds, work, name)
 
 
 class Died(BaseException):
