@@ -22,7 +22,7 @@ endef
 export PYHUDI_ENV
 
 .PHONY: help demo kill-demo test lint format docs unit long s3 all-s3 azure gcs hdfs all-hdfs spark spark-3.5 other-sparks model together installs provider interop fixtures-services \
-	operations-in-turn rounds-in-turn all-plans all-faults mutants object-store all-spark all-interop nightly faults bench benches wheel clean
+	operations-in-turn rounds-in-turn all-plans all-faults mutants simulation simulated-bugs object-store all-spark all-interop nightly faults bench benches wheel clean
 
 help: ## Show this list
 	@echo "Targets (each makes its own environment in $(PYHUDI_ENV) on first use):"
@@ -183,6 +183,14 @@ mutants: ## Plant bugs in a copy of the code, one at a time: the unit tests find
 	$(WITH_JAVA)
 	exec python scripts/mutants.py $(ARGS)
 
+simulation: ## Live through worlds of suspended and dying processes, each by its seed (SEEDS=1-500; one seed is told step by step)
+	@$(call ENTER,dev)
+	exec python -m tests.simulation "$${SEEDS:-1-500}" $(ARGS)
+
+simulated-bugs: ## Plant bugs one at a time: worlds of some seed find each (SEEDS=1-100)
+	@$(call ENTER,dev)
+	exec python -m tests.simulation "$${SEEDS:-1-100}" --bugs $(ARGS)
+
 object-store: ## Run all unit and fault tests that take any storage on a store of objects in memory
 	@$(call ENTER,dev)
 	$(WITH_JAVA)
@@ -204,7 +212,7 @@ all-interop: ## Run the tests beside real Hudi, those too that tests/nightly.py 
 
 nightly: ## Run all that `make test` leaves out, one after the other (hours); stops at the first that fails
 	@for target in installs object-store all-s3 azure gcs all-hdfs all-spark other-sparks all-interop all-faults fixtures-services operations-in-turn rounds-in-turn \
-		all-plans model mutants together; do
+		all-plans model mutants simulation together; do
 		$(MAKE) "$$target"
 	done
 

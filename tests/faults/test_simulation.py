@@ -1,0 +1,65 @@
+"""Simulated worlds: many processes at one table, that are suspended, die and lose answers, each world by its seed.
+
+``make simulation SEEDS=1-500`` runs more of them. Of a seed that fails, ``python -m tests.simulation SEED`` prints the
+steps that it takes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.planted import BUGS, Bug, plant
+from tests.simulation.run import run_seed
+from tests.simulation.shrink import shrunk
+from tests.simulation.story import story
+
+pytestmark = pytest.mark.faults
+
+ROOT = Path(__file__).parents[2]
+SEEDS = range(1, 17)
+FOUND_OFTEN = {
+    "two writers of one file group both win": range(1, 10),
+}
+"""Bugs that a few seeds find, and where to look. `python -m tests.simulation 1-100 --bugs` looks for all."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nothing_goes_wrong(seed: int) -> None:
+    outcome = run_seed(seed)
+    assert not outcome.wrong, "\n".join(story(outcome))
+
+
+def test_a_seed_is_replayed_to_the_call() -> None:
+    """Here, and in a process that orders sets otherwise."""
+    code = "import sys; from tests.simulation.run import run_seed; sys.exit(run_seed(3).digest)"
+    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    other = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert other.stderr.split() == [run_seed(3).digest]
+
+
+@pytest.mark.parametrize("what", FOUND_OFTEN)
+def test_a_planted_bug_is_found(what: str) -> None:
+    (bug,) = [one for one in BUGS if one.what == what]
+    with plant(bug):
+        assert any(run_seed(seed).wrong for seed in FOUND_OFTEN[what])
+    assert not run_seed(FOUND_OFTEN[what][0]).wrong
+
+
+def test_a_failure_is_told_by_what_it_needs() -> None:
+    (bug,) = [one for one in BUGS if one.what == "two writers of one file group both win"]
+    with plant(bug):
+        whole = next(one for one in map(run_seed, range(1, 20)) if one.wrong)
+        small = shrunk(whole, most_runs=12)
+    assert small.wrong
+    assert len(small.steps) < len(whole.steps) / 2
+    assert "WRONG" in [*story(small)][-2]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.what)
+def test_a_bug_can_be_planted(bug: Bug) -> None:
+    compile(bug.planted(), bug.file, "exec")

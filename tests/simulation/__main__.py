@@ -1,0 +1,104 @@
+"""``python -m tests.simulation SEED`` replays one seed, shrinks it where it fails, and prints its steps; ``FIRST-LAST``
+runs many, and prints which fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from tests.simulation.planted import BUGS, Bug, plant
+from tests.simulation.run import Outcome, run_seed
+from tests.simulation.shrink import shrunk
+from tests.simulation.story import story
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("seeds", help="one seed, or FIRST-LAST")
+    parser.add_argument("--whole", action="store_true", help="print every call, and don't shrink")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no other seed after so long")
+    parser.add_argument("--bug", default="", metavar="WORDS", help="plant the first bug whose description has these")
+    parser.add_argument("--bugs", action="store_true", help="plant each bug in turn, and count the seeds that find it")
+    options = parser.parse_args()
+    first, _, last = options.seeds.partition("-")
+    seeds = range(int(first), int(last or first) + 1)
+    if options.bugs:
+        return _each_bug(seeds, options.seconds)
+    with ExitStack() as bugs:
+        if options.bug:
+            bugs.enter_context(plant(next(one for one in BUGS if options.bug in one.what)))
+        return _many(seeds, options.seconds) if last else _one(seeds[0], whole=options.whole)
+
+
+def _one(seed: int, *, whole: bool) -> int:
+    outcome = run_seed(seed)
+    if outcome.wrong and not whole:
+        outcome = shrunk(outcome)
+    print("\n".join(map(str, outcome.steps) if whole else story(outcome)))
+    print(f"seed {seed}, {len(outcome.steps)} steps, {outcome.digest}: {'; '.join(outcome.wrong) or 'sound'}")
+    return 1 if outcome.wrong else 0
+
+
+def _many(seeds: range, seconds: float) -> int:
+    began, counts = time.monotonic(), Counter[str]()
+    for outcome in _outcomes(seeds, seconds):
+        counts += _counted(outcome)
+        if outcome.wrong:
+            print(f"seed {outcome.seed}: {outcome.wrong[0]}", flush=True)
+    facts = ", ".join(f"{number} {name}" for name, number in counts.items())
+    print(f"{facts}; {counts['failed']} failed; {counts['seeds'] / (time.monotonic() - began):.1f} seeds per second")
+    return 1 if counts["failed"] else 0
+
+
+def _each_bug(seeds: range, seconds: float) -> int:
+    """
+    :param seconds: for each.
+    """
+    found = [_found(bug, seeds, seconds) for bug in BUGS]
+    return 0 if all(found) else 1
+
+
+def _found(bug: Bug, seeds: range, seconds: float) -> bool:
+    with plant(bug):
+        outcomes = [*_outcomes(seeds, seconds)]
+    failed = [one for one in outcomes if one.wrong]
+    first = f", first by {failed[0].seed}: {failed[0].wrong[0].splitlines()[0][:100]}" if failed else ""
+    print(f"{len(failed):4} of {len(outcomes)} seeds  {bug.what}{first}", flush=True)
+    return bool(failed)
+
+
+def _outcomes(seeds: range, seconds: float) -> Iterator[Outcome]:
+    ends = time.monotonic() + seconds
+    for seed in seeds:
+        if time.monotonic() > ends:
+            return
+        yield run_seed(seed)
+
+
+def _counted(outcome: Outcome) -> Counter[str]:
+    said = [step.what for step in outcome.steps]
+    return Counter(
+        {
+            "seeds": 1,
+            "failed": bool(outcome.wrong),
+            "steps": len(outcome.steps),
+            "crashes": sum(one.startswith("dies") for one in said),
+            "suspensions": sum(one.startswith("is suspended") for one in said),
+            "lost answers": sum(one.startswith("gets no answer") for one in said),
+            "refused calls": sum(one == "is refused" for one in said),
+            "tasks done": sum(one.startswith("has done") for one in said),
+        }
+    )
+
+
+if __name__ == "__main__":
+    if os.environ.get("PYTHONHASHSEED") != "0":  # sets of texts have the same order then
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], environment)
+    sys.exit(main())

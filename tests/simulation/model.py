@@ -1,0 +1,106 @@
+"""What a table has to hold: the rows by the commits that were seen to take effect, in their order."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY
+from tests.faults.local_table import PARTITIONS
+from tests.simulation.scheduler import Process
+
+Rows = dict[int, str]
+_REQUESTED = re.compile(r"/\.hoodie/(\d{17})\.[a-z]+\.requested$")
+_COMMIT = re.compile(r"/\.hoodie/(\d{17})\.(commit|deltacommit|replacecommit)$")
+_BEAT = re.compile(r"/\.hoodie/\.heartbeat/(\d{17})$")
+_BEGUN = re.compile(r"/\.hoodie/(\d{17})\.(commit|deltacommit)\.requested$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """``kind`` is an operation by its name; an Airflow task does it under one ``key`` until it is done. A key is in one
+    of :data:`PARTITIONS`, by turns.
+    """
+
+    key: str
+    kind: str
+    ids: tuple[int, ...]
+
+    def on(self, rows: Rows) -> Rows:
+        if self.kind == "delete":
+            return {one: value for one, value in rows.items() if one not in self.ids}
+        if self.kind == "insert_overwrite":
+            replaced = {one % len(PARTITIONS) for one in self.ids}
+            rows = {one: value for one, value in rows.items() if one % len(PARTITIONS) not in replaced}
+        return {**rows, **dict.fromkeys(self.ids, self.key)}
+
+
+@dataclass(slots=True, kw_only=True)
+class Model:
+    """``states`` are the rows after each commit, the first one before any; ``wrong`` what no table may do."""
+
+    writes: dict[str, Write]
+    states: list[Rows] = field(default_factory=lambda: [{}])
+    wrong: list[str] = field(default_factory=list)
+    _instants: set[str] = field(default_factory=set)
+    _commits: dict[str, str] = field(default_factory=dict)
+    _begun_by: dict[str, Process] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> Rows:
+        return self.states[-1]
+
+    def is_committed(self, key: str) -> bool:
+        return key in self._commits.values()
+
+    def observe(self, path: str, data: bytes | None, by: Process | None) -> None:
+        """A process put a file there, or removed it (None)."""
+        if "/.hoodie/metadata/" in path:
+            return
+        if (named := _REQUESTED.search(path)) is not None:
+            self._note_instant(named[1], is_removed=data is None)
+        if (named := _BEGUN.search(path)) is not None and by is not None:
+            self._note_writer(named[1], by, is_removed=data is None)
+        if (named := _BEAT.search(path)) is not None and data is None and self._begun_by.get(named[1]) is by:
+            self._begun_by.pop(named[1], None)  # it gave up, and says so
+        if (named := _COMMIT.search(path)) is not None and data:
+            self._note_commit(named[1], data)
+
+    def why_not_read(self, found: Iterable[tuple[int, str]], first: int) -> str:
+        """Why a reader may not see rows who began when there were ``first`` states; empty where it may."""
+        rows = sorted(found)
+        states = [sorted(one.items()) for one in self.states[first - 1 :]]
+        if rows in states:
+            return ""
+        wanted = states[-1]
+        more = [one for one in rows if one not in wanted or rows.count(one) > 1]
+        less = [one for one in wanted if one not in rows]
+        return f"{len(rows)} rows where {len(wanted)} are due: {more[:4]} too many, {less[:4]} missing"
+
+    def _note_writer(self, instant: str, by: Process, *, is_removed: bool) -> None:
+        writer = self._begun_by.get(instant)
+        if not is_removed:
+            self._begun_by[instant] = by
+        elif writer is not None and writer is not by and not writer.was_silent:
+            self.wrong.append(f"{by.role} rolled back {instant}, whose writer is alive and was never suspended")
+
+    def _note_instant(self, instant: str, *, is_removed: bool) -> None:
+        """Of those that are on the timeline: a withdrawn one leaves its time to others."""
+        if is_removed:
+            self._instants.discard(instant)
+            return
+        if instant <= (last := max(self._instants, default="")):
+            self.wrong.append(f"instant {instant} began when {last} was there")
+        self._instants.add(instant)
+
+    def _note_commit(self, instant: str, data: bytes) -> None:
+        self._begun_by.pop(instant, None)
+        key = (json.loads(data).get("extraMetadata") or {}).get(IDEMPOTENCY_KEY)
+        if key is None or self._commits.get(instant) == key:
+            return
+        if self.is_committed(key):
+            self.wrong.append(f"write {key} was committed twice, the second time by {instant}")
+        self._commits[instant] = key
+        self.states.append(self.writes[key].on(self.rows))

@@ -1,0 +1,135 @@
+"""What happens in the world of a seed: the table, who does what to it, and how often it goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from random import Random
+
+from tests.simulation.model import Write
+
+COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
+SHARED = tuple(range(8))
+"""Keys that the table has from the beginning; all writers change them."""
+_WRITES = ("upsert", "upsert", "upsert", "insert", "delete", "delete", "insert_overwrite")
+_REWRITES = {
+    COW: ("cluster", "cluster", "schedule cluster", "execute cluster"),
+    MOR: ("compact", "compact", "schedule compact", "execute compact", "cluster", "log compact"),
+}
+_UPKEEP = ("clean", "archive", "clean", "archive", "roll back", "maintain")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """``guarded``: on a storage like a local disk, else on a store of objects. ``has_upkeep``: writers clean and
+    archive behind each write. ``fills_files``: they put new keys into files that are there.
+    """
+
+    kind: str
+    guarded: bool
+    has_metadata: bool
+    index: str
+    has_upkeep: bool
+    fills_files: bool
+
+    @property
+    def as_made(self) -> Table:
+        """What differs between tables before the simulation begins."""
+        return replace(self, guarded=False, has_upkeep=False, fills_files=False)
+
+    @property
+    def conf(self) -> dict[str, str]:
+        return {
+            "hoodie.metadata.enable": str(self.has_metadata).lower(),
+            "hoodie.metadata.compact.max.delta.commits": "3",
+            "hoodie.index.type": self.index,
+            "hoodie.bucket.index.num.buckets": "2",
+            "hoodie.index.bloom.num_entries": "50",
+            "hoodie.compact.inline.max.delta.commits": "1",
+            "hoodie.clustering.async.max.commits": "1",
+            "hoodie.cleaner.commits.retained": "1",
+            "hoodie.keep.min.commits": "2",
+            "hoodie.keep.max.commits": "3",
+            "hoodie.clean.automatic": str(self.has_upkeep).lower(),
+            "hoodie.archive.automatic": str(self.has_upkeep).lower(),
+            "hoodie.parquet.small.file.limit": "100000" if self.fills_files else "0",
+            "hoodie.metadata.record.index.enable": str(self.index == "RECORD_INDEX").lower(),
+            "hoodie.metadata.record.index.min.filegroup.count": "1",
+            "hoodie.metadata.record.index.max.filegroup.count": "1",
+            "hoodie.log.compaction.blocks.threshold": "2",
+            "hoodie.write.lock.wait_time_ms": "30000",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """``writers`` by role their tasks, ``services`` by role what it runs; roles of one ``hosts`` see each other die."""
+
+    table: Table
+    writers: Mapping[str, tuple[Write, ...]]
+    services: Mapping[str, tuple[str, ...]]
+    hosts: Mapping[str, str]
+    skews_ms: Mapping[str, int]
+    switch: float
+    fault_rate: float
+    most_faults: int
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return (*self.writers, *self.services)
+
+    @property
+    def writes(self) -> dict[str, Write]:
+        return {one.key: one for some in self.writers.values() for one in some}
+
+
+def plan_of(seed: int) -> Plan:
+    random = Random(f"plan {seed}")
+    kind = random.choice((COW, MOR))
+    guarded = random.random() < 0.5
+    has_metadata = random.random() < 0.5
+    table = Table(
+        kind=kind,
+        guarded=guarded,
+        has_metadata=has_metadata,
+        index=random.choice(("BLOOM", "SIMPLE", "BUCKET", "GLOBAL_SIMPLE", *(("RECORD_INDEX",) * has_metadata))),
+        has_upkeep=random.random() < 0.3,
+        fills_files=random.random() < 0.5,
+    )
+    names = "abc"[: random.choice((2, 2, 3))]
+    writers = {f"writer {name}": _writes(random, name, number) for number, name in enumerate(names)}
+    rewrites = [one for one in _REWRITES[kind] if table.index != "BUCKET" or "cluster" not in one]
+    services = {
+        "reader": ("read",) * 3,
+        "upkeep": tuple(random.choice(_UPKEEP) for _ in range(random.choice((2, 3)))),
+    }
+    if rewrites:
+        services["rewriter"] = tuple(random.choice(rewrites) for _ in range(random.choice((1, 2, 3))))
+    roles = (*writers, *services)
+    skew = 4_000 if guarded else 200
+    return Plan(
+        table=table,
+        writers=writers,
+        services=services,
+        hosts={role: random.choice(("one", "one", "other")) for role in roles},
+        skews_ms={role: random.randint(-skew, skew) for role in roles},
+        switch=random.choice((0.01, 0.05, 0.2, 0.5)),
+        fault_rate=random.choice((0.0, 0.002, 0.006, 0.02)),
+        most_faults=random.choice((2, 4, 8, 16)),
+    )
+
+
+def _writes(random: Random, name: str, number: int) -> tuple[Write, ...]:
+    """Keys of its own come after those of others. An insert, which looks none up, has keys that no other write has, in
+    whatever order they are done.
+    """
+    fresh, own, made = 100 * (number + 1), [], []
+    for place in range(random.choice((2, 3))):
+        kind = random.choice(_WRITES)
+        known = [*random.sample(SHARED, random.choice((1, 3))), *own[:1]]
+        count = random.choice((1, 2))
+        new = [*range(fresh, fresh + count)] if kind != "delete" else []
+        ids = {"insert": new, "insert_overwrite": new, "delete": known[:2]}.get(kind, known + new)
+        fresh, own = fresh + count, [*own, *(new if kind == "upsert" else ())]
+        made.append(Write(key=f"{name}{place}", kind=kind, ids=tuple(sorted(ids))))
+    return tuple(made)

@@ -1,0 +1,320 @@
+"""The storage of a simulated world: every call is a step of the scheduler, at which a fault may happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from spark_jobs.core.errors import AlreadyExistsError, LockNotAcquiredError, StorageError, WriteConflictError
+from spark_jobs.core.storage import Capabilities, Content, FileStatus
+from spark_jobs.core.storage.protocol import SMALL_FILE
+from tests.simulation.objects import Objects
+from tests.simulation.scheduler import Crash, Process, Scheduler
+from tests.simulation.weather import Fault, Weather
+
+T = TypeVar("T")
+_GUARD_WAIT_MS = 10_000
+_GUARD_PAUSE_SECONDS = 0.05
+_IN_PARTS = 0.3
+_CHANGES = frozenset({"create", "replace", "replace_if", "delete", "delete_if", "write", "open_output", "close"})
+_GUARDS = frozenset({"only_while", "while_alone"})
+_LOCKS = frozenset({"lock", "table_lock.json"})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call, or what a role says; ``what`` became of it."""
+
+    number: int
+    ms: float
+    who: str
+    call: str
+    path: str
+    what: str = ""
+
+    @property
+    def is_change(self) -> bool:
+        return self.call in _CHANGES
+
+    def __str__(self) -> str:
+        what = f": {self.what}" if self.what else ""
+        return f"{self.number:6} {self.ms / 1000:10.3f} s  {self.who:22} {self.call} {self.path}{what}"
+
+
+class SimulatedStorage:
+    """A store of objects; ``guarded`` like a local disk: the lock stays while a change is made under it, and a file
+    that is written is there from the beginning.
+
+    :param observe: asked of each file that a call put or removed (None), right after it took effect.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        scheduler: Scheduler,
+        weather: Weather,
+        *,
+        guarded: bool,
+        observe: Callable[[str, bytes | None, Process | None], None],
+    ) -> None:
+        self.objects = objects
+        self.scheduler = scheduler
+        self.weather = weather
+        self.guarded = guarded
+        self.steps: list[Step] = []
+        self._observe = observe
+        self._inside: dict[str, list[tuple[Process | None, bool]]] = {}
+        scheduler.on_death.append(self._let_out)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(shared=True, guarded=self.guarded, linked=False, ordered=True)
+
+    def relaxed(self) -> SimulatedStorage:
+        return self
+
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self._change("create", path, lambda: self.objects.create(path, data, self._now), data)
+
+    def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        self._change("replace", path, lambda: self.objects.replace(path, data, self._now), data)
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        self._change("replace_if", path, lambda: self.objects.replace_if(path, data, etag, self._now), data)
+
+    def read(self, path: str, offset: int = 0, length: int | None = None) -> bytes:
+        data = self._call("read", path, lambda: self.objects.read(path))
+        return data[offset:] if length is None else data[offset : offset + length]
+
+    def load(self, path: str, most: int = SMALL_FILE) -> Content | None:
+        return self._call("load", path, lambda: self.objects.load(path, most))
+
+    def read_listed(self, path: str, etag: str) -> bytes:
+        return self.read(path)
+
+    def list(self, path: str) -> list[FileStatus]:
+        return self._listed("list", path, self.objects.list)
+
+    def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
+        yield from (one for one in self._listed("walk", path, self.objects.below) if one.path > after)
+
+    def stat(self, path: str) -> FileStatus | None:
+        return self._call("stat", path, lambda: self.objects.stat(path))
+
+    def has_folder(self, path: str) -> bool:
+        return self._call("has_folder", path, lambda: bool(self.objects.below(path)))
+
+    def is_unpublished(self, name: str) -> bool:
+        return False
+
+    def guard_of(self, lock: str) -> None:
+        return None
+
+    def first_link(self, path: str, below: str) -> None:
+        return None
+
+    def delete(self, path: str) -> bool:
+        return self._change("delete", path, lambda: self.objects.delete(path), None)
+
+    def delete_files(self, paths: Sequence[str]) -> Sequence[bool]:
+        return [self.delete(path) for path in paths]
+
+    def discard(self, paths: Sequence[str]) -> None:
+        self.delete_files(paths)
+
+    def delete_if(self, path: str, etag: str) -> bool:
+        return self._call("delete_if", path, lambda: self.objects.delete_if(path, etag))
+
+    def delete_tree(self, path: str) -> None:
+        for status in self._call("list_tree", path, lambda: self.objects.below(path)):
+            self.delete(status.path)
+
+    def remove_empty_directory(self, path: str) -> bool:
+        return not self.has_folder(path)
+
+    def make_directory(self, path: str) -> None:
+        return
+
+    def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
+        return pa.BufferReader(self._call("open_input", path, lambda: self.objects.read(path)))
+
+    def open_output(self, path: str) -> pa.NativeFile:
+        def make() -> None:
+            if self.objects.stat(path) is not None:
+                raise AlreadyExistsError(f"{path} exists already", path=path)
+            if self.guarded:
+                self.objects.create(path, b"", self._now)
+
+        self._call("open_output", path, make)
+        return pa.PythonFile(_Upload(self, path), mode="w")
+
+    def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
+        return
+
+    @contextmanager
+    def only_while(self, lock: str, token: str) -> Iterator[None]:
+        def why_not() -> str:
+            if self.objects.stat(lock) is None:
+                return "its file was removed"
+            return "" if token.encode() in self.objects.read(lock) else "another process took it over"
+
+        with self._guard("only_while", lock, _GUARD_WAIT_MS, shared=True):
+            if why := why_not():
+                raise WriteConflictError(f"the table lock {lock} was lost: {why}", todo="run it again", path=lock)
+            yield
+
+    @contextmanager
+    def while_alone(self, lock: str, name: str, *, wait_ms: int = _GUARD_WAIT_MS) -> Iterator[None]:
+        with self._guard("while_alone", lock, wait_ms, shared=False):
+            yield
+
+    def clock_ms(self, folder: str) -> int:
+        return self._call("clock_ms", folder, lambda: self.objects.date(self._now))
+
+    def note(self, what: str) -> None:
+        """A line of the running role among the steps."""
+        self._log("", "", what)
+
+    def put_upload(self, path: str, data: bytes, *, whole: bool) -> None:
+        """What was written so far, of a file that is being written where ``whole`` is False."""
+        act = self.objects.replace if self.guarded else self.objects.create
+        self._change("close" if whole else "write", path, lambda: act(path, data, self._now), data)
+
+    @property
+    def _now(self) -> float:
+        return self.scheduler.now_ms
+
+    @contextmanager
+    def _guard(self, call: str, lock: str, wait_ms: float, *, shared: bool) -> Iterator[None]:
+        inside = self._inside.setdefault(lock, [])
+        own = (self.scheduler.process, shared)
+
+        def enter() -> bool:
+            is_free = not self.guarded or all(shared and other for _, other in inside)
+            if is_free:
+                inside.append(own)
+            return is_free
+
+        deadline = self._now + wait_ms
+        while not self._call(call, lock, enter):
+            if self._now >= deadline:
+                raise LockNotAcquiredError(f"{lock} is in the middle of a change", todo="run it again", path=lock)
+            self.scheduler.sleep(_GUARD_PAUSE_SECONDS)
+        try:
+            yield
+        finally:
+            with suppress(ValueError):  # the system let a dead process out
+                inside.remove(own)
+
+    def _let_out(self, process: Process) -> None:
+        for inside in self._inside.values():
+            inside[:] = [one for one in inside if one[0] is not process]
+
+    def _listed(self, call: str, path: str, find: Callable[[str], list[FileStatus]]) -> list[FileStatus]:
+        """Names in their order; some listings come in two parts, between which others may do what they like."""
+        first = self._call(call, path, lambda: find(path))
+        if len(first) < 2 or self.scheduler.process is None or self.scheduler.random.random() >= _IN_PARTS:
+            return first
+        first = first[: len(first) // 2]
+        more = self._call(f"{call} the rest", path, lambda: find(path))
+        return [*first, *(one for one in more if one.path > first[-1].path)]
+
+    def _change(self, call: str, path: str, act: Callable[[], T], data: bytes | None) -> T:
+        def observed() -> T:
+            found = act()
+            self._observe(path, data, self.scheduler.process)
+            return found
+
+        return self._call(call, path, observed)
+
+    def _call(self, call: str, path: str, act: Callable[[], T]) -> T:
+        kind, is_change = _kind_of(call, path), call in _CHANGES
+        scheduler = self.scheduler
+        scheduler.step(is_change=is_change)
+        process = scheduler.process
+        if process is None:
+            return act()
+        fault = self.weather.at(scheduler.steps, scheduler.random, kind)
+        if fault is Fault.SUSPEND:
+            self._suspend(process, call, path, is_change=is_change)
+        elif fault is Fault.CRASH_BEFORE:
+            self._die(process, call, path, fault)
+        elif fault is Fault.REFUSE:
+            self._log(call, path, fault.value)
+            raise StorageError(f"{call} of {path} was refused (simulated)", path=path)
+        try:
+            found = act()
+        except Exception as error:
+            self._log(call, path, type(error).__name__)
+            if fault is Fault.CRASH_AFTER:
+                self._die(process, call, path, fault)
+            raise
+        if fault is Fault.CRASH_AFTER:
+            self._die(process, call, path, fault)
+        self._log(call, path, fault.value if fault is Fault.LOSE_ANSWER else "")
+        if fault is Fault.LOSE_ANSWER:
+            raise StorageError(f"the answer to {call} of {path} was lost (simulated)", path=path)
+        return found
+
+    def _suspend(self, process: Process, call: str, path: str, *, is_change: bool) -> None:
+        is_change = is_change or self.scheduler.is_before_change(process)
+        ms = self.weather.suspension_ms(self.scheduler.random, is_change=is_change)
+        self._log(call, path, f"{Fault.SUSPEND.value} for {ms / 1000:g} s")
+        self.scheduler.suspend(process, ms)
+
+    def _die(self, process: Process, call: str, path: str, fault: Fault) -> None:
+        self._log(call, path, fault.value)
+        self.scheduler.kill(process)
+        raise Crash(fault.value)
+
+    def _log(self, call: str, path: str, what: str) -> None:
+        task, process = self.scheduler.current, self.scheduler.process
+        own = process.role if process else ""
+        thread = "" if task is None or task.name == own else f" {task.name}"
+        who = f"{own} {process.pid}{thread}" if process else task.name if task else ""
+        short = path.partition("/t/")[2] or path
+        self.steps.append(Step(self.scheduler.steps, self.scheduler.now_ms, who, call, short, what))
+
+
+def _kind_of(call: str, path: str) -> str:
+    """As weather knows it."""
+    if call not in _CHANGES:
+        return "guard" if call in _GUARDS else "read"
+    folder, _, name = path.rpartition("/")
+    is_turn = folder.endswith("/.hoodie") and name[:17].isdigit()
+    return "turn" if is_turn or name in _LOCKS else "change"
+
+
+class _Upload:
+    """A file that is written by one process: on a store it is put when it is closed; half of it is on a disk before."""
+
+    def __init__(self, storage: SimulatedStorage, path: str) -> None:
+        self._storage, self._path = storage, path
+        self._process = storage.scheduler.process
+        self._parts: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        return
+
+    def tell(self) -> int:
+        return sum(map(len, self._parts))
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        if self._process is not self._storage.scheduler.process:  # what a dead process left open
+            return
+        data = b"".join(self._parts)
+        if self._storage.guarded:
+            self._storage.put_upload(self._path, data[: len(data) // 2], whole=False)
+        self._storage.put_upload(self._path, data, whole=True)

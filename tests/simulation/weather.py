@@ -1,0 +1,60 @@
+"""What goes wrong at which step, drawn from the generator of the scheduler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from random import Random
+
+
+class Fault(Enum):
+    """What happens at a call."""
+
+    CRASH_BEFORE = "dies before it"
+    CRASH_AFTER = "dies after it"
+    REFUSE = "is refused"
+    LOSE_ANSWER = "gets no answer to it"
+    SUSPEND = "is suspended before it"
+
+
+_OF_CHANGES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.LOSE_ANSWER, Fault.REFUSE, Fault.SUSPEND, Fault.SUSPEND)
+_OF_GUARDS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.REFUSE, Fault.SUSPEND)
+_OF_READS = (Fault.CRASH_BEFORE, Fault.REFUSE, Fault.SUSPEND)
+_HOW_OFTEN = {"read": 1, "guard": 4, "change": 4, "turn": 12}
+_SUSPENSIONS_MS = (1_500, 12_000, 45_000, 200_000, 700_000)
+"""Less and more than waits for a lock, heartbeats and leases last."""
+
+
+@dataclass(slots=True)
+class Weather:
+    """``rate`` of faults at each call that reads, ``most`` of them in all.
+
+    :param without: steps at which nothing goes wrong although it was drawn.
+    :param longest_at_change_ms: of a suspension right before a change, where the storage trusts that none is longer.
+    """
+
+    rate: float
+    most: int
+    without: frozenset[int] = frozenset()
+    longest_at_change_ms: float = float("inf")
+    is_calm: bool = False
+    faults: list[int] = field(default_factory=list)
+    """Steps."""
+
+    def at(self, step: int, random: Random, kind: str) -> Fault | None:
+        """
+        :param kind: read, guard, change, or turn: a change of the timeline or of the lock.
+        """
+        if self.is_calm or len(self.faults) >= self.most:
+            return None
+        if random.random() >= self.rate * _HOW_OFTEN[kind]:
+            return None
+        fault = random.choice({"read": _OF_READS, "guard": _OF_GUARDS}.get(kind, _OF_CHANGES))
+        if step in self.without:
+            return None
+        self.faults.append(step)
+        return fault
+
+    def suspension_ms(self, random: Random, *, is_change: bool) -> float:
+        found = random.choice(_SUSPENSIONS_MS)
+        return min(found, self.longest_at_change_ms) if is_change else found

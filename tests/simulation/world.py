@@ -1,0 +1,223 @@
+"""A world: processes of every role at one table, and what has to be true of it, meanwhile and at the quiet end."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from spark_jobs.core.errors import LockNotAcquiredError, StorageError, WriteConflictError
+from spark_jobs.core.format.instant import Action
+from spark_jobs.core.lake import Lake
+from spark_jobs.core.table import HudiTable
+from spark_jobs.engine.context import JobContext
+from spark_jobs.engine.local import LocalEngine
+from spark_jobs.engine.progress import Progress
+from spark_jobs.options import ArchiveOptions, CleanOptions, ClusteringOptions, CompactionOptions
+from spark_jobs.options.choices import Operation
+from spark_jobs.options.ingest import IngestOptions
+from spark_jobs.services.archival.job import run_archival
+from spark_jobs.services.cleaning.job import run_cleaning
+from spark_jobs.services.clustering.job import run_clustering
+from spark_jobs.services.compaction.job import run_compaction
+from spark_jobs.services.metadata import maintain_metadata_table
+from spark_jobs.services.rollback.failed_writes import roll_back_failed_writes
+from spark_jobs.services.validation.run import validate
+from spark_jobs.write.config import resolve
+from spark_jobs.write.direct.arrow_source import ArrowSource
+from spark_jobs.write.source_rows import write_source
+from tests.faults import local_table as local
+from tests.simulation.clock import SimulatedClock, SimulatedProcesses
+from tests.simulation.model import Model, Write
+from tests.simulation.plan import Plan
+from tests.simulation.scheduler import Crash, Scheduler, Task
+from tests.simulation.storage import SimulatedStorage
+from tests.support.folder import Folder
+
+SCHEME = "sim"
+URL = f"{SCHEME}://lake/t"
+TRIES, LAST_ROUNDS = 3, 6
+_PAUSES = (0.0, 0.02, 0.2, 0.2, 2.0)
+"""Seconds between what a role does; a write takes about 0.2."""
+_LONGER_THAN_ANY_LEASE = 900.0
+REFUSALS = (WriteConflictError, LockNotAcquiredError, StorageError)
+"""After which a task is tried again. Of the storage too: a file that a clean took away, or a call that failed."""
+
+
+@dataclass(kw_only=True)
+class World:
+    """``left`` are writes that no try of their task did."""
+
+    plan: Plan
+    model: Model
+    scheduler: Scheduler
+    storage: SimulatedStorage
+    clock: SimulatedClock
+    processes: SimulatedProcesses
+    random: Random
+    """Pauses between what a role does."""
+    left: list[Write] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def lake(self) -> Lake:
+        return Lake(storages={SCHEME: self.storage}, clock=self.clock)
+
+    def begin(self) -> None:
+        """All roles, each with a task of its own."""
+        for role, writes in self.plan.writers.items():
+            self.scheduler.add(Task(role, None, partial(self._write_all, role, writes), self.random.uniform(0, 500)))
+        for role, services in self.plan.services.items():
+            self.scheduler.add(Task(role, None, partial(self._serve, role, services), self.random.uniform(0, 1000)))
+
+    def add_end(self) -> None:
+        self.scheduler.add(Task("end", None, self._end, self.scheduler.now_ms))
+
+    def refuse(self, what: str) -> None:
+        """Something is wrong: the world ends with it."""
+        self.wrong.append(what)
+        self.storage.note(f"WRONG: {what}")
+        self.scheduler.end("something is wrong")
+
+    def _write_all(self, role: str, writes: tuple[Write, ...]) -> None:
+        for write in writes:
+            if not any(self._tried(role, write) for _ in range(TRIES)):
+                self.left.append(write)
+            self.clock.sleep(self.random.choice(_PAUSES))
+
+    def _tried(self, role: str, write: Write) -> bool:
+        """By one try of its task."""
+        ended = self._process(role, f"{write.kind} {write.key}", partial(self.write, write))
+        if ended:
+            self.clock.sleep(self.random.choice((0.1, 5.0, 60.0)))
+        elif not self.model.is_committed(write.key):
+            self.refuse(f"write {write.key} is acknowledged and was never committed")
+        return not ended
+
+    def _serve(self, role: str, services: tuple[str, ...]) -> None:
+        for service in services:
+            self._process(role, service, partial(self.serve, service))
+            self.clock.sleep(self.random.choice(_PAUSES))
+
+    def _process(self, role: str, name: str, work: Callable[[], object]) -> str:
+        """Run something in a process of its own; how it ended: empty when it is done."""
+        task = self.scheduler.current
+        assert task is not None
+        task.process = self.processes.new(role, self.plan.hosts.get(role, "one"), self.plan.skews_ms.get(role, 0))
+        self.storage.note(f"begins {name}")
+        ended = ""
+        try:
+            work()
+            self.storage.note(f"has done {name}")
+        except Crash:
+            ended = "died"
+        except REFUSALS as error:
+            ended = f"{type(error).__name__}: {error}"
+            self.storage.note(f"could not {name}: {ended}")
+        except Exception as error:
+            ended = f"{type(error).__name__}: {error}"
+            place = "".join(traceback.format_tb(error.__traceback__)[-3:])
+            self.refuse(f"{name} failed with {ended}\n{place}")
+        self.scheduler.kill(task.process)
+        task.process = None
+        while self.model.wrong:
+            self.refuse(self.model.wrong.pop())
+        self.scheduler.check()
+        return ended
+
+    def write(self, write: Write) -> None:
+        rows = [
+            {"id": one, "p": local.PARTITIONS[one % len(local.PARTITIONS)], "v": write.key, "ts": 1}
+            for one in write.ids
+        ]
+        table = HudiTable.open(URL, lake=self.lake)
+        options = IngestOptions(
+            base_path=table.url,
+            op=Operation(write.kind),
+            idempotency_key=write.key,
+            hoodie_conf=tuple(self.plan.table.conf.items()),
+        )
+        config = resolve(options, table, table.lake)
+        source = ArrowSource.of(pa.Table.from_pylist(rows, schema=local.SCHEMA), config.name)
+        write_source(config, table, source, LocalEngine(self.clock), self._progress())
+
+    def serve(self, service: str) -> None:
+        """One run of a service, or of a reader."""
+        conf = self.plan.table.conf
+        given: dict[str, Any] = {"base_path": URL, "hoodie_conf": conf}
+        mode, _, name = service.rpartition(" ")
+        if name in ("compact", "cluster"):
+            given["mode"] = mode if mode in ("schedule", "execute") else "scheduleAndExecute"
+        if mode == "log":
+            given["log_compaction"] = True
+        context = JobContext(lake=self.lake, progress=self._progress(), engine=LocalEngine(self.clock))
+        settings = HudiTable.open(URL, lake=self.lake).transaction_settings(conf)
+        {
+            "read": self._read,
+            "compact": lambda: run_compaction(CompactionOptions(**given), context),
+            "cluster": lambda: run_clustering(ClusteringOptions(**given), context),
+            "clean": lambda: run_cleaning(CleanOptions(**given), context),
+            "archive": lambda: run_archival(ArchiveOptions(**given), context),
+            "maintain": lambda: maintain_metadata_table(settings, conf, context.progress.note),
+            "back": lambda: roll_back_failed_writes(settings),
+        }[name]()
+
+    def _read(self) -> None:
+        first = len(self.model.states)
+        found = HudiTable.open(URL, lake=self.lake).scan(columns=["id", "v"]).to_arrow().to_pylist()
+        if why := self.model.why_not_read(((row["id"], row["v"]) for row in found), first):
+            self.refuse(f"a reader sees {why}")
+
+    def _end(self) -> None:
+        """Nothing fails any more: what is left is done, nothing stays pending, and the table is sound."""
+        for number in range(LAST_ROUNDS):
+            self.clock.sleep(_LONGER_THAN_ANY_LEASE)
+            ended = [self._process("end", "roll back", partial(self.serve, "roll back"))]
+            ended += [self._process("end", str(plan[0]), partial(self._settle, *plan)) for plan in self._plans()]
+            ended += [self._process("end", f"{one.kind} {one.key}", partial(self.write, one)) for one in self.left]
+            if not any(ended):
+                break
+            if number == LAST_ROUNDS - 1:
+                self.refuse(f"after {LAST_ROUNDS} quiet rounds it still ends so: {[one for one in ended if one]}")
+        for service in ("clean", "clean", "maintain", "read"):
+            if why := self._process("end", service, partial(self.serve, service)):
+                self.refuse(f"at the quiet end {service} fails: {why}")
+        self._process("end", "validate", self._validate)
+
+    def _plans(self) -> list[tuple[str, str]]:
+        timeline = HudiTable.open(URL, lake=self.lake).timeline
+        kinds = {Action.COMPACTION: "compact", Action.LOG_COMPACTION: "log compact", Action.REPLACE_COMMIT: "cluster"}
+        return [(kinds[one.action], one.timestamp) for one in timeline.pending(set(kinds))]
+
+    def _settle(self, name: str, instant: str) -> None:
+        """Carry a plan out, or take it back where it is out of date."""
+        context = JobContext(lake=self.lake, progress=self._progress(), engine=LocalEngine(self.clock))
+        given: dict[str, Any] = {"base_path": URL, "hoodie_conf": self.plan.table.conf, "instant_time": instant}
+
+        def run(mode: str) -> None:
+            if name == "cluster":
+                run_clustering(ClusteringOptions(**given, mode=mode), context)
+            else:
+                run_compaction(CompactionOptions(**given, mode=mode, log_compaction=name == "log compact"), context)
+
+        try:
+            run("execute")
+        except WriteConflictError:
+            run("cancel")
+
+    def _validate(self) -> None:
+        for write in self.plan.writes.values():
+            if not self.model.is_committed(write.key):
+                self.refuse(f"write {write.key} was never committed")
+        for found in validate(URL, deep=True, lake=self.lake):
+            self.refuse(f"validation finds {found}")
+        for one in local.problems_of(Folder(URL, self.lake)):
+            self.refuse(f"at the quiet end {one}")
+
+    def _progress(self) -> Progress:
+        return Progress.silent("simulated", self.clock)
