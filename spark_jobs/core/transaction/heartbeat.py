@@ -122,10 +122,9 @@ class Heartbeat:
         # a storage that fails once may serve the next beat; one that stays away shows in lapsed()
         with suppress(StorageError):
             if not self._is_good():
+                # another writer may have taken this one for gone: a new file would contradict its rollback
                 self._lost = True
-                return (
-                    False  # another writer may have taken this one for gone: a new file would contradict its rollback
-                )
+                return False
             began = self._clock.monotonic()
             self._storage.replace(self._path, self._content, durable=False)
             if (self._clock.monotonic() - self._last_beat) * 1000 > self._settings.lapse_ms:
