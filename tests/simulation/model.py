@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from spark_jobs.core.timeline.commit_metadata import IDEMPOTENCY_KEY
@@ -28,9 +28,13 @@ class Write:
     kind: str
     ids: tuple[int, ...]
 
-    def on(self, rows: Rows) -> Rows:
+    def on(self, rows: Rows, unseen: Collection[int] = ()) -> Rows:
+        """
+        :param unseen: keys that others wrote while it was under way. A delete that had found one would have been
+            refused, as it changes the same file group; so it came before them.
+        """
         if self.kind == "delete":
-            return {one: value for one, value in rows.items() if one not in self.ids}
+            return {one: value for one, value in rows.items() if one not in self.ids or one in unseen}
         if self.kind == "insert_overwrite":
             replaced = {one % len(PARTITIONS) for one in self.ids}
             rows = {one: value for one, value in rows.items() if one % len(PARTITIONS) not in replaced}
@@ -45,6 +49,10 @@ class Model:
     states: list[Rows] = field(default_factory=lambda: [{}])
     wrong: list[str] = field(default_factory=list)
     _instants: set[str] = field(default_factory=set)
+    _begun_at: dict[str, int] = field(default_factory=dict)
+    """By instant, how many states there were."""
+    _written_at: dict[int, int] = field(default_factory=dict)
+    """By key, the same."""
     _commits: dict[str, str] = field(default_factory=dict)
     _begun_by: dict[str, Process] = field(default_factory=dict)
 
@@ -94,6 +102,7 @@ class Model:
         if instant <= (last := max(self._instants, default="")):
             self.wrong.append(f"instant {instant} began when {last} was there")
         self._instants.add(instant)
+        self._begun_at[instant] = len(self.states)
 
     def _note_commit(self, instant: str, data: bytes) -> None:
         self._begun_by.pop(instant, None)
@@ -103,4 +112,8 @@ class Model:
         if self.is_committed(key):
             self.wrong.append(f"write {key} was committed twice, the second time by {instant}")
         self._commits[instant] = key
-        self.states.append(self.writes[key].on(self.rows))
+        write, begun_at = self.writes[key], self._begun_at.get(instant, 0)
+        unseen = [one for one in write.ids if self._written_at.get(one, -1) >= begun_at]
+        if write.kind != "delete":
+            self._written_at.update(dict.fromkeys(write.ids, len(self.states)))
+        self.states.append(write.on(self.rows, unseen))

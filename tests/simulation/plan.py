@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from tests.simulation.model import Write
+from tests.simulation.weather import Place
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 SHARED = tuple(range(8))
@@ -63,7 +64,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """``writers`` by role their tasks, ``services`` by role what it runs; roles of one ``hosts`` see each other die."""
+    """``writers`` by role their tasks, ``services`` by role what it runs; roles of one ``hosts`` see each other die.
+    ``aim`` is where calls fail most.
+    """
 
     table: Table
     writers: Mapping[str, tuple[Write, ...]]
@@ -73,6 +76,7 @@ class Plan:
     switch: float
     fault_rate: float
     most_faults: int
+    aim: Place | None
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -113,9 +117,10 @@ def plan_of(seed: int) -> Plan:
         services=services,
         hosts={role: random.choice(("one", "one", "other")) for role in roles},
         skews_ms={role: random.randint(-skew, skew) for role in roles},
-        switch=random.choice((0.01, 0.05, 0.2, 0.5)),
-        fault_rate=random.choice((0.0, 0.002, 0.006, 0.02)),
+        switch=random.choice((0.02, 0.1, 0.3, 0.5)),
+        fault_rate=random.choice((0.0, 0.001, 0.004, 0.012)),
         most_faults=random.choice((2, 4, 8, 16)),
+        aim=random.choice((None, *Place)),
     )
 
 

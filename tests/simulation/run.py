@@ -66,6 +66,7 @@ def run_seed(seed: int, without: Without | None = None) -> Outcome:
     weather = Weather(
         rate=plan.fault_rate,
         most=plan.most_faults,
+        aim=plan.aim,
         without=without.faults,
         longest_at_change_ms=float("inf") if plan.table.guarded else _LONGEST_CHANGE_MS,
     )

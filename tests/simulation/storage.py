@@ -14,7 +14,7 @@ from spark_jobs.core.storage import Capabilities, Content, FileStatus
 from spark_jobs.core.storage.protocol import SMALL_FILE
 from tests.simulation.objects import Objects
 from tests.simulation.scheduler import Crash, Process, Scheduler
-from tests.simulation.weather import Fault, Weather
+from tests.simulation.weather import Fault, Weather, place_of
 
 T = TypeVar("T")
 _GUARD_WAIT_MS = 10_000
@@ -22,7 +22,6 @@ _GUARD_PAUSE_SECONDS = 0.05
 _IN_PARTS = 0.3
 _CHANGES = frozenset({"create", "replace", "replace_if", "delete", "delete_if", "write", "open_output", "close"})
 _GUARDS = frozenset({"only_while", "while_alone"})
-_LOCKS = frozenset({"lock", "table_lock.json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +231,14 @@ class SimulatedStorage:
         return self._call(call, path, observed)
 
     def _call(self, call: str, path: str, act: Callable[[], T]) -> T:
-        kind, is_change = _kind_of(call, path), call in _CHANGES
+        is_change = call in _CHANGES
+        kind = "change" if is_change else "guard" if call in _GUARDS else "read"
         scheduler = self.scheduler
         scheduler.step(is_change=is_change)
         process = scheduler.process
         if process is None:
             return act()
-        fault = self.weather.at(scheduler.steps, scheduler.random, kind)
+        fault = self.weather.at(scheduler.steps, scheduler.random, kind, place_of(path))
         if fault is Fault.SUSPEND:
             self._suspend(process, call, path, is_change=is_change)
         elif fault is Fault.CRASH_BEFORE:
@@ -278,15 +278,6 @@ class SimulatedStorage:
         who = f"{own} {process.pid}{thread}" if process else task.name if task else ""
         short = path.partition("/t/")[2] or path
         self.steps.append(Step(self.scheduler.steps, self.scheduler.now_ms, who, call, short, what))
-
-
-def _kind_of(call: str, path: str) -> str:
-    """As weather knows it."""
-    if call not in _CHANGES:
-        return "guard" if call in _GUARDS else "read"
-    folder, _, name = path.rpartition("/")
-    is_turn = folder.endswith("/.hoodie") and name[:17].isdigit()
-    return "turn" if is_turn or name in _LOCKS else "change"
 
 
 class _Upload:

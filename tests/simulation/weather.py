@@ -17,10 +17,38 @@ class Fault(Enum):
     SUSPEND = "is suspended before it"
 
 
+class Place(Enum):
+    """What a path is of a table."""
+
+    TIMELINE = "timeline"
+    LOCK = "lock"
+    HEARTBEAT = "heartbeats"
+    MARKER = "markers"
+    METADATA = "metadata table"
+    ARCHIVE = "archive"
+    DATA = "data"
+
+
+_FOLDERS = {
+    "/.hoodie/metadata/": Place.METADATA,
+    "/.hoodie/.heartbeat/": Place.HEARTBEAT,
+    "/.hoodie/.temp/": Place.MARKER,
+    "/.hoodie/archived/": Place.ARCHIVE,
+    "/.hoodie/.locks/": Place.LOCK,
+    "/.hoodie/lock": Place.LOCK,
+    "/.hoodie/": Place.TIMELINE,
+}
+
+
+def place_of(path: str) -> Place:
+    return next((place for folder, place in _FOLDERS.items() if folder in path), Place.DATA)
+
+
 _OF_CHANGES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.LOSE_ANSWER, Fault.REFUSE, Fault.SUSPEND, Fault.SUSPEND)
 _OF_GUARDS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.REFUSE, Fault.SUSPEND)
 _OF_READS = (Fault.CRASH_BEFORE, Fault.REFUSE, Fault.SUSPEND)
-_HOW_OFTEN = {"read": 1, "guard": 4, "change": 4, "turn": 12}
+_HOW_OFTEN = {"read": 1, "guard": 4, "change": 4}
+_AIMED = 0.12
 _SUSPENSIONS_MS = (1_500, 12_000, 45_000, 200_000, 700_000)
 """Less and more than waits for a lock, heartbeats and leases last."""
 
@@ -29,25 +57,28 @@ _SUSPENSIONS_MS = (1_500, 12_000, 45_000, 200_000, 700_000)
 class Weather:
     """``rate`` of faults at each call that reads, ``most`` of them in all.
 
+    :param aim: where calls that change something fail much more often.
     :param without: steps at which nothing goes wrong although it was drawn.
     :param longest_at_change_ms: of a suspension right before a change, where the storage trusts that none is longer.
     """
 
     rate: float
     most: int
+    aim: Place | None = None
     without: frozenset[int] = frozenset()
     longest_at_change_ms: float = float("inf")
     is_calm: bool = False
     faults: list[int] = field(default_factory=list)
     """Steps."""
 
-    def at(self, step: int, random: Random, kind: str) -> Fault | None:
+    def at(self, step: int, random: Random, kind: str, place: Place) -> Fault | None:
         """
-        :param kind: read, guard, change, or turn: a change of the timeline or of the lock.
+        :param kind: read, guard or change.
         """
         if self.is_calm or len(self.faults) >= self.most:
             return None
-        if random.random() >= self.rate * _HOW_OFTEN[kind]:
+        is_aimed = place is self.aim and kind != "read"
+        if random.random() >= self.rate * _HOW_OFTEN[kind] + _AIMED * is_aimed:
             return None
         fault = random.choice({"read": _OF_READS, "guard": _OF_GUARDS}.get(kind, _OF_CHANGES))
         if step in self.without:

@@ -42,7 +42,7 @@ from tests.support.folder import Folder
 SCHEME = "sim"
 URL = f"{SCHEME}://lake/t"
 TRIES, LAST_ROUNDS = 3, 6
-_PAUSES = (0.0, 0.02, 0.2, 0.2, 2.0)
+_PAUSES = (0.0, 0.02, 0.05, 0.2, 2.0)
 """Seconds between what a role does; a write takes about 0.2."""
 _LONGER_THAN_ANY_LEASE = 900.0
 REFUSALS = (WriteConflictError, LockNotAcquiredError, StorageError)
