@@ -11,6 +11,8 @@ _SOLO_PREFIX = "0" * 14
 """Instants of a metadata table that was made together with its table begin so."""
 _SUFFIXES = {Action.COMPACTION: "001", Action.CLEAN: "002", Action.ROLLBACK: "006"}
 _OWN_SUFFIXES = frozenset({"001", "002", "003", "004", "005", "006"})
+_MERGING_SUFFIXES = frozenset({"001", "005"})
+"""Of compactions and log compactions."""
 _FIRST_MAKING = 10
 """From here on, by which a partition was made; in three digits."""
 
@@ -47,7 +49,8 @@ class MetadataLayout6(NamedPartitions):
         return time[:-3] if is_making else None
 
     def stands_behind(self, time: str) -> str | None:
-        return time[:-3] if len(time) == 20 else None
+        holds = len(time) == 20 and (time[17:] in _MERGING_SUFFIXES or int(time[17:]) >= _FIRST_MAKING)
+        return time[:-3] if holds else None
 
     def is_own(self, time: str) -> bool:
         """Of 20 digits with a suffix of its own, or its very first."""

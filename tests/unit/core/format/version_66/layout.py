@@ -42,7 +42,7 @@ class NumberedFirst(NamedPartitions):
         return time[:17] if len(time) == 21 else None
 
     def stands_behind(self, time: str) -> str | None:
-        return time[:17] if len(time) > 17 else None
+        return time[:17] if len(time) == 21 or time[17:] == "1" else None
 
     def is_own(self, time: str) -> bool:
         return len(time) > 17
