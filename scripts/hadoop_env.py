@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import pyspark
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from real_hudi_env import JVM_OPTIONS, ROOT, exclusive, java, print_made, run_logged
+from real_hudi_env import ROOT, exclusive, java, print_made, resolve
 
 VARIABLE = "PYHUDI_HADOOP_ENV"
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -57,7 +56,7 @@ def prepare() -> HadoopJars:
         if found is not None:
             return found
         print("Hadoop: its small clusters of HDFS and YARN (100 MB)", file=sys.stderr, flush=True)
-        _fetch()
+        resolve(PACKAGES, directory(), directory() / "ivy.log", SPARK_HOME, sys.executable)
         result = HadoopJars(jars=tuple(map(str, sorted((directory() / "jars").glob("*.jar")))))
         _record().write_text(json.dumps({"wanted": list(PACKAGES), **asdict(result)}, indent=2) + "\n")
     return result
@@ -76,24 +75,6 @@ def _recorded() -> HadoopJars | None:
         return None
     whole = all(Path(jar).exists() for jar in found.jars)
     return found if record.get("wanted") == list(PACKAGES) and whole else None
-
-
-def _fetch() -> None:
-    """Let spark-submit resolve the packages and what they need."""
-    with tempfile.TemporaryDirectory() as scratch:
-        nothing = Path(scratch) / "nothing.py"
-        nothing.write_text("")
-        run_logged(
-            [
-                str(SPARK_HOME / "bin" / "spark-submit"),
-                *("--master", "local[1]", "--driver-java-options", JVM_OPTIONS),
-                *("--conf", f"spark.jars.ivy={directory()}"),
-                *("--packages", ",".join(PACKAGES)),
-                str(nothing),
-            ],
-            directory() / "ivy.log",
-            {"SPARK_HOME": str(SPARK_HOME), "PYSPARK_PYTHON": sys.executable},
-        )
 
 
 if __name__ == "__main__":

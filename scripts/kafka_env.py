@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyspark
-from real_hudi_env import JVM_OPTIONS, ROOT, exclusive, java, print_made, run_logged
+from real_hudi_env import ROOT, exclusive, java, print_made, resolve
 
 VARIABLE = "PYHUDI_KAFKA_ENV"
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -95,21 +94,8 @@ def _wanted() -> list[str]:
 
 
 def _fetch(name: str, packages: list[str], excluded: list[str]) -> None:
-    """Let spark-submit resolve packages and what they need into the folder ``name``/jars."""
-    with tempfile.TemporaryDirectory() as scratch:
-        nothing = Path(scratch) / "nothing.py"
-        nothing.write_text("")
-        run_logged(
-            [
-                str(SPARK_HOME / "bin" / "spark-submit"),
-                *("--master", "local[1]", "--driver-java-options", JVM_OPTIONS),
-                *("--conf", f"spark.jars.ivy={directory() / name}"),
-                *("--packages", ",".join(packages), "--exclude-packages", ",".join(excluded)),
-                str(nothing),
-            ],
-            directory() / f"{name}.log",
-            {"SPARK_HOME": str(SPARK_HOME), "PYSPARK_PYTHON": sys.executable},
-        )
+    """Into the folder ``name``/jars."""
+    resolve(packages, directory() / name, directory() / f"{name}.log", SPARK_HOME, sys.executable, excluded)
 
 
 def _say(what: str) -> None:

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -158,29 +158,35 @@ def _jars(target: Path, spark_home: Path) -> tuple[str, ...]:
     """Hudi's bundle and its dependencies, resolved once by Spark itself."""
     _say(f"{BUNDLE} (105 MB)")
     ivy = target / "ivy"
+    resolve([BUNDLE], ivy, target / "ivy.log", spark_home, str(target / "bin" / "python"))
+    jars = tuple(sorted(str(jar) for jar in (ivy / "jars").glob("*.jar")))
+    if not any("hudi-spark3.5-bundle" in jar for jar in jars):
+        raise SetupError(f"Spark resolved {BUNDLE} to no jar: see {target / 'ivy.log'}")
+    return jars
+
+
+def resolve(
+    packages: Sequence[str], target: Path, log: Path, spark_home: Path, python: str, excluded: Sequence[str] = ()
+) -> None:
+    """Let spark-submit fetch packages of Maven's, and what they need, into ``jars`` below a folder.
+
+    :raises SetupError: it could not.
+    """
+    left_out = ["--exclude-packages", ",".join(excluded)] if excluded else []
     with tempfile.TemporaryDirectory() as scratch:
         nothing = Path(scratch) / "nothing.py"
         nothing.write_text("")
         run_logged(
             [
                 str(spark_home / "bin" / "spark-submit"),
-                "--master",
-                "local[1]",
-                "--driver-java-options",
-                JVM_OPTIONS,
-                "--conf",
-                f"spark.jars.ivy={ivy}",
-                "--packages",
-                BUNDLE,
+                *("--master", "local[1]", "--driver-java-options", JVM_OPTIONS),
+                *("--conf", f"spark.jars.ivy={target}"),
+                *("--packages", ",".join(packages), *left_out),
                 str(nothing),
             ],
-            target / "ivy.log",
-            {"SPARK_HOME": str(spark_home), "PYSPARK_PYTHON": str(target / "bin" / "python")},
+            log,
+            {"SPARK_HOME": str(spark_home), "PYSPARK_PYTHON": python},
         )
-    jars = tuple(sorted(str(jar) for jar in (ivy / "jars").glob("*.jar")))
-    if not any("hudi-spark3.5-bundle" in jar for jar in jars):
-        raise SetupError(f"Spark resolved {BUNDLE} to no jar: see {target / 'ivy.log'}")
-    return jars
 
 
 def run_logged(command: list[str], log: Path, variables: dict[str, str]) -> None:

@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 from spark_jobs.core.errors import HudiError
 from spark_jobs.engine.failure import Failure, failure_of
 from spark_jobs.engine.output_file import OutputFile
+from spark_jobs.engine.streams import started_by_spark_submit
 from spark_jobs.options.errors import OptionsError
 from spark_jobs.options.failed_file import FailedFile
 from spark_jobs.options.secrets import Hiding
 
-_STARTED_BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 _ON_YARN, _ON_KUBERNETES = "CONTAINER_ID", "KUBERNETES_SERVICE_HOST"
 """Variables of any process there, whatever it runs."""
 
@@ -57,7 +57,7 @@ def telling(target: OutputFile | None, hiding: Hiding) -> Iterator[Callable[[Fai
 
 def _is_on_node() -> bool:
     is_possible = _ON_YARN in os.environ or _ON_KUBERNETES in os.environ
-    if not is_possible or _STARTED_BY_SPARK_SUBMIT not in os.environ:
+    if not is_possible or not started_by_spark_submit():
         return False
     from pyspark import SparkContext
 

@@ -16,10 +16,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.engine.streams import started_by_spark_submit
 from spark_jobs.options.source_packages import with_packages
 
-_GATEWAY, _ARGUMENTS = "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS"
-"""Variables of PySpark: set where spark-submit started Java; what Java is started with else."""
+_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+"""A variable of PySpark: what Java is started with where spark-submit has not started it."""
 
 SparkSettings: TypeAlias = dict[str, bool | float | int | str | None]
 UNIX_SOCKETS: Final[SparkSettings] = {"spark.python.unix.domain.socket.enabled": "true"}
@@ -52,7 +53,7 @@ def job_session(job: str, *, debug: bool = False, packages: Sequence[str] = ()) 
         files.
     """
     refuse_mixed_versions()
-    if packages and SparkContext._gateway is None and _GATEWAY not in os.environ:
+    if packages and SparkContext._gateway is None and not started_by_spark_submit():
         os.environ[_ARGUMENTS] = submit_arguments(os.environ.get(_ARGUMENTS), packages)
         _start_java(packages)
     quiet = not debug and not _log_is_configured()

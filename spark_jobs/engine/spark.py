@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from spark_jobs.core.errors import ConfigError
 from spark_jobs.core.handles.context import TaskScope
 from spark_jobs.engine.dealing import dealt, tasks_for
 from spark_jobs.engine.exchange import exchange
-from spark_jobs.engine.spark_task import from_text, session_settings, task_scope, to_text
+from spark_jobs.engine.spark_task import freeze_loaded, from_text, session_settings, task_scope, to_text
 from spark_jobs.engine.task_watch import let_tasks_end, reporting_tasks
 
 Item = TypeVar("Item")
@@ -78,6 +79,26 @@ class SparkEngine:
         work: Callable[[list[pa.RecordBatch], TaskScope], Outcome],
     ) -> list[Outcome]:
         return exchange(self.spark, items, split, tasks, work)
+
+
+def rows_of_each(
+    spark: SparkSession, items: Sequence[Item], read: Callable[[Item], Iterable[pa.RecordBatch]], schema: pa.Schema
+) -> DataFrame:
+    """The rows that ``read`` gives of the items, each read by a task of its own.
+
+    :param schema: of the rows, in Arrow's types.
+    """
+    columns = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    if not items:
+        return spark.createDataFrame([], columns)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        freeze_loaded()
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from read(items[number])
+
+    return spark.range(0, len(items), 1, len(items)).mapInArrow(run, columns)
 
 
 def parallelism(spark: SparkSession) -> int:

@@ -1,4 +1,6 @@
-"""Standard error under spark-submit, which runs a Python driver with its stderr merged into stdout (PythonRunner)."""
+"""A process that spark-submit started, and its standard error, which spark-submit merges into stdout of a Python driver
+(PythonRunner).
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,17 @@ import sys
 _STARTED_BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 
 
+def started_by_spark_submit() -> bool:
+    """Whether spark-submit started this process, and the Java beside it."""
+    return _STARTED_BY_SPARK_SUBMIT in os.environ
+
+
 def separate_stderr() -> None:
     """Give this process the stderr of the spark-submit that started it, so that stdout holds the result alone.
 
     Where the system has no /proc, or that stderr is a socket, both streams stay one.
     """
-    if _STARTED_BY_SPARK_SUBMIT not in os.environ:
+    if not started_by_spark_submit():
         return
     sys.stderr.flush()
     try:

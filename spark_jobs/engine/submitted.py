@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
 from spark_jobs.core.storage.hdfs.names import SCHEME as HDFS_SCHEME
 from spark_jobs.core.storage.hdfs.names import is_of_hdfs
 from spark_jobs.core.storage.objects.schemes import SCHEMES, is_hadoops
-
-_STARTED_BY_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
+from spark_jobs.engine.streams import started_by_spark_submit
 
 
 def settings_of_objects(words: Iterable[str]) -> dict[str, str]:
@@ -17,7 +15,7 @@ def settings_of_objects(words: Iterable[str]) -> dict[str, str]:
 
     :param words: the arguments of the job.
     """
-    if _STARTED_BY_SPARK_SUBMIT not in os.environ:
+    if not started_by_spark_submit():
         return {}
     if not any(f"{scheme}://" in word for word in words for scheme in (*SCHEMES, HDFS_SCHEME)):
         return {}

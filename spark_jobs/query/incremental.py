@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from spark_jobs.core.format.order import AFTER_ALL, BEFORE_ALL, follows, rows_in_range
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.engine.spark_task import freeze_loaded
+from spark_jobs.engine.spark import rows_of_each
 
 
 def read_incremental(spark: SparkSession, table: HudiTable, begin: str, end: str) -> DataFrame:
@@ -27,19 +26,13 @@ def read_incremental(spark: SparkSession, table: HudiTable, begin: str, end: str
     reader, schema = scan.reader(), scan.schema
     first, last = scan.begin or BEFORE_ALL, end
     changed = [one for one in scan.slices() if follows(_last_change(one), first)]
-    spark_schema = from_arrow_schema(schema, prefer_timestamp_ntz=True)
-    if not changed:
-        return spark.createDataFrame([], spark_schema)
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        freeze_loaded()
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                for rows in reader.read(changed[number]):
-                    time = rows.column(schema.get_field_index(COMMIT_TIME))
-                    yield rows.filter(rows_in_range(time, first, last))
+    def read(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        for rows in reader.read(one):
+            time = rows.column(schema.get_field_index(COMMIT_TIME))
+            yield rows.filter(rows_in_range(time, first, last))
 
-    return spark.range(0, len(changed), 1, len(changed)).mapInArrow(run, spark_schema)
+    return rows_of_each(spark, changed, read, schema)
 
 
 def _last_change(file_slice: FileSlice) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
 from urllib.parse import urlsplit
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
@@ -19,8 +17,7 @@ from spark_jobs.core.storage import resolve
 from spark_jobs.core.storage.confined import refuse_links
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.view.file_slice import FileSlice
-from spark_jobs.engine.spark import parquet_files
-from spark_jobs.engine.spark_task import freeze_loaded
+from spark_jobs.engine.spark import parquet_files, rows_of_each
 
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
@@ -48,7 +45,7 @@ def read(spark: SparkSession, path: str, *, lake: Lake = LAKE, **options: str) -
     if bare:
         parts.append(_parquet(spark, scan, bare, schema))
     if merged:
-        parts.append(_merge(spark, scan, merged, schema))
+        parts.append(rows_of_each(spark, merged, scan.reader().read, scan.schema))
     return reduce(DataFrame.union, parts) if parts else spark.createDataFrame([], schema)
 
 
@@ -61,15 +58,3 @@ def _parquet(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: S
     paths = [resolve(scan.base_path, one.base_file.relative_path) for one in slices if one.base_file is not None]
     refuse_links(scan.storage, paths)
     return parquet_files(spark, paths, schema)
-
-
-def _merge(spark: SparkSession, scan: Scan, slices: list[FileSlice], schema: StructType) -> DataFrame:
-    reader = scan.reader()
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        freeze_loaded()
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from reader.read(slices[number])
-
-    return spark.range(0, len(slices), 1, len(slices)).mapInArrow(run, schema)

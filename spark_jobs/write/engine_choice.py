@@ -17,7 +17,7 @@ from spark_jobs.options.choices import EngineKind, Operation
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.options.result import JobResult
 from spark_jobs.write.config import WriteConfig
-from spark_jobs.write.direct.choose import parquet_source, same_keys_without_spark
+from spark_jobs.write.direct.choose import parquet_source, why_spark_makes_keys
 from spark_jobs.write.direct.columns import refuse_unusable_columns
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.listing import source_files
@@ -75,7 +75,10 @@ def local_ingest(config: WriteConfig, table: HudiTable | None) -> LocalIngest | 
     source: ParquetSource | str | None = None
     if why is None and (options.source or not _names_partitions(config)):
         source = _source(options, config)
-        why = source if isinstance(source, str) else _why_not_these(source, config)
+        if isinstance(source, str):
+            why = source
+        else:
+            why = why_spark_makes_keys(config.key_spec, source.schema, virtual=not config.populate_meta_fields)
     if why is None and kind is EngineKind.AUTO and isinstance(source, ParquetSource):
         why = _why_too_large(source, config, table)
     if why is not None and kind is EngineKind.LOCAL:
@@ -111,13 +114,6 @@ def _source(options: IngestOptions, config: WriteConfig) -> ParquetSource | str:
         raise ConfigError("no source is given", todo=f"give --source, or {FILES_ROOT.name}")
     files = source_files(options.source, config.lake)
     return files if isinstance(files, str) else parquet_source(None, files, config.lake)
-
-
-def _why_not_these(source: ParquetSource, config: WriteConfig) -> str | None:
-    """Why Spark has to write rows that it need not read."""
-    if not same_keys_without_spark(config.key_spec, source.schema, virtual=not config.populate_meta_fields):
-        return "a key or partition column holds floating-point numbers, or times in the zone of the machine"
-    return None
 
 
 def _why_too_large(source: ParquetSource, config: WriteConfig, table: HudiTable | None) -> str | None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from spark_jobs.core.errors import ConfigError, HudiError
 from spark_jobs.core.lake import Lake
-from spark_jobs.engine.spark import scan_tasks
-from spark_jobs.engine.spark_task import freeze_loaded
+from spark_jobs.engine.spark import rows_of_each, scan_tasks
 from spark_jobs.options.ingest import IngestOptions
 from spark_jobs.write.config import WriteConfig
 from spark_jobs.write.connector import JARS
-from spark_jobs.write.direct.choose import parquet_source, same_keys_without_spark
+from spark_jobs.write.direct.choose import parquet_source, why_spark_makes_keys
 from spark_jobs.write.direct.keyed import KeyedSource
 from spark_jobs.write.direct.listing import source_files
 from spark_jobs.write.direct.source import ParquetSource
@@ -36,8 +32,9 @@ class SourceFiles:
         """The files with the keys of their rows, or why Spark has to give these."""
         if self.parquet is None or self.why_spark is not None:
             return str(self.why_spark)
-        if not same_keys_without_spark(config.key_spec, self.parquet.schema, virtual=not config.populate_meta_fields):
-            return "spark: a key or partition column holds floating-point numbers, or times in the zone of the machine"
+        why = why_spark_makes_keys(config.key_spec, self.parquet.schema, virtual=not config.populate_meta_fields)
+        if why is not None:
+            return f"spark: {why}"
         return KeyedSource(source=self.parquet, spec=config.key_spec)
 
     def counts(self, source: DataFrame, lake: Lake) -> tuple[int, int]:
@@ -96,13 +93,5 @@ def _parquet(options: IngestOptions, lake: Lake) -> ParquetSource | str:
 
 
 def _rows(spark: SparkSession, files: ParquetSource) -> DataFrame:
-    schema = from_arrow_schema(files.schema, prefer_timestamp_ntz=True)
     shares = files.aligned_shares(scan_tasks(spark, files.sizes))
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        freeze_loaded()
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from files.read(shares[number])
-
-    return spark.range(0, len(shares), 1, len(shares)).mapInArrow(run, schema)
+    return rows_of_each(spark, shares, files.read, files.schema)

@@ -24,6 +24,7 @@ from spark_jobs.services.validation.run import validate
 from tests.interop.lines import ServerError
 from tests.interop.real_hudi import RealHudi
 from tests.nightly import NIGHTLY
+from tests.support.in_turn import options_of
 from tests.support.server_locks import SERVERS
 
 WRITERS = 10 if NIGHTLY else 5
@@ -108,11 +109,7 @@ def lock(request: pytest.FixtureRequest) -> dict[str, str]:
 
 def options(table_type: str, lock: Mapping[str, str]) -> dict[str, str]:
     return {
-        "hoodie.table.name": "t",
-        "hoodie.datasource.write.table.type": table_type,
-        "hoodie.datasource.write.recordkey.field": "id",
-        "hoodie.datasource.write.partitionpath.field": "p",
-        "hoodie.datasource.write.precombine.field": "value",
+        **options_of(table_type),
         "hoodie.cleaner.policy.failed.writes": "LAZY",
         "hoodie.write.lock.client.wait_time_ms_between_retry": "500",
         **lock,

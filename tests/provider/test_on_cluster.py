@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -14,9 +13,10 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_pyhudi import HudiCompactionOperator, HudiIngestOperator
 from spark_jobs.core.table import HudiTable
 from tests.faults import local_table as local
-from tests.java import QUICK, needs_java
+from tests.java import needs_java
 from tests.spark.cluster.standalone import StandaloneCluster, environment, standalone_cluster
 from tests.support.bare_python import bare_python
+from tests.support.operators import ON_CLUSTER, QUIET_CLUSTER, execute
 
 pytestmark = [pytest.mark.provider, pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -43,22 +43,10 @@ def on_cluster(
     return {
         "spark_conn_id": "cluster",
         "env_vars": {name: settings[name] for name in names},
-        "driver_memory": "512m",
-        "executor_memory": "512m",
-        "conf": {
-            "spark.ui.enabled": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.extraJavaOptions": QUICK,
-            "spark.executor.extraJavaOptions": QUICK,
-        },
-        "engine": "spark",
+        **ON_CLUSTER,
+        "conf": {**QUIET_CLUSTER, "spark.driver.host": "127.0.0.1"},
         "base_path": str(tmp_path / "t"),
     }
-
-
-def _execute(operator: Any) -> dict[str, Any]:
-    found: dict[str, Any] = operator.execute({"ti": SimpleNamespace(dag_id="d", task_id="t")})
-    return found
 
 
 def test_the_code_goes_to_executors_with_the_job(on_cluster: dict[str, Any], tmp_path: Path) -> None:
@@ -74,11 +62,11 @@ def test_the_code_goes_to_executors_with_the_job(on_cluster: dict[str, Any], tmp
         hoodie_conf={"hoodie.parquet.small.file.limit": "0"},
         **on_cluster,
     )
-    inserted = _execute(ingest)
+    inserted = execute(ingest)
     compact = HudiCompactionOperator(
         task_id="compact", hoodie_conf={"hoodie.compact.inline.max.delta.commits": "1"}, **on_cluster
     )
-    compacted = _execute(compact)
+    compacted = execute(compact)
     assert (inserted["extra"]["engine"], compacted["extra"]["engine"]) == ("spark", "spark")
     assert local.rows_of(table) == local.expected_rows(old, new)
     assert not [one for one in HudiTable.open(str(table)).file_slices() if one.log_files]
@@ -97,7 +85,7 @@ def test_without_it_the_error_says_what_executors_lack(on_cluster: dict[str, Any
         **on_cluster,
     )
     with pytest.raises(AirflowFailException, match="the Python of an executor has no spark_jobs: "):
-        _execute(ingest)
+        execute(ingest)
     assert local.rows_of(tmp_path / "t") == []
 
 
@@ -124,5 +112,5 @@ def test_a_driver_that_the_cluster_does_not_run_is_refused(
         spark_binary="/no/spark-submit",
     )
     with pytest.raises(AirflowFailException) as caught:
-        _execute(operator)
+        execute(operator)
     assert str(caught.value) == said

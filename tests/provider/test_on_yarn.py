@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -14,9 +13,10 @@ from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_pyhudi import HudiCompactionOperator, HudiIngestOperator
 from tests.faults import local_table as local
-from tests.java import QUICK, needs_java
+from tests.java import needs_java
 from tests.spark.cluster.standalone import environment
 from tests.support.bare_python import OF_EXECUTORS, bare_python
+from tests.support.operators import ON_CLUSTER, QUIET_CLUSTER, execute
 from tests.support.yarn import YarnCluster, yarn_cluster
 
 pytestmark = [pytest.mark.provider, pytest.mark.spark, pytest.mark.timeout(900)]
@@ -57,23 +57,14 @@ def on_yarn(
             "SPARK_LOCAL_IP": "127.0.0.1",
             **({} if is_cluster else {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}),
         },
-        "driver_memory": "512m",
-        "executor_memory": "512m",
+        **ON_CLUSTER,
         "conf": {
+            **QUIET_CLUSTER,
             **({"spark.pyspark.python": python} if is_cluster else {}),
             "spark.yarn.jars": f"local:{spark}/jars/*",  # else they are copied to each container
-            "spark.ui.enabled": "false",
-            "spark.driver.extraJavaOptions": QUICK,
-            "spark.executor.extraJavaOptions": QUICK,
         },
-        "engine": "spark",
         "base_path": str(tmp_path / "t"),
     }
-
-
-def _execute(operator: Any) -> dict[str, Any]:
-    found: dict[str, Any] = operator.execute({"ti": SimpleNamespace(dag_id="d", task_id="t")})
-    return found
 
 
 def _ingest(on_yarn: dict[str, Any], source: Path) -> HudiIngestOperator:
@@ -92,21 +83,21 @@ def test_writes_and_services(on_yarn: dict[str, Any], tmp_path: Path) -> None:
     local.create(table, "MERGE_ON_READ")
     local.write(table, old := local.batch(0, 40, "old", 1), "first")
     pq.write_table(new := local.batch(20, 60, "new", 2), tmp_path / "source.parquet")
-    inserted = _execute(_ingest(on_yarn, tmp_path / "source.parquet"))
+    inserted = execute(_ingest(on_yarn, tmp_path / "source.parquet"))
     compact = HudiCompactionOperator(
         task_id="compact", hoodie_conf={"hoodie.compact.inline.max.delta.commits": "1"}, **on_yarn
     )
-    assert (_execute(compact)["state"], inserted["extra"]["engine"]) == ("COMPLETED", "spark")
+    assert (execute(compact)["state"], inserted["extra"]["engine"]) == ("COMPLETED", "spark")
     assert local.rows_of(table) == local.expected_rows(old, new)
     assert local.problems_of(table) == []
-    again = _execute(_ingest(on_yarn, tmp_path / "source.parquet"))
+    again = execute(_ingest(on_yarn, tmp_path / "source.parquet"))
     assert (again["repeated"], again["instant"]) == (True, inserted["instant"])
-    assert _execute(compact)["state"] == "NOTHING_TO_DO"
+    assert execute(compact)["state"] == "NOTHING_TO_DO"
 
 
 def test_a_failure_is_one_line(on_yarn: dict[str, Any], tmp_path: Path) -> None:
     local.create(tmp_path / "t", "COPY_ON_WRITE")
     with pytest.raises(AirflowException) as raised:
-        _execute(_ingest(on_yarn, tmp_path / "none"))
+        execute(_ingest(on_yarn, tmp_path / "none"))
     said = f"ingest failed with exit code 5: source {tmp_path / 'none'} does not exist: check --source"
     assert str(raised.value) == said

@@ -7,13 +7,13 @@ import stat
 import sys
 import textwrap
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from airflow_provider_pyhudi import HudiIngestOperator
 from airflow_provider_pyhudi.operators import base
+from tests.support.operators import execute
 
 pytestmark = pytest.mark.provider
 
@@ -46,7 +46,7 @@ def seen(tmp_path: Path, **given: Any) -> dict[str, Any]:
         result_file=str(tmp_path / "result.json"),
         **given,
     )
-    operator.execute({"ti": SimpleNamespace(dag_id="d", task_id="t")})  # type: ignore[typeddict-item]  # all it asks
+    execute(operator)
     found: dict[str, Any] = json.loads((tmp_path / "seen").read_text())
     return found
 

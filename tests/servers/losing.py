@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
+
+from tests.support.http_server import Quiet, served
 
 Fault = Callable[[str, int], str]
 """Of the method and the number of a request: ``""`` passes it on, ``lose`` passes it on and gives no answer,
@@ -42,7 +44,7 @@ class Losing:
 def losing(server: str) -> Iterator[Losing]:
     upstream, base = urlsplit(server).netloc, urlsplit(server).path
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def answer(self) -> None:
@@ -97,16 +99,7 @@ def losing(server: str) -> Iterator[Losing]:
 
         do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = answer  # noqa: N815 (names of http.server)
 
-        def log_message(self, format: str, *words: object) -> None:
-            del format, words
-
-    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    state = Losing(url=f"http://127.0.0.1:{served.server_port}{base}")
-    thread = threading.Thread(target=served.serve_forever, daemon=True)
-    thread.start()
-    try:
+    state = Losing(url="")
+    with served(Handler) as url:
+        state.url = f"{url}{base}"
         yield state
-    finally:
-        served.shutdown()
-        served.server_close()
-        thread.join()

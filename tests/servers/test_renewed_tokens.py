@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -18,6 +17,7 @@ from tests.faults import local_table as local
 from tests.faults.life import MOR, STEPS, STEPS_OF, check
 from tests.servers.losing import Losing
 from tests.support.folder import Folder
+from tests.support.http_server import Quiet, served
 from tests.support.servers import Server
 
 pytestmark = [pytest.mark.s3, pytest.mark.timeout(300)]
@@ -38,7 +38,7 @@ class Machine:
 
 @contextmanager
 def machine() -> Iterator[Machine]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_PUT(self) -> None:
             self._say("a session of the service")
 
@@ -57,19 +57,9 @@ def machine() -> Iterator[Machine]:
             self.end_headers()
             self.wfile.write(text.encode())
 
-        def log_message(self, format: str, *words: object) -> None:
-            del format, words
-
-    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    state = Machine(url=f"http://127.0.0.1:{served.server_port}")
-    thread = threading.Thread(target=served.serve_forever, daemon=True)
-    thread.start()
-    try:
+    state = Machine(url="")
+    with served(Handler) as state.url:
         yield state
-    finally:
-        served.shutdown()
-        served.server_close()
-        thread.join()
 
 
 @pytest.fixture

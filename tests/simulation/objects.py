@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
 from spark_jobs.core.storage import Content, FileStatus
+from tests.support.object_store import entries_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +83,7 @@ class Objects:
         return [status for name in self._names[first:last] if (status := self.stat(name)) is not None]
 
     def list(self, folder: str) -> list[FileStatus]:
-        prefix = folder.rstrip("/") + "/"
-        found: dict[str, FileStatus] = {}
-        for status in self.below(folder):
-            name, slash, _ = status.path[len(prefix) :].partition("/")
-            inner = FileStatus(path=prefix + name, size=0, modified_ms=0, is_directory=True, etag="")
-            found[prefix + name + slash] = inner if slash else status
-        return sorted(found.values(), key=lambda one: one.path)
+        return entries_of(f"{folder.rstrip('/')}/", self.below(folder))
 
     def date(self, now_ms: float) -> int:
         return self.begin_ms + int(now_ms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from spark_jobs.core.storage.protocol import SMALL_FILE
 from tests.simulation.objects import Objects
 from tests.simulation.scheduler import Crash, Process, Scheduler
 from tests.simulation.weather import Fault, Weather, place_of
+from tests.support.object_store import Upload
 
 T = TypeVar("T")
 _GUARD_WAIT_MS = 10_000
@@ -280,32 +281,17 @@ class SimulatedStorage:
         self.steps.append(Step(self.scheduler.steps, self.scheduler.now_ms, who, call, short, what))
 
 
-class _Upload:
+class _Upload(Upload):
     """A file that is written by one process: on a store it is put when it is closed; half of it is on a disk before."""
 
     def __init__(self, storage: SimulatedStorage, path: str) -> None:
+        super().__init__()
         self._storage, self._path = storage, path
         self._process = storage.scheduler.process
-        self._parts: list[bytes] = []
-        self.closed = False
 
-    def write(self, data: Any) -> int:
-        self._parts.append(bytes(data))
-        return len(data)
-
-    def flush(self) -> None:
-        return
-
-    def tell(self) -> int:
-        return sum(map(len, self._parts))
-
-    def close(self) -> None:
-        if self.closed:
-            return
-        self.closed = True
+    def put(self, data: bytes) -> None:
         if self._process is not self._storage.scheduler.process:  # what a dead process left open
             return
-        data = b"".join(self._parts)
         if self._storage.guarded:
             self._storage.put_upload(self._path, data[: len(data) // 2], whole=False)
         self._storage.put_upload(self._path, data, whole=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from scripts.real_hudi_env import java
 from spark_jobs.core.clock import SYSTEM_CLOCK
 from spark_jobs.core.storage.hdfs.clients import client_of, split
 from spark_jobs.core.storage.hdfs.storage import HdfsStorage
@@ -51,13 +52,15 @@ def _started() -> str:
     jars = hadoop_jars()
     folder = Path(tempfile.mkdtemp(prefix="hdfs-"))
     details, log = folder / "details.json", folder.with_suffix(".log")
-    java = [
-        *(str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if "JAVA_HOME" in os.environ else "java", *_JVM),
+    words = [
+        *(java(), *_JVM),
         *("-cp", ":".join(jars), f"-Dtest.build.data={folder}", _MAIN, "-format", "-datanodes", "2"),
         *("-writeDetails", str(details)),
         *(part for name, value in _SETTINGS.items() for part in ("-D", f"{name}={value}")),
     ]
-    script = f"{shlex.join(java)} >{shlex.quote(str(log))} 2>&1 & read _; kill -9 $!; rm -rf {shlex.quote(str(folder))}"
+    script = (
+        f"{shlex.join(words)} >{shlex.quote(str(log))} 2>&1 & read _; kill -9 $!; rm -rf {shlex.quote(str(folder))}"
+    )
     process = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, cwd=folder, text=True)
     _STARTED.append(process)
     deadline = SYSTEM_CLOCK.monotonic() + _SECONDS_TO_START

@@ -1,4 +1,4 @@
-"""The table that real Hudi and we write in turn on a server: its rows and the settings of its writes."""
+"""The table that real Hudi and we write, in turn or at once: its rows and the settings of its writes."""
 
 from __future__ import annotations
 

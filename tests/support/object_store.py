@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -83,15 +85,7 @@ class ObjectStore:
 
     def list(self, path: str) -> list[FileStatus]:
         folder = f"{path.rstrip('/')}/"
-        found: dict[tuple[str, bool], FileStatus] = {}
-        for status in self._below(folder):
-            name, slash, _ = status.path[len(folder) :].partition("/")
-            if not slash:
-                found[status.path, False] = status
-            else:
-                inner = folder + name
-                found[inner, True] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
-        return [found[one] for one in sorted(found)]
+        return entries_of(folder, self._below(folder))
 
     def walk(self, path: str, after: str = "") -> Iterator[FileStatus]:
         yield from (one for one in self._below(f"{path.rstrip('/')}/") if one.path > after)
@@ -211,6 +205,22 @@ def _status(row: tuple[str, int, int, int]) -> FileStatus:
     return FileStatus(path=key, size=size, modified_ms=modified_ms, is_directory=False, etag=str(etag))
 
 
+def entries_of(folder: str, below: Iterable[FileStatus]) -> list[FileStatus]:
+    """The files and folders in a folder, by their names.
+
+    :param folder: with its slash; ``below`` are all files at any depth.
+    """
+    found: dict[tuple[str, bool], FileStatus] = {}
+    for status in below:
+        name, slash, _ = status.path[len(folder) :].partition("/")
+        if not slash:
+            found[status.path, False] = status
+        else:
+            inner = folder + name
+            found[inner, True] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
+    return [found[one] for one in sorted(found)]
+
+
 def _range(folder: str) -> tuple[str, str]:
     return folder, folder[:-1] + chr(ord("/") + 1)
 
@@ -225,15 +235,17 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class _Upload:
-    """Put when it is closed; a process that dies before leaves nothing."""
+class Upload(ABC):
+    """What is written is kept until it is closed; :meth:`put` puts it."""
 
-    def __init__(self, store: ObjectStore, path: str) -> None:
-        self._store, self._path = store, path
+    def __init__(self) -> None:
         self._parts: list[bytes] = []
         self.closed = False
 
-    def write(self, data: bytes) -> int:
+    @abstractmethod
+    def put(self, data: bytes) -> None: ...
+
+    def write(self, data: Any) -> int:
         self._parts.append(bytes(data))
         return len(data)
 
@@ -246,7 +258,18 @@ class _Upload:
     def close(self) -> None:
         if not self.closed:
             self.closed = True
-            self._store.create(self._path, b"".join(self._parts))
+            self.put(b"".join(self._parts))
+
+
+class _Upload(Upload):
+    """A process that dies before the end leaves nothing."""
+
+    def __init__(self, store: ObjectStore, path: str) -> None:
+        super().__init__()
+        self._store, self._path = store, path
+
+    def put(self, data: bytes) -> None:
+        self._store.create(self._path, data)
 
 
 def new_store(folder: str | os.PathLike[str]) -> ObjectStore:

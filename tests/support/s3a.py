@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
-from scripts.real_hudi_env import JVM_OPTIONS, exclusive, run_logged
+from scripts.real_hudi_env import exclusive, resolve
 from tests.interop.real_hudi import ROOT, prepare_environment
 
 PACKAGE: Final = "org.apache.hadoop:hadoop-aws:3.3.4"
@@ -34,14 +33,8 @@ def s3a_jars() -> list[str]:
 
 def _resolve(target: Path) -> None:
     environment = prepare_environment()
-    submit = Path(environment["spark_home"]) / "bin" / "spark-submit"
-    settings = ["--master", "local[1]", "--driver-java-options", JVM_OPTIONS, "--conf", f"spark.jars.ivy={target}"]
     print(f"S3A: {PACKAGE} (270 MB)", file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        nothing = Path(scratch) / "nothing.py"
-        nothing.write_text("")
-        variables = {"SPARK_HOME": environment["spark_home"], "PYSPARK_PYTHON": environment["python"]}
-        run_logged([str(submit), *settings, "--packages", PACKAGE, str(nothing)], target / "ivy.log", variables)
+    resolve([PACKAGE], target, target / "ivy.log", Path(environment["spark_home"]), environment["python"])
 
 
 def s3a_session(endpoint: str, key: str, secret: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 import pyspark
 from py4j.java_gateway import JavaGateway
 
+from scripts.real_hudi_env import java
 from tests.support.hadoop import hadoop_jars
 
 _SETTINGS = {
@@ -49,7 +50,7 @@ def yarn_cluster(folder: Path, nodes: int = 2) -> Iterator[YarnCluster]:
             jarpath=str(py4j),
             classpath=os.pathsep.join(hadoop_jars()),
             javaopts=list(_JVM),
-            java_path=str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if "JAVA_HOME" in os.environ else "java",
+            java_path=java(),
             cwd=str(folder),
             redirect_stdout=log,
             redirect_stderr=log,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shlex
 import socket
 import subprocess
@@ -11,6 +10,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from scripts.real_hudi_env import java
 from spark_jobs.core.clock import SYSTEM_CLOCK
 
 PROVIDER = "org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"
@@ -54,8 +54,7 @@ def address() -> str:
         f"dataDir={folder}\nclientPort={port}\nclientPortAddress=127.0.0.1\ntickTime={TICK_MS}\n"
         f"maxSessionTimeout=200000\nmaxClientCnxns=0\n"
     )
-    java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if "JAVA_HOME" in os.environ else "java"
-    command = shlex.join([java, *_JVM, "-cp", ":".join(found), _MAIN, str(config)])
+    command = shlex.join([java(), *_JVM, "-cp", ":".join(found), _MAIN, str(config)])
     script = f"{command} >{shlex.quote(str(log))} 2>&1 & read _; kill -9 $!; rm -rf {shlex.quote(str(folder))}"
     _STARTED.append(subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, cwd=folder, text=True))
     deadline = SYSTEM_CLOCK.monotonic() + _SECONDS_TO_START

@@ -156,6 +156,13 @@ def same_keys_without_spark(spec: KeySpec, schema: pa.Schema, *, virtual: bool) 
     return not any(pa.types.is_floating(kind) for kind in kinds)
 
 
+def why_spark_makes_keys(spec: KeySpec, schema: pa.Schema, *, virtual: bool) -> str | None:
+    """Why rows that need no Spark to be read get their keys from it; None where they are the same without it."""
+    if same_keys_without_spark(spec, schema, virtual=virtual):
+        return None
+    return "a key or partition column holds floating-point numbers, or times in the zone of the machine"
+
+
 def _has_old_calendar(metadata: Mapping[bytes, bytes]) -> bool:
     """As Spark decides: by its own mark, or by a version before 3.0."""
     version = metadata.get(_SPARK_VERSION, b"").split(b".")[0]
