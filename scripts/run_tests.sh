@@ -23,8 +23,14 @@ if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "${spare:-0}" -ge 4 ]; then
     trap 'rm -rf "$TMPDIR"' EXIT
 fi
 
+# Types take as long as all else.
 lint() {
-    ruff check . && mypy && lint-imports --no-cache && python scripts/reference_docs.py --check
+    local code=0
+    mypy &
+    local types=$!
+    { ruff check . && lint-imports --no-cache && python scripts/reference_docs.py --check; } || code=$?
+    wait "$types" || code=$?
+    return "$code"
 }
 
 # pytest ends with 5 where a phase has no test: a phase that this clone asks for must have some.

@@ -365,8 +365,8 @@ def saved_inputs(machine: TableMachine) -> list[Callable[[], None]]:
 
 
 KEPT: dict[str, tuple[str, Steps]] = {
-    "every rule of COW": (COW, every_rule),
     "every rule of MOR": (MOR, every_rule),
+    "every rule of COW": (COW, every_rule),
     "rollback of what an index was made of": (COW, index_then_roll_back),
     "clustering whose inputs are saved": (COW, saved_inputs),
 }

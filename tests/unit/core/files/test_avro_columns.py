@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.avro_columns import decode_records, encode_records
 from spark_jobs.core.schema.avro import arrow_schema_of
+from tests.nightly import examples
 from tests.unit.core.files.avro_records import UTC, fixed, in_bytes, logical, records
 
 pytestmark = pytest.mark.unit
@@ -33,7 +34,7 @@ def encoded(table: pa.Table | pa.RecordBatch, schema: dict[str, Any]) -> bytes:
     return b"".join(bytes(part.data) for part in encode_records(table, schema))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(records())
 def test_flat_records_have_the_bytes_and_the_values_of_fastavro(
     drawn: tuple[dict[str, Any], list[dict[str, Any]]],
@@ -48,7 +49,7 @@ def test_flat_records_have_the_bytes_and_the_values_of_fastavro(
     assert decoded.equals(table)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(records(depth=3))
 def test_nested_records_have_the_bytes_and_the_values_of_fastavro(
     drawn: tuple[dict[str, Any], list[dict[str, Any]]],
@@ -209,7 +210,7 @@ UNEVEN_FIELDS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("shape", UNEVEN_FIELDS)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(data=st.data())
 def test_damaged_bytes_never_pass_silently_beyond_the_buffer(shape: str, data: st.DataObject) -> None:
     schema = {**SMALL, "fields": [*SMALL["fields"], *UNEVEN_FIELDS[shape]]}

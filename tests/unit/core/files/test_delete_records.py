@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.core.errors import BadRecordError, CorruptTableError, UnsupportedTableError
 from spark_jobs.core.files.delete_records import DeleteRecords, decode_delete_records, encode_delete_records
+from tests.nightly import examples
 
 pytestmark = pytest.mark.unit
 
@@ -147,7 +148,7 @@ def test_lists_in_several_blocks_with_sizes() -> None:
     assert found.partitions.null_count == 3
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_damage_gives_an_error_or_other_deletes(data: st.DataObject) -> None:
     orderings = pa.array([Decimal("1.5"), None, Decimal(-7)], pa.decimal128(30, 15))

@@ -22,6 +22,7 @@ from spark_jobs.core.files.log_reader import LogData, read_blocks, survey_log_fi
 from spark_jobs.core.files.log_writer import command_block, delete_block, schema_text
 from spark_jobs.core.schema.avro import arrow_schema_of, avro_schema_of, with_meta_fields
 from spark_jobs.core.schema.meta_fields import META_FIELDS
+from tests.nightly import examples
 from tests.unit.core.logs import LogScan, avro_blocks, scan_log_files
 
 pytestmark = pytest.mark.unit
@@ -281,7 +282,7 @@ def test_files_that_are_no_log_files() -> None:
         scan(bytes(wrong))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(at=st.integers(0, 10_000), value=st.integers(0, 255), cut=st.integers(0, 40))
 def test_damage_gives_an_error_of_the_table_or_other_rows_but_no_crash(at: int, value: int, cut: int) -> None:
     good = bytearray(data(T1, 1, 2) + deletes(T1, "a") + data(T2, 3))
@@ -296,7 +297,7 @@ PIECES = st.sampled_from([MAGIC, data(T1, 1), deletes(T1, "a"), command_block(T3
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.tuples(PIECES, st.integers(0, 200), st.integers(0, 200)), max_size=8))
 def test_any_bytes_give_blocks_or_an_error_of_the_table(pieces: list[tuple[bytes, int, int]]) -> None:
     content = b"".join(piece[min(begin, 12) :] if end > 150 else piece[: end or None] for piece, begin, end in pieces)

@@ -15,13 +15,14 @@ from spark_jobs.core.merge.key_table import KeyTable, are_distinct, hashes_of
 from spark_jobs.core.merge.payload import OVERWRITE
 from spark_jobs.core.merge.with_base import FEW, BaseMerge
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
+from tests.nightly import examples
 
 pytestmark = pytest.mark.unit
 
 KEYS = st.text(st.characters(codec="utf-8"), max_size=20)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(KEYS, unique=True, max_size=30), st.lists(KEYS, max_size=30), st.integers(0, 5), st.integers(0, 5))
 def test_keys_are_found_where_they_are(known: list[str], others: list[str], cut: int, split: int) -> None:
     asked = [*others, *known, *known[:cut]]

@@ -18,6 +18,7 @@ from spark_jobs.core.merge.log_changes import fold_log
 from spark_jobs.core.merge.payload import EVENT_TIME, OVERWRITE, Payload, payload_for_write, payload_of
 from spark_jobs.core.merge.with_base import BaseMerge
 from spark_jobs.core.schema.meta_fields import COMMIT_TIME, IS_DELETED, PARTITION_PATH, RECORD_KEY
+from tests.nightly import examples
 from tests.unit.core.merge import hudi_payloads as hudi
 from tests.unit.core.merge.hudi_payloads import Record
 
@@ -66,7 +67,7 @@ def plain(records: Any) -> list[Record]:
     return sorted(rows, key=lambda row: str(row[RECORD_KEY]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(NAME, st.lists(RECORD, max_size=8))
 def test_within_a_batch(name: str, records: list[Record]) -> None:
     told: dict[str, Record] = {}
@@ -79,7 +80,7 @@ def test_within_a_batch(name: str, records: list[Record]) -> None:
     assert set(found.deletes().column(RECORD_KEY).to_pylist()) == gone
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(NAME, st.lists(RECORD, max_size=8, unique_by=lambda one: one[RECORD_KEY]), st.lists(RECORD, max_size=8))
 def test_incoming_against_a_base_file(name: str, stored: list[Record], incoming: list[Record]) -> None:
     payload = payload_named(name)
@@ -107,7 +108,7 @@ def test_incoming_against_a_base_file(name: str, stored: list[Record], incoming:
 LOG_EVENT = st.tuples(RECORD, st.sampled_from(["put", "put", "delete", "hard delete"]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(NAME, st.lists(st.lists(LOG_EVENT, max_size=4), max_size=5), st.lists(RECORD, max_size=5, unique_by=str))
 def test_log_against_log_and_base(name: str, blocks: list[list[tuple[Record, str]]], stored: list[Record]) -> None:
     payload = payload_named(name)

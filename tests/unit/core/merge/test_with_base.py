@@ -17,6 +17,7 @@ from spark_jobs.core.merge.pairs import greater
 from spark_jobs.core.merge.payload import EVENT_TIME, OVERWRITE, Payload, ordering_field_of, payload_of_table
 from spark_jobs.core.merge.with_base import BaseMerge
 from spark_jobs.core.schema.meta_fields import RECORD_KEY
+from tests.nightly import examples
 
 pytestmark = pytest.mark.unit
 
@@ -55,7 +56,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(BASE, CHANGES, st.sampled_from([OVERWRITE, EVENT_TIME]), st.booleans(), st.integers(1, 4))
 def test_merge_is_a_dict_update(
     base: list[Record], changes: list[tuple[Record, bool]], payload: Payload, event_time_deletes: bool, rows: int
@@ -89,7 +90,7 @@ def test_merge_is_a_dict_update(
     assert (sum(one.updated for one in merged), sum(one.deleted for one in merged)) == (updated, deleted)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(KEYS, st.integers(0, 3), st.uuids().map(str)), max_size=12), st.booleans())
 def test_of_equal_keys_the_greatest_stays_and_of_equal_ones_the_last(records: list[Record], ordered: bool) -> None:
     expected: dict[str, Record] = {}

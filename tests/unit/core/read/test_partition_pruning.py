@@ -20,6 +20,7 @@ from spark_jobs.core.read.partition_pruning import PartitionPruning
 from spark_jobs.core.table import HudiTable
 from tests.faults import local_table as local
 from tests.faults.faulty_storage import FaultyStorage
+from tests.nightly import examples
 from tests.support.folder import Folder
 
 pytestmark = pytest.mark.unit
@@ -65,7 +66,7 @@ def conditions_of(row: dict[str, Any], fields: list[str]) -> list[pc.Expression]
 
 
 @given(row=ROWS, fields=FIELDS, hive=st.booleans(), encoded=st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_the_partition_of_a_row_stays(row: dict[str, Any], fields: list[str], hive: bool, encoded: bool) -> None:
     """Whatever the key generator makes of its values, and each folder on the way to it."""
     spec = KeySpec.of(["n"], fields, hive_style=hive, url_encode=encoded)

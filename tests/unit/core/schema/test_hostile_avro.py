@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from spark_jobs.core.errors import CorruptTableError, HudiError, UnsupportedTableError
 from spark_jobs.core.schema.avro import arrow_schema_of
 from spark_jobs.core.schema.internal_avro import avro_of, internal_of
+from tests.nightly import examples
 
 pytestmark = pytest.mark.unit
 
@@ -52,7 +53,7 @@ JSON = st.recursive(
 FIELDS = st.lists(st.fixed_dictionaries({"name": st.sampled_from("ab") | JSON, "type": JSON}), max_size=3)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(FIELDS.map(lambda fields: {"type": "record", "name": "r", "fields": fields}) | JSON)
 def test_any_json_is_a_schema_or_an_error(value: Any) -> None:
     try:

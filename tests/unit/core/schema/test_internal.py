@@ -24,6 +24,7 @@ from spark_jobs.core.schema.changes import (
 from spark_jobs.core.schema.internal import InternalSchema, RecordType, history_text, parse_history, walk
 from spark_jobs.core.schema.internal_avro import avro_of, internal_of, internal_type_of
 from spark_jobs.core.schema.promotion import may_become
+from tests.nightly import examples
 
 pytestmark = pytest.mark.unit
 
@@ -136,7 +137,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(JSON_VALUES)
 def test_any_json_is_a_schema_or_an_error(value: Any) -> None:
     for parse in (InternalSchema.parse, parse_history):

@@ -18,6 +18,7 @@ from spark_jobs.core.timeline.archive_writer import archive
 from spark_jobs.core.timeline.archived import ArchivedTimeline, commits_that_say
 from spark_jobs.core.timeline.commit_metadata import OperationType
 from spark_jobs.core.timeline.payloads.avro_codec import encode_payload
+from tests.nightly import examples
 from tests.support.folder import Folder, file_at
 from tests.unit.core.support import Died, MortalStorage
 from tests.unit.core.timeline.lines import MOMENT, Line, archive_in, commit, merge_small, time
@@ -357,7 +358,7 @@ def test_a_schema_that_leads_astray_is_refused(root: Folder, schema: str) -> Non
         load(line)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 1 << 20), noise=st.binary(max_size=6), cut=st.booleans())
 def test_spoilt_archives_raise_only_our_errors(root: Folder, place: int, noise: bytes, cut: bool) -> None:
     line = Line(root)

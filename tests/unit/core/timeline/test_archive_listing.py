@@ -26,6 +26,7 @@ from spark_jobs.core.timeline.archive.v6.files import (
 )
 from spark_jobs.core.timeline.archive.v6.listing import listed_entries
 from spark_jobs.core.timeline.payloads.avro_codec import encode_record, parsed_schema
+from tests.nightly import examples
 from tests.support.folder import Folder
 from tests.unit.core.timeline.lines import archive_in
 
@@ -85,7 +86,7 @@ def test_hudi_s_entries_need_no_second_look(files: list[bytes], monkeypatch: pyt
     assert [together(data) for data in files] == wanted
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_damaged_files_give_the_same(files: list[bytes], data: st.DataObject) -> None:
     """The same entries, and the same error at the same place."""

@@ -19,6 +19,7 @@ from spark_jobs.core.files.hfile.format import BlockKind, Trailer, decode_file_i
 from spark_jobs.core.files.hfile.index import Place, decode_node, decode_root
 from spark_jobs.core.files.hfile.reader import HFileReader
 from spark_jobs.core.files.hfile.writer import write_hfile
+from tests.nightly import examples
 
 pytestmark = pytest.mark.unit
 
@@ -34,14 +35,14 @@ def use(data: bytes) -> None:
     reader.meta_block("bloomFilter")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.integers(0, len(FILE) - 1))
 def test_cut_off(length: int) -> None:
     with pytest.raises(CorruptTableError, match=r"t\.hfile is not readable"):
         use(FILE[:length])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(st.integers(0, len(FILE) - 1), st.integers(1, 255))
 def test_one_wrong_byte(place: int, change: int) -> None:
     damaged = bytearray(FILE)
@@ -82,7 +83,7 @@ def test_any_bytes(parse: Callable[[bytes], object], data: bytes, form: int) -> 
         parse((heads[form] + data).ljust(padding, b"\0"))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.data())
 def test_cells_with_some_wrong_bytes(data: st.DataObject) -> None:
     place = HFileReader(FILE)._root.places[0]
