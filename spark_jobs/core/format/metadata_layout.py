@@ -61,8 +61,8 @@ class MetadataLayout(Protocol):
         """The time of the data table as of which an instant made a partition; None for one that did not."""
 
     def stands_behind(self, time: str) -> str | None:
-        """The time of the data table up to which a compaction, a log compaction or a making merged what the metadata table
-        has; None for any other instant, and for the very first.
+        """The time of the data table up to which a compaction, a log compaction or a making merged what was there; None
+        for any other instant, and for the very first.
         """
 
     def is_own(self, time: str) -> bool:
