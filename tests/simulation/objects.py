@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
 from spark_jobs.core.storage import Content, FileStatus
-from tests.support.object_store import entries_of
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
     data: bytes
-    version: int
-    modified_ms: int
+    status: FileStatus
 
 
 @dataclass(slots=True)
@@ -38,7 +37,14 @@ class Objects:
         if path not in self._files:
             insort(self._names, path)
         self._version += 1
-        self._files[path] = _File(bytes(data), self._version, self.date(now_ms))
+        status = FileStatus(
+            path=path,
+            size=len(data),
+            modified_ms=self.date(now_ms),
+            is_directory=False,
+            etag=str(self._version),
+        )
+        self._files[path] = _File(bytes(data), status)
 
     def replace_if(self, path: str, data: bytes, etag: str, now_ms: float) -> None:
         self._require(path, etag)
@@ -51,20 +57,12 @@ class Objects:
         return file.data
 
     def load(self, path: str, most: int) -> Content | None:
-        status = self.stat(path)
-        return None if status is None else Content(self._files[path].data[:most], status)
+        file = self._files.get(path)
+        return None if file is None else Content(file.data[:most], file.status)
 
     def stat(self, path: str) -> FileStatus | None:
         file = self._files.get(path)
-        if file is None:
-            return None
-        return FileStatus(
-            path=path,
-            size=len(file.data),
-            modified_ms=file.modified_ms,
-            is_directory=False,
-            etag=str(file.version),
-        )
+        return None if file is None else file.status
 
     def delete(self, path: str) -> bool:
         if self._files.pop(path, None) is None:
@@ -78,15 +76,25 @@ class Objects:
 
     def below(self, folder: str) -> list[FileStatus]:
         """All files below a folder, sorted."""
-        prefix = folder.rstrip("/") + "/"
-        first, last = bisect_left(self._names, prefix), bisect_left(self._names, prefix[:-1] + "0")
-        return [status for name in self._names[first:last] if (status := self.stat(name)) is not None]
+        return [self._files[name].status for name in self._below(folder)]
 
     def list(self, folder: str) -> list[FileStatus]:
-        return entries_of(f"{folder.rstrip('/')}/", self.below(folder))
+        """The files and folders in a folder, sorted."""
+        first, found = len(folder.rstrip("/")) + 1, dict[str, FileStatus]()
+        for path in self._below(folder):
+            slash = path.find("/", first)
+            if slash < 0:
+                found[path] = self._files[path].status
+            elif (inner := path[:slash]) not in found:
+                found[inner] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
+        return [found[one] for one in sorted(found)]
 
     def date(self, now_ms: float) -> int:
         return self.begin_ms + int(now_ms)
+
+    def _below(self, folder: str) -> Sequence[str]:
+        prefix = folder.rstrip("/") + "/"
+        return self._names[bisect_left(self._names, prefix) : bisect_left(self._names, prefix[:-1] + "0")]
 
     def _require(self, path: str, etag: str) -> None:
         status = self.stat(path)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from spark_jobs.core.errors import HudiError
-from spark_jobs.core.files.avro_columns import decode_between, record_bounds
+from spark_jobs.core.files.avro_columns import WriterSchema, decode_between, record_bounds
 from spark_jobs.core.files.log_block import CONTENT_VERSION, LogBlock
 from spark_jobs.core.timeline.archive.v6.files import CONTENT_HEAD, LISTED, Entry, EntryPlace, entries_of, schema_of
 
@@ -76,7 +75,7 @@ def _by_columns(chunk: Sequence[Read], path: str) -> list[tuple[Entry, EntryPlac
         sizes = np.array([len(content) - CONTENT_HEAD.size for _, content in chunk], dtype=np.int64)
         if not np.array_equal(np.append(0, ends)[np.cumsum(counts)], np.cumsum(sizes)):
             return None  # some block holds other records than its count says
-        decoded = decode_between(records, starts, ends, _avro(schema), _LISTED)
+        decoded = decode_between(records, starts, ends, _written(schema), _LISTED)
     except Exception:  # damage, or a schema beyond columns: who reads each block tells what is wrong, if anything
         return None
     content_starts = np.array([block.content_start + CONTENT_HEAD.size for block, _ in chunk], dtype=np.int64)
@@ -90,6 +89,5 @@ def _by_columns(chunk: Sequence[Read], path: str) -> list[tuple[Entry, EntryPlac
 
 
 @lru_cache(maxsize=16)
-def _avro(schema: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(schema)
-    return found
+def _written(schema: str) -> WriterSchema:
+    return WriterSchema.of(json.loads(schema))
