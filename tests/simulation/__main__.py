@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--whole", action="store_true", help="print every call, and don't shrink")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no other seed after so long")
     parser.add_argument("--bug", default="", metavar="WORDS", help="plant the first bug whose description has these")
-    parser.add_argument("--bugs", action="store_true", help="plant each bug in turn, and count the seeds that find it")
+    parser.add_argument("--bugs", action="store_true", help="plant each bug in turn, and look for a seed that finds it")
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
@@ -65,12 +65,15 @@ def _each_bug(seeds: range, seconds: float) -> int:
 
 
 def _found(bug: Bug, seeds: range, seconds: float) -> bool:
+    looked_at = 0
     with plant(bug):
-        outcomes = [*_outcomes(seeds, seconds)]
-    failed = [one for one in outcomes if one.wrong]
-    first = f", first by {failed[0].seed}: {failed[0].wrong[0].splitlines()[0][:100]}" if failed else ""
-    print(f"{len(failed):4} of {len(outcomes)} seeds  {bug.what}{first}", flush=True)
-    return bool(failed)
+        for outcome in _outcomes(seeds, seconds):
+            looked_at += 1
+            if outcome.wrong:
+                print(f"seed {outcome.seed:5}  {bug.what}: {outcome.wrong[0].splitlines()[0][:100]}", flush=True)
+                return True
+    print(f"none of {looked_at:4}  {bug.what}", flush=True)
+    return False
 
 
 def _outcomes(seeds: range, seconds: float) -> Iterator[Outcome]:

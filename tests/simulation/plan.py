@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
 from tests.simulation.model import Write
-from tests.simulation.weather import Place
+from tests.simulation.pace import Pace, pace_of
+from tests.simulation.weather import Fault, Place
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
 SHARED = tuple(range(8))
 """Keys that the table has from the beginning; all writers change them."""
+NEW = (50, 51)
+"""Keys that it does not have; all upserts may insert them."""
 _WRITES = ("upsert", "upsert", "upsert", "insert", "delete", "delete", "insert_overwrite")
 _REWRITES = {
     COW: ("cluster", "cluster", "schedule cluster", "execute cluster"),
@@ -58,25 +61,32 @@ class Table:
             "hoodie.metadata.record.index.min.filegroup.count": "1",
             "hoodie.metadata.record.index.max.filegroup.count": "1",
             "hoodie.log.compaction.blocks.threshold": "2",
-            "hoodie.write.lock.wait_time_ms": "30000",
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """``writers`` by role their tasks, ``services`` by role what it runs; roles of one ``hosts`` see each other die.
-    ``aim`` is where calls fail most.
+    ``doubled`` are writers whose tasks run twice at the same time. ``faults`` are the kinds that happen, ``aim`` is
+    where calls fail most.
     """
 
     table: Table
     writers: Mapping[str, tuple[Write, ...]]
     services: Mapping[str, tuple[str, ...]]
+    doubled: frozenset[str]
     hosts: Mapping[str, str]
     skews_ms: Mapping[str, int]
+    pace: Pace
     switch: float
     fault_rate: float
     most_faults: int
+    faults: frozenset[Fault]
     aim: Place | None
+
+    @property
+    def conf(self) -> dict[str, str]:
+        return {**self.table.conf, **self.pace.conf}
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -88,6 +98,7 @@ class Plan:
 
 
 def plan_of(seed: int) -> Plan:
+    """Of all that can be there each world has a few: so few that they meet, and so many worlds that each pair does."""
     random = Random(f"plan {seed}")
     kind = random.choice((COW, MOR))
     guarded = random.random() < 0.5
@@ -100,38 +111,57 @@ def plan_of(seed: int) -> Plan:
         has_upkeep=random.random() < 0.3,
         fills_files=random.random() < 0.5,
     )
-    names = "abc"[: random.choice((2, 2, 3))]
-    writers = {f"writer {name}": _writes(random, name, number) for number, name in enumerate(names)}
-    rewrites = [one for one in _REWRITES[kind] if table.index != "BUCKET" or "cluster" not in one]
-    services = {
-        "reader": ("read",) * 3,
-        "upkeep": tuple(random.choice(_UPKEEP) for _ in range(random.choice((2, 3)))),
-    }
-    if rewrites:
-        services["rewriter"] = tuple(random.choice(rewrites) for _ in range(random.choice((1, 2, 3))))
+    writers = _writers(random)
+    services = _services(random, table)
+    doubled = frozenset(role for role in writers if random.random() < 0.15)
     roles = (*writers, *services)
     skew = 4_000 if guarded else 200
     return Plan(
         table=table,
         writers=writers,
         services=services,
+        doubled=doubled,
         hosts={role: random.choice(("one", "one", "other")) for role in roles},
         skews_ms={role: random.randint(-skew, skew) for role in roles},
+        pace=pace_of(random),
         switch=random.choice((0.02, 0.1, 0.3, 0.5)),
-        fault_rate=random.choice((0.0, 0.001, 0.004, 0.012)),
-        most_faults=random.choice((2, 4, 8, 16)),
+        fault_rate=random.choice((0.0, 0.002, 0.008, 0.025)),
+        most_faults=random.choice((1, 2, 4, 8)),
+        faults=random.choice((frozenset(Fault), frozenset(random.sample([*Fault], random.choice((1, 2, 3)))))),
         aim=random.choice((None, *Place)),
     )
 
 
-def _writes(random: Random, name: str, number: int) -> tuple[Write, ...]:
+def _writers(random: Random) -> dict[str, tuple[Write, ...]]:
+    names = "abc"[: random.choice((1, 2, 2, 2, 3))]
+    shared = random.sample(SHARED, random.choice((1, 2, 4, len(SHARED))))
+    kinds = random.sample(_WRITES, random.choice((1, 2, len(_WRITES))))
+    return {f"writer {name}": _writes(random, name, number, shared, kinds) for number, name in enumerate(names)}
+
+
+def _services(random: Random, table: Table) -> dict[str, tuple[str, ...]]:
+    """By role; a bucket index knows no clustering."""
+    rewrites = [one for one in _REWRITES[table.kind] if table.index != "BUCKET" or "cluster" not in one]
+    found = {"reader": ["read"], "upkeep": _some(random, _UPKEEP), "rewriter": _some(random, rewrites)}
+    roles = [role for role, some in found.items() if some and random.random() < 0.6]
+    return {role: tuple(random.choice(found[role]) for _ in range(random.choice((1, 2, 3)))) for role in roles}
+
+
+def _some(random: Random, names: Sequence[str]) -> list[str]:
+    """One, two, or all of them."""
+    return random.sample(names, min(len(names), random.choice((1, 2, len(names)))))
+
+
+def _writes(random: Random, name: str, number: int, shared: Sequence[int], kinds: Sequence[str]) -> tuple[Write, ...]:
     """Keys of its own come after those of others. An insert, which looks none up, has keys that no other write has, in
     whatever order they are done.
     """
     fresh, own, made = 100 * (number + 1), [], []
-    for place in range(random.choice((2, 3))):
-        kind = random.choice(_WRITES)
-        known = [*random.sample(SHARED, random.choice((1, 3))), *own[:1]]
+    for place in range(random.choice((1, 2, 3))):
+        kind = random.choice(kinds)
+        known = [*random.sample(shared, min(len(shared), random.choice((1, 3)))), *own[:1]]
+        if kind == "upsert" and random.random() < 0.3:
+            known.append(random.choice(NEW))
         count = random.choice((1, 2))
         new = [*range(fresh, fresh + count)] if kind != "delete" else []
         ids = {"insert": new, "insert_overwrite": new, "delete": known[:2]}.get(kind, known + new)

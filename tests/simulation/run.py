@@ -66,8 +66,10 @@ def run_seed(seed: int, without: Without | None = None) -> Outcome:
     weather = Weather(
         rate=plan.fault_rate,
         most=plan.most_faults,
+        kinds=plan.faults,
         aim=plan.aim,
         without=without.faults,
+        suspensions_ms=plan.pace.suspensions_ms,
         longest_at_change_ms=float("inf") if plan.table.guarded else _LONGEST_CHANGE_MS,
     )
     world = _world(plan, seed, objects, weather, without.switches)
@@ -94,13 +96,14 @@ def _of_others(plan: Plan, roles: Collection[str]) -> Plan:
         plan,
         writers={name: one for name, one in plan.writers.items() if name not in roles},
         services={name: one for name, one in plan.services.items() if name not in roles},
+        doubled=frozenset(name for name in plan.doubled if f"{name} again" not in roles),
     )
 
 
 def _world(
     plan: Plan, seed: int | str, objects: Objects, weather: Weather, without_switches: Collection[int] = ()
 ) -> World:
-    scheduler = Scheduler(Random(seed), plan.switch, without_switches)
+    scheduler = Scheduler(Random(seed), plan.switch, plan.pace, without_switches)
     model = Model(writes={**plan.writes, FIRST.key: FIRST}, states=[FIRST.on({})])
     clock = SimulatedClock(scheduler, Random(f"ids {seed}"))
     storage = SimulatedStorage(objects, scheduler, weather, guarded=plan.table.guarded, observe=model.observe)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from random import Random
 
+from tests.simulation.pace import Pace
+
 MOST_STEPS = 60_000
 """More than any world takes whose processes come to an end."""
-_LATENCIES = (0, 1, 1, 2, 3, 5, 8)
-_SLOW_CALL, _SLOW_MS = 0.004, 2_500
+_SLOW_CALL = 0.004
 
 
 class Crash(BaseException):
@@ -26,6 +27,7 @@ class Process:
     host: str
     skew_ms: int
     is_dead: bool = False
+    suspended_at: float = 0.0
     suspended_until: float = 0.0
 
     @property
@@ -77,7 +79,7 @@ class Scheduler:
     :param without_switches: steps that let none go on although it was drawn.
     """
 
-    def __init__(self, random: Random, switch: float, without_switches: Collection[int] = ()) -> None:
+    def __init__(self, random: Random, switch: float, pace: Pace, without_switches: Collection[int] = ()) -> None:
         self.random = random
         self.now_ms = 0.0
         self.steps = 0
@@ -86,8 +88,10 @@ class Scheduler:
         self.ended_by = ""
         self.on_death: list[Callable[[Process], None]] = []
         self._switch = switch
+        self._pace = pace
         self._without_switches = frozenset(without_switches)
         self._tasks: list[Task] = []
+        self._suspended: list[Process] = []
         self._is_over = threading.Event()
 
     @property
@@ -143,9 +147,18 @@ class Scheduler:
 
     def suspend(self, process: Process, ms: float) -> None:
         """Stop all its threads."""
-        process.suspended_until = self.now_ms + ms
+        process.suspended_at, process.suspended_until = self.now_ms, self.now_ms + ms
+        self._suspended.append(process)
         assert self.current is not None
         self._hand_on(self.current)
+
+    def wake_some(self) -> None:
+        """Of the processes that are suspended."""
+        self._suspended = [one for one in self._suspended if not one.is_dead and one.suspended_until > self.now_ms]
+        for process in self._suspended:
+            is_due = self.now_ms - process.suspended_at >= self._pace.wakes_after_ms
+            if is_due and self.random.random() < self._pace.waking:
+                process.suspended_until = self.now_ms
 
     def kill(self, process: Process) -> None:
         """Those of its tasks that have begun unwind when their turn comes."""
@@ -172,8 +185,8 @@ class Scheduler:
 
     def _latency(self) -> float:
         if self.random.random() < _SLOW_CALL:
-            return self.random.uniform(0, _SLOW_MS)
-        return self.random.choice(_LATENCIES)
+            return self.random.uniform(0, self._pace.slow_ms)
+        return self.random.choice(self._pace.latencies_ms)
 
     def _hand_on(self, own: Task) -> None:
         following = self._chosen(own)

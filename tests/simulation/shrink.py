@@ -27,7 +27,7 @@ def shrunk(outcome: Outcome, most_runs: int = _MOST_RUNS) -> Outcome:
         outcome, without = found, candidate
         return True
 
-    for role in outcome.plan.roles:
+    for role in (*outcome.plan.roles, *(f"{one} again" for one in sorted(outcome.plan.doubled))):
         fails(replace(without, roles=without.roles | {role}))
     for step in reversed(outcome.faults):
         fails(replace(without, faults=without.faults | {step}))

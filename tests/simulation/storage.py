@@ -14,7 +14,7 @@ from spark_jobs.core.storage import Capabilities, Content, FileStatus
 from spark_jobs.core.storage.protocol import SMALL_FILE
 from tests.simulation.objects import Objects
 from tests.simulation.scheduler import Crash, Process, Scheduler
-from tests.simulation.weather import Fault, Weather, place_of
+from tests.simulation.weather import Fault, Place, Weather, place_of
 from tests.support.object_store import Upload
 
 T = TypeVar("T")
@@ -23,6 +23,7 @@ _GUARD_PAUSE_SECONDS = 0.05
 _IN_PARTS = 0.3
 _CHANGES = frozenset({"create", "replace", "replace_if", "delete", "delete_if", "write", "open_output", "close"})
 _GUARDS = frozenset({"only_while", "while_alone"})
+_SHARED = frozenset({Place.TIMELINE, Place.LOCK, Place.HEARTBEAT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +258,8 @@ class SimulatedStorage:
         if fault is Fault.CRASH_AFTER:
             self._die(process, call, path, fault)
         self._log(call, path, fault.value if fault is Fault.LOSE_ANSWER else "")
+        if is_change and place_of(path) in _SHARED:
+            scheduler.wake_some()
         if fault is Fault.LOSE_ANSWER:
             raise StorageError(f"the answer to {call} of {path} was lost (simulated)", path=path)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
@@ -49,14 +50,13 @@ _OF_GUARDS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.REFUSE, Fault.SUSPEND
 _OF_READS = (Fault.CRASH_BEFORE, Fault.REFUSE, Fault.SUSPEND)
 _HOW_OFTEN = {"read": 1, "guard": 4, "change": 4}
 _AIMED = 0.12
-_SUSPENSIONS_MS = (1_500, 12_000, 45_000, 200_000, 700_000)
-"""Less and more than waits for a lock, heartbeats and leases last."""
 
 
 @dataclass(slots=True)
 class Weather:
     """``rate`` of faults at each call that reads, ``most`` of them in all.
 
+    :param kinds: of faults that happen.
     :param aim: where calls that change something fail much more often.
     :param without: steps at which nothing goes wrong although it was drawn.
     :param longest_at_change_ms: of a suspension right before a change, where the storage trusts that none is longer.
@@ -64,8 +64,10 @@ class Weather:
 
     rate: float
     most: int
+    kinds: Collection[Fault] = tuple(Fault)
     aim: Place | None = None
     without: frozenset[int] = frozenset()
+    suspensions_ms: Sequence[float] = (1_500,)
     longest_at_change_ms: float = float("inf")
     is_calm: bool = False
     faults: list[int] = field(default_factory=list)
@@ -80,12 +82,16 @@ class Weather:
         is_aimed = place is self.aim and kind != "read"
         if random.random() >= self.rate * _HOW_OFTEN[kind] + _AIMED * is_aimed:
             return None
-        fault = random.choice({"read": _OF_READS, "guard": _OF_GUARDS}.get(kind, _OF_CHANGES))
+        possible = {"read": _OF_READS, "guard": _OF_GUARDS}.get(kind, _OF_CHANGES)
+        some = [one for one in possible if one in self.kinds]
+        if not some:
+            return None
+        fault = random.choice(some)
         if step in self.without:
             return None
         self.faults.append(step)
         return fault
 
     def suspension_ms(self, random: Random, *, is_change: bool) -> float:
-        found = random.choice(_SUSPENSIONS_MS)
+        found = random.choice(self.suspensions_ms)
         return min(found, self.longest_at_change_ms) if is_change else found

@@ -71,7 +71,10 @@ class World:
     def begin(self) -> None:
         """All roles, each with a task of its own."""
         for role, writes in self.plan.writers.items():
-            self.scheduler.add(Task(role, None, partial(self._write_all, role, writes), self.random.uniform(0, 500)))
+            for name in (role, f"{role} again")[: 1 + (role in self.plan.doubled)]:
+                self.scheduler.add(
+                    Task(name, None, partial(self._write_all, name, writes), self.random.uniform(0, 500))
+                )
         for role, services in self.plan.services.items():
             self.scheduler.add(Task(role, None, partial(self._serve, role, services), self.random.uniform(0, 1000)))
 
@@ -93,8 +96,9 @@ class World:
     def _tried(self, role: str, write: Write) -> bool:
         """By one try of its task."""
         ended = self._process(role, f"{write.kind} {write.key}", partial(self.write, write))
+        lapse = self.plan.pace.lapse_ms / 1000
         if ended:
-            self.clock.sleep(self.random.choice((0.1, 5.0, 60.0)))
+            self.clock.sleep(self.random.choice((0.1, lapse / 24, lapse / 2)))
         elif not self.model.is_committed(write.key):
             self.refuse(f"write {write.key} is acknowledged and was never committed")
         return not ended
@@ -140,7 +144,7 @@ class World:
             base_path=table.url,
             op=Operation(write.kind),
             idempotency_key=write.key,
-            hoodie_conf=tuple(self.plan.table.conf.items()),
+            hoodie_conf=tuple(self.plan.conf.items()),
         )
         config = resolve(options, table, table.lake)
         source = ArrowSource.of(pa.Table.from_pylist(rows, schema=local.SCHEMA), config.name)
@@ -148,7 +152,7 @@ class World:
 
     def serve(self, service: str) -> None:
         """One run of a service, or of a reader."""
-        conf = self.plan.table.conf
+        conf = self.plan.conf
         given: dict[str, Any] = {"base_path": URL, "hoodie_conf": conf}
         mode, _, name = service.rpartition(" ")
         if name in ("compact", "cluster"):
@@ -197,7 +201,7 @@ class World:
     def _settle(self, name: str, instant: str) -> None:
         """Carry a plan out, or take it back where it is out of date."""
         context = JobContext(lake=self.lake, progress=self._progress(), engine=LocalEngine(self.clock))
-        given: dict[str, Any] = {"base_path": URL, "hoodie_conf": self.plan.table.conf, "instant_time": instant}
+        given: dict[str, Any] = {"base_path": URL, "hoodie_conf": self.plan.conf, "instant_time": instant}
 
         def run(mode: str) -> None:
             if name == "cluster":
