@@ -9,10 +9,11 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-from tests.simulation.planted import BUGS, Bug, plant
+from tests.simulation.bugs import BUGS
+from tests.simulation.planted import Bug, plant
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.shrink import shrunk
 from tests.simulation.story import story
@@ -23,13 +24,14 @@ def main() -> int:
     parser.add_argument("seeds", help="one seed, or FIRST-LAST")
     parser.add_argument("--whole", action="store_true", help="print every call, and don't shrink")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no other seed after so long")
+    parser.add_argument("--from", type=int, default=0, dest="begin", metavar="N", help="with --bugs: after N of them")
     parser.add_argument("--bug", default="", metavar="WORDS", help="plant the first bug whose description has these")
     parser.add_argument("--bugs", action="store_true", help="plant each bug in turn, and look for a seed that finds it")
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
     if options.bugs:
-        return _each_bug(seeds, options.seconds)
+        return _each_bug(BUGS[options.begin :], seeds, options.seconds)
     with ExitStack() as bugs:
         if options.bug:
             bugs.enter_context(plant(next(one for one in BUGS if options.bug in one.what)))
@@ -56,11 +58,11 @@ def _many(seeds: range, seconds: float) -> int:
     return 1 if counts["failed"] else 0
 
 
-def _each_bug(seeds: range, seconds: float) -> int:
+def _each_bug(bugs: Sequence[Bug], seeds: range, seconds: float) -> int:
     """
     :param seconds: for each.
     """
-    found = [_found(bug, seeds, seconds) for bug in BUGS]
+    found = [_found(bug, seeds, seconds) or bool(bug.hidden_by) for bug in bugs]
     return 0 if all(found) else 1
 
 
@@ -72,7 +74,8 @@ def _found(bug: Bug, seeds: range, seconds: float) -> bool:
             if outcome.wrong:
                 print(f"seed {outcome.seed:5}  {bug.what}: {outcome.wrong[0].splitlines()[0][:100]}", flush=True)
                 return True
-    print(f"none of {looked_at:4}  {bug.what}", flush=True)
+    hidden = f" (hidden: {bug.hidden_by})" if bug.hidden_by else ""
+    print(f"none of {looked_at:4}  {bug.what}{hidden}", flush=True)
     return False
 
 
@@ -94,6 +97,8 @@ def _counted(outcome: Outcome) -> Counter[str]:
             "crashes": sum(one.startswith("dies") for one in said),
             "suspensions": sum(one.startswith("is suspended") for one in said),
             "lost answers": sum(one.startswith("gets no answer") for one in said),
+            "power losses": sum(one.startswith("loses power") for one in said),
+            "clocks set": sum(one.startswith("has its clock set") for one in said),
             "refused calls": sum(one == "is refused" for one in said),
             "tasks done": sum(one.startswith("has done") for one in said),
         }

@@ -46,6 +46,9 @@ class Objects:
         )
         self._files[path] = _File(bytes(data), status)
 
+    def peek(self, path: str) -> bytes | None:
+        return None if (file := self._files.get(path)) is None else file.data
+
     def replace_if(self, path: str, data: bytes, etag: str, now_ms: float) -> None:
         self._require(path, etag)
         self.replace(path, data, now_ms)

@@ -17,7 +17,7 @@ from tests.simulation.objects import Objects
 from tests.simulation.plan import SHARED, Plan, Table, plan_of
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.storage import SimulatedStorage, Step
-from tests.simulation.weather import Weather
+from tests.simulation.weather import ON_A_DISK, Weather
 from tests.simulation.world import URL, World
 from tests.support.folder import Folder
 
@@ -66,7 +66,7 @@ def run_seed(seed: int, without: Without | None = None) -> Outcome:
     weather = Weather(
         rate=plan.fault_rate,
         most=plan.most_faults,
-        kinds=plan.faults,
+        kinds=plan.faults if plan.table.guarded else plan.faults - ON_A_DISK,
         aim=plan.aim,
         without=without.faults,
         suspensions_ms=plan.pace.suspensions_ms,

@@ -168,6 +168,10 @@ class Scheduler:
         for task in [one for one in self._tasks if one.process is process and not one.is_begun]:
             self.remove(task)
 
+    def kill_all(self) -> None:
+        for process in {one.process: None for one in self._tasks if one.process is not None}:
+            self.kill(process)
+
     def end(self, why: str) -> None:
         """Let all processes die."""
         self.ended_by = self.ended_by or why

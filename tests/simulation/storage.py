@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from spark_jobs.core.errors import AlreadyExistsError, LockNotAcquiredError, Sto
 from spark_jobs.core.storage import Capabilities, Content, FileStatus
 from spark_jobs.core.storage.protocol import SMALL_FILE
 from tests.simulation.objects import Objects
+from tests.simulation.power import Unforced
 from tests.simulation.scheduler import Crash, Process, Scheduler
 from tests.simulation.weather import Fault, Place, Weather, place_of
 from tests.support.object_store import Upload
@@ -21,6 +23,7 @@ T = TypeVar("T")
 _GUARD_WAIT_MS = 10_000
 _GUARD_PAUSE_SECONDS = 0.05
 _IN_PARTS = 0.3
+_JUMPS_MS = (-1_500_000, -60_000, -2_000, 0, 2_000, 60_000, 1_500_000)
 _CHANGES = frozenset({"create", "replace", "replace_if", "delete", "delete_if", "write", "open_output", "close"})
 _GUARDS = frozenset({"only_while", "while_alone"})
 _SHARED = frozenset({Place.TIMELINE, Place.LOCK, Place.HEARTBEAT})
@@ -67,7 +70,9 @@ class SimulatedStorage:
         self.weather = weather
         self.guarded = guarded
         self.steps: list[Step] = []
+        self.lost_power = False
         self._observe = observe
+        self._unforced = Unforced()
         self._inside: dict[str, list[tuple[Process | None, bool]]] = {}
         scheduler.on_death.append(self._let_out)
 
@@ -79,10 +84,10 @@ class SimulatedStorage:
         return self
 
     def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        self._change("create", path, lambda: self.objects.create(path, data, self._now), data)
+        self._change("create", path, lambda: self.objects.create(path, data, self._now), data, durable=durable)
 
     def replace(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        self._change("replace", path, lambda: self.objects.replace(path, data, self._now), data)
+        self._change("replace", path, lambda: self.objects.replace(path, data, self._now), data, durable=durable)
 
     def replace_if(self, path: str, data: bytes, etag: str) -> None:
         self._change("replace_if", path, lambda: self.objects.replace_if(path, data, etag, self._now), data)
@@ -149,12 +154,14 @@ class SimulatedStorage:
                 raise AlreadyExistsError(f"{path} exists already", path=path)
             if self.guarded:
                 self.objects.create(path, b"", self._now)
+                self._unforced.add(path, None)
 
         self._call("open_output", path, make)
         return pa.PythonFile(_Upload(self, path), mode="w")
 
     def sync(self, paths: Sequence[str], names: Sequence[str] = ()) -> None:
-        return
+        for path in (*paths, *names) if self.guarded else ():
+            self._call("sync", path, partial(self._force, path, must_be_there=path in paths))
 
     @contextmanager
     def only_while(self, lock: str, token: str) -> Iterator[None]:
@@ -180,10 +187,17 @@ class SimulatedStorage:
         """A line of the running role among the steps."""
         self._log("", "", what)
 
+    def was_completed(self, instant: str) -> bool:
+        """Whether anybody began to complete it on the timeline of the table."""
+        names = {one.path.removeprefix(".hoodie/") for one in self.steps if one.call == "create"}
+        files = (name for name in names if name.startswith(f"{instant}.") and name.count(".") == 1)
+        return any(not name.endswith(".inflight") for name in files)
+
     def put_upload(self, path: str, data: bytes, *, whole: bool) -> None:
         """What was written so far, of a file that is being written where ``whole`` is False."""
         act = self.objects.replace if self.guarded else self.objects.create
-        self._change("close" if whole else "write", path, lambda: act(path, data, self._now), data)
+        name = "close" if whole else "write"
+        self._change(name, path, lambda: act(path, data, self._now), data, durable=False)
 
     @property
     def _now(self) -> float:
@@ -224,13 +238,29 @@ class SimulatedStorage:
         more = self._call(f"{call} the rest", path, lambda: find(path))
         return [*first, *(one for one in more if one.path > first[-1].path)]
 
-    def _change(self, call: str, path: str, act: Callable[[], T], data: bytes | None) -> T:
+    def _change(self, call: str, path: str, act: Callable[[], T], data: bytes | None, *, durable: bool = True) -> T:
         def observed() -> T:
+            before = self.objects.peek(path)
             found = act()
+            if durable:
+                self._unforced.force(path)
+            elif self.guarded:
+                self._unforced.add(path, before)
             self._observe(path, data, self.scheduler.process)
             return found
 
         return self._call(call, path, observed)
+
+    def _force(self, path: str, *, must_be_there: bool) -> None:
+        if must_be_there:
+            self.objects.read(path)
+        self._unforced.force(path)
+
+    def _lose_power(self) -> None:
+        """All processes die."""
+        self.lost_power = True
+        self.scheduler.kill_all()
+        self._unforced.lose(self.objects, self.scheduler.random, self._now)
 
     def _call(self, call: str, path: str, act: Callable[[], T]) -> T:
         is_change = call in _CHANGES
@@ -243,6 +273,9 @@ class SimulatedStorage:
         fault = self.weather.at(scheduler.steps, scheduler.random, kind, place_of(path))
         if fault is Fault.SUSPEND:
             self._suspend(process, call, path, is_change=is_change)
+        elif fault is Fault.JUMP:
+            process.skew_ms = scheduler.random.choice(_JUMPS_MS)
+            self._log(call, path, f"{fault.value}, {process.skew_ms / 1000:g} s ahead now")
         elif fault is Fault.CRASH_BEFORE:
             self._die(process, call, path, fault)
         elif fault is Fault.REFUSE:
@@ -252,10 +285,10 @@ class SimulatedStorage:
             found = act()
         except Exception as error:
             self._log(call, path, type(error).__name__)
-            if fault is Fault.CRASH_AFTER:
+            if fault in (Fault.CRASH_AFTER, Fault.POWER_LOSS):
                 self._die(process, call, path, fault)
             raise
-        if fault is Fault.CRASH_AFTER:
+        if fault in (Fault.CRASH_AFTER, Fault.POWER_LOSS):
             self._die(process, call, path, fault)
         self._log(call, path, fault.value if fault is Fault.LOSE_ANSWER else "")
         if is_change and place_of(path) in _SHARED:
@@ -272,6 +305,8 @@ class SimulatedStorage:
 
     def _die(self, process: Process, call: str, path: str, fault: Fault) -> None:
         self._log(call, path, fault.value)
+        if fault is Fault.POWER_LOSS:
+            self._lose_power()
         self.scheduler.kill(process)
         raise Crash(fault.value)
 

@@ -16,6 +16,12 @@ class Fault(Enum):
     REFUSE = "is refused"
     LOSE_ANSWER = "gets no answer to it"
     SUSPEND = "is suspended before it"
+    POWER_LOSS = "loses power after it, and all others too"
+    JUMP = "has its clock set before it"
+
+
+ON_A_DISK = frozenset({Fault.POWER_LOSS, Fault.JUMP})
+"""A store of objects has what it took, and its lock needs clocks that agree."""
 
 
 class Place(Enum):
@@ -45,9 +51,9 @@ def place_of(path: str) -> Place:
     return next((place for folder, place in _FOLDERS.items() if folder in path), Place.DATA)
 
 
-_OF_CHANGES = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.LOSE_ANSWER, Fault.REFUSE, Fault.SUSPEND, Fault.SUSPEND)
-_OF_GUARDS = (Fault.CRASH_BEFORE, Fault.CRASH_AFTER, Fault.REFUSE, Fault.SUSPEND)
-_OF_READS = (Fault.CRASH_BEFORE, Fault.REFUSE, Fault.SUSPEND)
+_OF_READS = (Fault.CRASH_BEFORE, Fault.REFUSE, Fault.SUSPEND, Fault.JUMP)
+_OF_GUARDS = (*_OF_READS, Fault.CRASH_AFTER)
+_OF_CHANGES = (*_OF_GUARDS, Fault.LOSE_ANSWER, Fault.SUSPEND, Fault.POWER_LOSS)
 _HOW_OFTEN = {"read": 1, "guard": 4, "change": 4}
 _AIMED = 0.12
 
