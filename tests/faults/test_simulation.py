@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.bugs import BUGS
+from tests.simulation.picture import WIDTH, picture
 from tests.simulation.planted import Bug, plant
 from tests.simulation.run import run_seed
 from tests.simulation.shrink import shrunk
@@ -64,7 +65,11 @@ def test_a_failure_is_told_by_what_it_needs() -> None:
         small = [shrunk(one, most_runs=12) for one in whole]
     assert all(one.wrong for one in small)
     assert sum(len(one.steps) for one in small) < sum(len(one.steps) for one in whole)
-    assert all(any("WRONG" in line for line in story(one)) for one in small)
+    for one in small:
+        assert any("WRONG" in line for line in story(one))
+        drawn = list(picture(one))
+        assert max(map(len, drawn)) <= WIDTH
+        assert any("WRONG" in line for line in drawn)
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.what)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from tests.simulation.bugs import BUGS
+from tests.simulation.picture import picture
 from tests.simulation.planted import Bug, plant
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.shrink import shrunk
@@ -43,6 +44,8 @@ def _one(seed: int, *, whole: bool) -> int:
     if outcome.wrong and not whole:
         outcome = shrunk(outcome)
     print("\n".join(map(str, outcome.steps) if whole else story(outcome)))
+    if outcome.wrong:
+        print("\n".join(("", *picture(outcome), "")))
     print(f"seed {seed}, {len(outcome.steps)} steps, {outcome.digest}: {'; '.join(outcome.wrong) or 'sound'}")
     return 1 if outcome.wrong else 0
 

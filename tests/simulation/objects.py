@@ -103,3 +103,26 @@ class Objects:
         status = self.stat(path)
         if status is None or status.etag != etag:
             raise EtagMismatchError(f"{path} is not the version that was read", path=path, etag=etag)
+
+
+@dataclass(slots=True)
+class Folders:
+    """Folders of a disk, which stay where their last file is deleted; they outlive a loss of power."""
+
+    _made: set[str] = field(default_factory=set)
+
+    def make(self, path: str) -> None:
+        """A folder and those around it."""
+        while path and path not in self._made:
+            self._made.add(path)
+            path = path.rpartition("/")[0]
+
+    def has(self, path: str) -> bool:
+        return path.rstrip("/") in self._made
+
+    def remove(self, path: str) -> None:
+        """With those below it."""
+        self._made = {one for one in self._made if one != path and not one.startswith(f"{path}/")}
+
+    def has_more_below(self, path: str) -> bool:
+        return any(one.startswith(f"{path}/") for one in self._made)

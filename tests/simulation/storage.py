@@ -13,7 +13,7 @@ import pyarrow as pa
 from spark_jobs.core.errors import AlreadyExistsError, LockNotAcquiredError, StorageError, WriteConflictError
 from spark_jobs.core.storage import Capabilities, Content, FileStatus
 from spark_jobs.core.storage.protocol import SMALL_FILE
-from tests.simulation.objects import Objects
+from tests.simulation.objects import Folders, Objects
 from tests.simulation.power import Unforced
 from tests.simulation.scheduler import Crash, Process, Scheduler
 from tests.simulation.weather import Fault, Place, Weather, place_of
@@ -50,8 +50,8 @@ class Step:
 
 
 class SimulatedStorage:
-    """A store of objects; ``guarded`` like a local disk: the lock stays while a change is made under it, and a file
-    that is written is there from the beginning.
+    """A store of objects; ``guarded`` like a local disk: the lock stays while a change is made under it, a file that is
+    written is there from the beginning, folders stay, and what was not forced may be lost.
 
     :param observe: asked of each file that a call put or removed (None), right after it took effect.
     """
@@ -72,7 +72,7 @@ class SimulatedStorage:
         self.steps: list[Step] = []
         self.lost_power = False
         self._observe = observe
-        self._unforced = Unforced()
+        self._unforced, self._folders = Unforced(), Folders()
         self._inside: dict[str, list[tuple[Process | None, bool]]] = {}
         scheduler.on_death.append(self._let_out)
 
@@ -112,7 +112,7 @@ class SimulatedStorage:
         return self._call("stat", path, lambda: self.objects.stat(path))
 
     def has_folder(self, path: str) -> bool:
-        return self._call("has_folder", path, lambda: bool(self.objects.below(path)))
+        return self._call("has_folder", path, lambda: self._folders.has(path) or bool(self.objects.below(path)))
 
     def is_unpublished(self, name: str) -> bool:
         return False
@@ -138,12 +138,16 @@ class SimulatedStorage:
     def delete_tree(self, path: str) -> None:
         for status in self._call("list_tree", path, lambda: self.objects.below(path)):
             self.delete(status.path)
+        self._folders.remove(path)
 
     def remove_empty_directory(self, path: str) -> bool:
-        return not self.has_folder(path)
+        if self._call("list", path, lambda: self.objects.below(path)) or self._folders.has_more_below(path):
+            return False
+        self._folders.remove(path)
+        return True
 
     def make_directory(self, path: str) -> None:
-        return
+        self._make_folder(path)
 
     def open_input(self, path: str, *, may_change: bool = False, etag: str = "") -> pa.NativeFile:
         return pa.BufferReader(self._call("open_input", path, lambda: self.objects.read(path)))
@@ -155,6 +159,7 @@ class SimulatedStorage:
             if self.guarded:
                 self.objects.create(path, b"", self._now)
                 self._unforced.add(path, None)
+                self._make_folder(path.rpartition("/")[0])
 
         self._call("open_output", path, make)
         return pa.PythonFile(_Upload(self, path), mode="w")
@@ -186,12 +191,6 @@ class SimulatedStorage:
     def note(self, what: str) -> None:
         """A line of the running role among the steps."""
         self._log("", "", what)
-
-    def was_completed(self, instant: str) -> bool:
-        """Whether anybody began to complete it on the timeline of the table."""
-        names = {one.path.removeprefix(".hoodie/") for one in self.steps if one.call == "create"}
-        files = (name for name in names if name.startswith(f"{instant}.") and name.count(".") == 1)
-        return any(not name.endswith(".inflight") for name in files)
 
     def put_upload(self, path: str, data: bytes, *, whole: bool) -> None:
         """What was written so far, of a file that is being written where ``whole`` is False."""
@@ -242,6 +241,8 @@ class SimulatedStorage:
         def observed() -> T:
             before = self.objects.peek(path)
             found = act()
+            if data is not None:
+                self._make_folder(path.rpartition("/")[0])
             if durable:
                 self._unforced.force(path)
             elif self.guarded:
@@ -255,6 +256,10 @@ class SimulatedStorage:
         if must_be_there:
             self.objects.read(path)
         self._unforced.force(path)
+
+    def _make_folder(self, path: str) -> None:
+        if self.guarded:
+            self._folders.make(path)
 
     def _lose_power(self) -> None:
         """All processes die."""

@@ -13,10 +13,10 @@ def story(outcome: Outcome) -> Iterator[str]:
     yield from _heading(outcome)
     quiet: list[Step] = []
     for step in outcome.steps:
-        if quiet and (step.who != quiet[-1].who or _is_told(step)):
+        if quiet and (step.who != quiet[-1].who or is_told(step)):
             yield from _summary(quiet)
             quiet = []
-        if _is_told(step):
+        if is_told(step):
             yield str(step)
         else:
             quiet.append(step)
@@ -32,7 +32,8 @@ def _heading(outcome: Outcome) -> Iterator[str]:
             yield f"{role} on host {host}, whose clock is {outcome.plan.skews_ms[role]} ms ahead"
 
 
-def _is_told(step: Step) -> bool:
+def is_told(step: Step) -> bool:
+    """Whether it is a fault, what a role says, or a change of the timeline or of its lock."""
     folder, _, name = step.path.rpartition("/")
     on_timeline = folder == ".hoodie" and name[:17].isdigit()
     return not step.call or bool(step.what) or (step.is_change and (on_timeline or "lock" in name))

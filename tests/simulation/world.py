@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.core.errors import LockNotAcquiredError, StorageError, WriteConflictError
-from spark_jobs.core.format.folders import MARKER_FOLDER
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
@@ -48,7 +46,6 @@ TRIES, LAST_ROUNDS = 3, 6
 _PAUSES = (0.0, 0.02, 0.05, 0.2, 2.0)
 """Seconds between what a role does; a write takes about 0.2."""
 _LONGER_THAN_ANY_LEASE = 900.0
-_UNMARKED = re.compile(r"instant (\d+) looks pending, has files \(.*\) and no markers")
 REFUSALS = (WriteConflictError, LockNotAcquiredError, StorageError)
 """After which a task is tried again. Of the storage too: a file that a clean took away, or a call that failed."""
 
@@ -197,19 +194,12 @@ class World:
             ended += [self._process("end", f"{one.kind} {one.key}", partial(self.write, one)) for one in self.left]
             if not any(ended):
                 break
-            self._do_as_told(ended)
             if number == LAST_ROUNDS - 1:
                 self.refuse(f"after {LAST_ROUNDS} quiet rounds it still ends so: {[one for one in ended if one]}")
         for service in ("clean", "clean", "maintain", "read"):
             if why := self._process("end", service, partial(self.serve, service)):
                 self.refuse(f"at the quiet end {service} fails: {why}")
         self._process("end", "validate", self._validate)
-
-    def _do_as_told(self, ended: list[str]) -> None:
-        """As a person would, who knows what no file tells after a loss of power: that a write was never completed."""
-        for instant in {found[1] for one in ended if (found := _UNMARKED.search(one))}:
-            if not self.storage.was_completed(instant):
-                Folder(f"{URL}/{MARKER_FOLDER}/{instant}/never-completed", self.lake).write_bytes(b"")
 
     def _plans(self) -> list[tuple[str, str]]:
         timeline = HudiTable.open(URL, lake=self.lake).timeline
