@@ -157,9 +157,7 @@ INTEROP: Mapping[str, Sequence[str]] = {
     "interop/test_operations_in_turn.py::test_every_operation_in_turn": (),
     "interop/test_operations.py::test_a_replace_commit_says_what_hudis_says": (),
     "interop/test_payloads.py::test_orderings_that_logs_compare_in_their_own_way": (),
-    "interop/test_payloads.py::test_logs_over_logs_and_base_files": (
-        *("PartialUpdateAvroPayload",),
-    ),
+    "interop/test_payloads.py::test_logs_over_logs_and_base_files": (*("PartialUpdateAvroPayload",),),
     "interop/test_record_index.py::test_hudi_makes_the_same": (MOR,),
     "interop/test_record_index.py::test_in_turn": (),
     "interop/test_record_index.py::test_indexing_by_either": (),
