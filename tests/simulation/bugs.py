@@ -6,29 +6,6 @@ from tests.simulation.planted import Bug
 
 _TRANSACTION = "core/transaction/transaction.py"
 _HEARTBEAT = "core/transaction/heartbeat.py"
-_UNLOCKED_PUBLISH = Bug(
-    what="the timeline is read before the lock of a publish is held",
-    changes={
-        _TRANSACTION: {
-            "        with self.settings.new_lock() as locked:\n"
-            "            storage, timeline = locked.storage, locked.load_timeline()\n": (
-                "        timeline = self.settings.load_timeline()\n"
-                "        with self.settings.new_lock() as locked:\n"
-                "            storage = locked.storage\n"
-            )
-        }
-    },
-)
-_NO_FENCE = Bug(
-    what="a writer that lost its lock goes on",
-    changes={
-        "core/locks/fenced_storage.py": {
-            "        return self.lease.held(self.unfenced)\n": (
-                '        return __import__("contextlib").nullcontext()\n'
-            )
-        }
-    },
-)
 _COMMIT_FIRST = Bug(
     what="a commit is completed before the metadata table has it",
     changes={
@@ -61,9 +38,6 @@ _NO_STATE = Bug(
     },
     hidden_by="its rights are checked under the lock",
 )
-_FINISHED = Bug.of_unit_tests(
-    "a rollback is finished whose target was completed", "none is completed that a rollback has begun with"
-)
 _TRUSTED = Bug.of_unit_tests("a metadata table that misses a commit is trusted", "it never misses one")
 BUGS = (
     Bug(
@@ -76,8 +50,29 @@ BUGS = (
         },
     ),
     Bug.of_unit_tests("the timeline is read before the lock is held"),
-    _UNLOCKED_PUBLISH,
-    _NO_FENCE,
+    Bug(
+        what="the timeline is read before the lock of a publish is held",
+        changes={
+            _TRANSACTION: {
+                "        with self.settings.new_lock() as locked:\n"
+                "            storage, timeline = locked.storage, locked.load_timeline()\n": (
+                    "        timeline = self.settings.load_timeline()\n"
+                    "        with self.settings.new_lock() as locked:\n"
+                    "            storage = locked.storage\n"
+                )
+            }
+        },
+    ),
+    Bug(
+        what="a writer that lost its lock goes on",
+        changes={
+            "core/locks/fenced_storage.py": {
+                "        return self.lease.held(self.unfenced)\n": (
+                    '        return __import__("contextlib").nullcontext()\n'
+                )
+            }
+        },
+    ),
     Bug(
         what="a lock of a store of objects is taken over whoever holds it by now",
         changes={
@@ -198,7 +193,9 @@ BUGS = (
     Bug.of_unit_tests("files of a write that was archived are late"),
     Bug.of_unit_tests("a writer that died lives for ever"),
     Bug.of_unit_tests("a live writer is rolled back"),
-    _FINISHED,
+    Bug.of_unit_tests(
+        "a rollback is finished whose target was completed", "none is completed that a rollback has begun with"
+    ),
     Bug(
         what="a pending rollback of a plan is left to whoever executes it next",
         changes={

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError
 from spark_jobs.core.storage import Content, FileStatus
+from tests.support.object_store import entries_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class Objects:
         self.replace(path, data, now_ms)
 
     def read(self, path: str) -> bytes:
-        file = self._files.get(path)
-        if file is None:
+        data = self.peek(path)
+        if data is None:
             raise StorageError(f"{path} can't be read (no such object)", todo="check the path", path=path)
-        return file.data
+        return data
 
     def load(self, path: str, most: int) -> Content | None:
         file = self._files.get(path)
@@ -79,25 +79,16 @@ class Objects:
 
     def below(self, folder: str) -> list[FileStatus]:
         """All files below a folder, sorted."""
-        return [self._files[name].status for name in self._below(folder)]
+        prefix = folder.rstrip("/") + "/"
+        first, last = bisect_left(self._names, prefix), bisect_left(self._names, prefix[:-1] + "0")
+        return [self._files[name].status for name in self._names[first:last]]
 
     def list(self, folder: str) -> list[FileStatus]:
         """The files and folders in a folder, sorted."""
-        first, found = len(folder.rstrip("/")) + 1, dict[str, FileStatus]()
-        for path in self._below(folder):
-            slash = path.find("/", first)
-            if slash < 0:
-                found[path] = self._files[path].status
-            elif (inner := path[:slash]) not in found:
-                found[inner] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
-        return [found[one] for one in sorted(found)]
+        return entries_of(folder.rstrip("/") + "/", self.below(folder))
 
     def date(self, now_ms: float) -> int:
         return self.begin_ms + int(now_ms)
-
-    def _below(self, folder: str) -> Sequence[str]:
-        prefix = folder.rstrip("/") + "/"
-        return self._names[bisect_left(self._names, prefix) : bisect_left(self._names, prefix[:-1] + "0")]
 
     def _require(self, path: str, etag: str) -> None:
         status = self.stat(path)

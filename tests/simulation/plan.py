@@ -97,6 +97,11 @@ class Plan:
         return {one.key: one for some in self.writers.values() for one in some}
 
 
+def second_try_of(role: str) -> str:
+    """The name of a doubled writer's other process."""
+    return f"{role} again"
+
+
 def plan_of(seed: int) -> Plan:
     """Of all that can be there each world has a few: so few that they meet, and so many worlds that each pair does."""
     random = Random(f"plan {seed}")

@@ -14,7 +14,7 @@ from tests.simulation.clock import BEGIN, SimulatedClock, SimulatedProcesses
 from tests.simulation.installed import installed
 from tests.simulation.model import Model, Write
 from tests.simulation.objects import Objects
-from tests.simulation.plan import SHARED, Plan, Table, plan_of
+from tests.simulation.plan import SHARED, Plan, Table, plan_of, second_try_of
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.storage import SimulatedStorage, Step
 from tests.simulation.weather import ON_A_DISK, Weather
@@ -96,7 +96,7 @@ def _of_others(plan: Plan, roles: Collection[str]) -> Plan:
         plan,
         writers={name: one for name, one in plan.writers.items() if name not in roles},
         services={name: one for name, one in plan.services.items() if name not in roles},
-        doubled=frozenset(name for name in plan.doubled if f"{name} again" not in roles),
+        doubled=frozenset(name for name in plan.doubled if second_try_of(name) not in roles),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tests.simulation.plan import second_try_of
 from tests.simulation.run import Outcome, Without, run_seed
 
 _MOST_RUNS = 60
@@ -27,7 +28,7 @@ def shrunk(outcome: Outcome, most_runs: int = _MOST_RUNS) -> Outcome:
         outcome, without = found, candidate
         return True
 
-    for role in (*outcome.plan.roles, *(f"{one} again" for one in sorted(outcome.plan.doubled))):
+    for role in (*outcome.plan.roles, *map(second_try_of, sorted(outcome.plan.doubled))):
         fails(replace(without, roles=without.roles | {role}))
     for step in reversed(outcome.faults):
         fails(replace(without, faults=without.faults | {step}))

@@ -286,14 +286,15 @@ class SimulatedStorage:
         elif fault is Fault.REFUSE:
             self._log(call, path, fault.value)
             raise StorageError(f"{call} of {path} was refused (simulated)", path=path)
+        dies_after = fault in (Fault.CRASH_AFTER, Fault.POWER_LOSS)
         try:
             found = act()
         except Exception as error:
             self._log(call, path, type(error).__name__)
-            if fault in (Fault.CRASH_AFTER, Fault.POWER_LOSS):
+            if dies_after:
                 self._die(process, call, path, fault)
             raise
-        if fault in (Fault.CRASH_AFTER, Fault.POWER_LOSS):
+        if dies_after:
             self._die(process, call, path, fault)
         self._log(call, path, fault.value if fault is Fault.LOSE_ANSWER else "")
         if is_change and place_of(path) in _SHARED:
@@ -312,7 +313,8 @@ class SimulatedStorage:
         self._log(call, path, fault.value)
         if fault is Fault.POWER_LOSS:
             self._lose_power()
-        self.scheduler.kill(process)
+        else:
+            self.scheduler.kill(process)
         raise Crash(fault.value)
 
     def _log(self, call: str, path: str, what: str) -> None:

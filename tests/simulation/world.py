@@ -35,7 +35,7 @@ from spark_jobs.write.source_rows import write_source
 from tests.faults import local_table as local
 from tests.simulation.clock import SimulatedClock, SimulatedProcesses
 from tests.simulation.model import Model, Write
-from tests.simulation.plan import Plan
+from tests.simulation.plan import Plan, second_try_of
 from tests.simulation.scheduler import Crash, Scheduler, Task
 from tests.simulation.storage import SimulatedStorage
 from tests.support.folder import Folder
@@ -79,7 +79,7 @@ class World:
     def begin(self) -> None:
         """All roles, each with a task of its own."""
         for role, writes in self.plan.writers.items():
-            for name in (role, f"{role} again")[: 1 + (role in self.plan.doubled)]:
+            for name in (role, second_try_of(role)) if role in self.plan.doubled else (role,):
                 self.scheduler.add(
                     Task(name, None, partial(self._write_all, name, writes), self.random.uniform(0, 500))
                 )

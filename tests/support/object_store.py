@@ -215,8 +215,7 @@ def entries_of(folder: str, below: Iterable[FileStatus]) -> list[FileStatus]:
         name, slash, _ = status.path[len(folder) :].partition("/")
         if not slash:
             found[status.path, False] = status
-        else:
-            inner = folder + name
+        elif ((inner := folder + name), True) not in found:
             found[inner, True] = FileStatus(path=inner, size=0, modified_ms=0, is_directory=True, etag="")
     return [found[one] for one in sorted(found)]
 

@@ -45,18 +45,18 @@ class MetadataLayout6(NamedPartitions):
 
     def made_as_of(self, time: str) -> str | None:
         is_first = len(time) == 17 and time.startswith(_SOLO_PREFIX)
-        is_making = is_first or (len(time) == 20 and int(time[17:]) >= _FIRST_MAKING)
-        return time[:-3] if is_making else None
+        return time[:-3] if is_first or _is_making(time) else None
 
     def stands_behind(self, time: str) -> str | None:
-        holds = len(time) == 20 and (time[17:] in _MERGING_SUFFIXES or int(time[17:]) >= _FIRST_MAKING)
-        return time[:-3] if holds else None
+        return time[:-3] if time[17:] in _MERGING_SUFFIXES or _is_making(time) else None
 
     def is_own(self, time: str) -> bool:
         """Of 20 digits with a suffix of its own, or its very first."""
-        if time.startswith(_SOLO_PREFIX):
-            return True
-        return len(time) == 20 and (time[17:] in _OWN_SUFFIXES or int(time[17:]) >= _FIRST_MAKING)
+        return time.startswith(_SOLO_PREFIX) or time[17:] in _OWN_SUFFIXES or _is_making(time)
+
+
+def _is_making(time: str) -> bool:
+    return len(time) == 20 and int(time[17:]) >= _FIRST_MAKING
 
 
 METADATA = MetadataLayout6(
