@@ -12,6 +12,7 @@ reports=.cache/reports
 mkdir -p "$reports"
 started=$SECONDS
 summary=()
+scratch="" ahead=""
 
 # The tables of the tests are small, and every write forces its files to the disk: in memory, where there is some to
 # spare, that costs nothing.
@@ -20,8 +21,9 @@ spare=$(df --output=avail --block-size=1G "$memory" 2>/dev/null | tail -1 || tru
 if [ -z "${TMPDIR:-}" ] && [ -w "$memory" ] && [ "${spare:-0}" -ge 4 ]; then
     TMPDIR=$(mktemp -d "$memory/pyhudi-tests.XXXXXX")
     export TMPDIR
-    trap 'rm -rf "$TMPDIR"' EXIT
+    scratch=$TMPDIR
 fi
+trap '[ -z "$ahead" ] || kill -- "-$ahead" 2>/dev/null || true; [ -z "$scratch" ] || rm -rf "$scratch"' EXIT
 
 # Types take as long as all else.
 lint() {
@@ -52,9 +54,30 @@ tests() {
         ${ARGS:-} </dev/null
 }
 
-# The JVMs of the tests start without the archive, too: in half a time more.
-classes() {
-    python scripts/class_archive.py >/dev/null || echo "no archive of Spark's classes: the tests take longer" >&2
+# What a phase needs beside the project's environment: made once, and quick when it is there.
+prepare() {
+    case "$1" in
+        # the JVMs of the tests start without the archive, too: in half a time more
+        provider|spark|faults|interop)
+            python scripts/class_archive.py >/dev/null || echo "no archive of Spark's classes: the tests take longer" >&2 ;;
+    esac
+    case "$1" in
+        s3) python scripts/s3_env.py ;;
+        azure) python scripts/azurite_env.py ;;
+        hdfs) python scripts/hadoop_env.py ;;
+        spark) python scripts/kafka_env.py ;;
+        spark-3.5) python scripts/spark_env.py 3.5 ;;
+        interop) python scripts/real_hudi_env.py ;;
+    esac >/dev/null
+}
+
+# Much of that is waiting for packages, which the first phases don't need. A phase that comes too early waits, and says
+# what could not be had.
+prepare_ahead() {
+    local phase
+    for phase in "$@"; do
+        prepare "$phase" || true
+    done >/dev/null 2>&1
 }
 
 count() {
@@ -71,6 +94,13 @@ print(f"{total - skipped} passed" + (f", {skipped} skipped" if skipped else ""))
 PY
 }
 
+if [ $# -gt 1 ]; then
+    set -m # a group of its own, which is ended as one
+    prepare_ahead "$@" </dev/null &
+    ahead=$!
+    set +m
+fi
+
 for phase in "$@"; do
     printf '\n=== %s ===\n' "$phase"
     began=$SECONDS
@@ -78,14 +108,12 @@ for phase in "$@"; do
     case "$phase" in
         lint) lint || code=$? ;;
         unit|long|installs) tests "$phase" || code=$? ;;
-        s3) { python scripts/s3_env.py >/dev/null && PYHUDI_S3=${PYHUDI_S3:-moto} tests s3; } || code=$? ;;
-        azure) { python scripts/azurite_env.py >/dev/null && PYHUDI_AZURE=${PYHUDI_AZURE:-azurite} tests azure; } || code=$? ;;
+        s3) { prepare s3 && PYHUDI_S3=${PYHUDI_S3:-moto} tests s3; } || code=$? ;;
+        azure) { prepare azure && PYHUDI_AZURE=${PYHUDI_AZURE:-azurite} tests azure; } || code=$? ;;
         gcs) PYHUDI_GCS=${PYHUDI_GCS:-own} tests gcs || code=$? ;;
-        hdfs) { python scripts/hadoop_env.py >/dev/null && PYHUDI_HDFS=${PYHUDI_HDFS:-mini} tests hdfs; } || code=$? ;;
-        provider|faults) { classes && tests "$phase"; } || code=$? ;;
-        spark) { classes && python scripts/kafka_env.py >/dev/null && tests spark; } || code=$? ;;
-        spark-3.5) python tests/other_sparks.py 3.5 || code=$? ;;
-        interop) { classes && python scripts/real_hudi_env.py >/dev/null && tests interop; } || code=$? ;;
+        hdfs) { prepare hdfs && PYHUDI_HDFS=${PYHUDI_HDFS:-mini} tests hdfs; } || code=$? ;;
+        provider|spark|faults|interop) { prepare "$phase" && tests "$phase"; } || code=$? ;;
+        spark-3.5) { prepare spark-3.5 && python tests/other_sparks.py 3.5; } || code=$? ;;
         *)
             echo "unknown phase $phase: lint, unit, long, s3, azure, gcs, hdfs, installs, provider, spark, spark-3.5, faults or interop" >&2
             exit 2

@@ -33,8 +33,10 @@ STEPS_OF = {COW: [one for one in STEPS if one != "compact"], MOR: list(STEPS)}
 def check(table: Folder, table_type: str, last: str) -> None:
     """Each step to the last was done once, and nothing is left of its tries."""
     check_rows(table, table_type, last)
-    assert local.problems_of(table) == []
-    assert [str(one) for one in validate(str(table), deep=True, lake=table.lake)] == []
+    problems = local.problems_of(table)
+    assert not problems, "\n".join(problems)
+    findings = [str(one) for one in validate(str(table), deep=True, lake=table.lake)]
+    assert not findings, "\n".join(findings)
 
 
 def check_rows(table: Folder, table_type: str, last: str) -> None:
