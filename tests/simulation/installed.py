@@ -25,7 +25,7 @@ import spark_jobs.core
 import spark_jobs.services
 import spark_jobs.write.direct
 from spark_jobs.core.clock import SystemClock
-from spark_jobs.core.locks import file_lock, owner, storage_lock
+from spark_jobs.core.locks import conditions, file_lock, owner, storage_lock
 from spark_jobs.engine import progress
 from tests.simulation.clock import SimulatedClock, SimulatedProcesses
 from tests.simulation.scheduler import Crash
@@ -112,7 +112,7 @@ def _freeze() -> None:
 def _forget() -> None:
     """What this process knows of former worlds' locks."""
     storage_lock.LOOKS.clear()
-    for kept in (storage_lock._KEPT, storage_lock._HELD, file_lock._HELD):
+    for kept in (conditions._KEPT, storage_lock._HELD, file_lock._HELD):
         kept.clear()
 
 

@@ -34,3 +34,24 @@ class Through:
         if name == "inner":  # asked for before it is there, by who unpickles
             raise AttributeError(name)
         return getattr(self.inner, name)
+
+
+class Careless(Through):
+    """A server that does not know one of the conditions of a put, as some that speak S3 do.
+
+    :param unknown: ``If-None-Match`` or ``If-Match``; None for a server that knows both.
+    """
+
+    def __init__(self, inner: Storage, unknown: str | None) -> None:
+        super().__init__(inner)
+        self.unknown = unknown
+
+    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
+        put = self.inner.replace if self.unknown == "If-None-Match" else self.inner.create
+        put(path, data, durable=durable)
+
+    def replace_if(self, path: str, data: bytes, etag: str) -> None:
+        if self.unknown == "If-Match":
+            self.inner.replace(path, data)
+        else:
+            self.inner.replace_if(path, data, etag)

@@ -10,6 +10,7 @@ from spark_jobs.core.clock import Clock
 from spark_jobs.core.config.keys import lock as lock_keys
 from spark_jobs.core.config.keys.lock import CONCURRENCY_MODE, LOCK_PROVIDER, ConcurrencyMode
 from spark_jobs.core.errors import ConfigError
+from spark_jobs.core.locks.conditions import CONDITIONS
 from spark_jobs.core.locks.dynamodb_settings import DynamoSettings
 from spark_jobs.core.locks.file_lock import FileLock, FileLockSettings
 from spark_jobs.core.locks.in_process import InProcessLock, InProcessSettings
@@ -40,6 +41,8 @@ class LockChoice:
     """The lock of one table, as a value: which, where it is, and how long it is waited for."""
 
     settings: FileSettings | ByServer
+    conditions_at: str = ""
+    """A file at which the holder of a server's lock tries the conditions of puts; none where a storage does without."""
 
     @property
     def path(self) -> str:
@@ -73,7 +76,7 @@ class LockChoice:
         if isinstance(self.settings, StorageLockSettings):
             return StorageLock(storage, self.settings, clock)
         if isinstance(self.settings, ByServer):
-            return ServerLock(storage, self.settings, clock)
+            return ServerLock(storage, self.settings, clock, self.conditions_at)
         return FileLock(storage, self.settings, clock)
 
 
@@ -89,7 +92,11 @@ def choose_lock(properties: Mapping[str, str], storage: Storage, folder: str) ->
     wait_ms = lock_keys.LOCK_WAIT.of(properties)
     asked = _asked(properties).served
     if asked in _PACKAGES:
-        return LockChoice(settings=_by_server(asked, properties, wait_ms))
+        by_conditions = storage.capabilities.shared and not storage.capabilities.guarded
+        return LockChoice(
+            settings=_by_server(asked, properties, wait_ms),
+            conditions_at=f"{folder}/{CONDITIONS}" if by_conditions else "",
+        )
     if not storage.capabilities.shared:
         return LockChoice(settings=InProcessSettings(path=f"{folder}/lock", wait_ms=wait_ms))
     if asked is Served.BY_CONDITIONAL_PUTS or (asked is not Served.BY_ITS_FILE and not storage.capabilities.guarded):

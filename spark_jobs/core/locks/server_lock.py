@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from spark_jobs.core.clock import Clock
 from spark_jobs.core.errors import ConfigError, LockNotAcquiredError, WriteConflictError
+from spark_jobs.core.locks.conditions import refuse_careless
 from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.locks.renewal import Renewal
 from spark_jobs.core.locks.waiting import wait_for_lock
@@ -181,7 +182,11 @@ class ServerLease:
 class ServerLock:
     """A context manager; not reentrant. Hudi's writers with the same provider exclude it and are excluded by it."""
 
-    def __init__(self, storage: Storage, settings: ServerSettings, clock: Clock) -> None:
+    def __init__(self, storage: Storage, settings: ServerSettings, clock: Clock, conditions_at: str = "") -> None:
+        """
+        :param conditions_at: a file at which the conditions of puts are tried, for a storage that publishes by them.
+        """
+        self._conditions_at = conditions_at
         self._storage = storage
         self._settings = settings
         self._clock = clock
@@ -204,6 +209,7 @@ class ServerLock:
     def acquire(self) -> None:
         """
         :raises LockNotAcquiredError: no server answers, or the lock stayed with another for the whole wait.
+        :raises UnsupportedTableError: the storage takes no notice of the conditions of a put.
         """
         token = self._clock.new_uuid()
         connection = self._settings.connect(self._clock)
@@ -221,6 +227,8 @@ class ServerLock:
             if connection.renewal_ms:
                 self._renewal = Renewal(self._clock, lambda: connection.lasts_ms(handle) > 0, connection.renewal_ms)
                 self._renewal.start()
+            if self._conditions_at:
+                refuse_careless(self._storage, self._conditions_at)
         except BaseException:
             HELD.setdefault(token, _Held(connection))
             self._token, self._handle = token, handle

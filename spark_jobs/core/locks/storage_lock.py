@@ -21,9 +21,9 @@ from spark_jobs.core.errors import (
     EtagMismatchError,
     LockNotAcquiredError,
     StorageError,
-    UnsupportedTableError,
     WriteConflictError,
 )
+from spark_jobs.core.locks.conditions import refuse_careless
 from spark_jobs.core.locks.fenced_storage import FencedStorage
 from spark_jobs.core.locks.owner import parse_owner, this_process
 from spark_jobs.core.locks.renewal import Renewal
@@ -43,9 +43,6 @@ _HELD: set[str] = set()
 from a call that was broken off, or whose answer was lost, and nobody's."""
 _LOOK_MS = 1000
 """For so long a look at the file is good in the process that holds the lock."""
-_KEPT: set[str] = set()
-"""Locks whose storage kept the conditions of puts when this process first held them."""
-_NO_VERSION = '"0"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +203,7 @@ class StorageLock:
         self._token, self._process = token, os.getpid()
         self._renewal = Renewal(self._clock, self._renew, self._settings.renew_ms)
         try:
-            self._try_conditions()
+            refuse_careless(self._storage, self._settings.path)
             self._renewal.start()
         except BaseException:
             self.release()
@@ -236,20 +233,6 @@ class StorageLock:
                 break
         _HELD.discard(token)
         LOOKS.pop(token, None)
-
-    def _try_conditions(self) -> None:
-        """Puts that have to be refused, of what the file says anyway."""
-        path = self._settings.path
-        if path in _KEPT:
-            return
-        content = self._storage.read(path)
-        with suppress(EtagMismatchError):
-            with suppress(AlreadyExistsError):
-                self._storage.create(path, content)
-                raise _careless(path)
-            self._storage.replace_if(path, content, _NO_VERSION)
-            raise _careless(path)
-        _KEPT.add(path)
 
     def _renew(self) -> bool:
         return self._put(self._token, expired=False)
@@ -292,14 +275,6 @@ class StorageLock:
             todo="run it again later; a writer that died gives way when its lock's time is over (validUntil)",
             path=path,
         )
-
-
-def _careless(path: str) -> UnsupportedTableError:
-    return UnsupportedTableError(
-        f"the storage of {path} puts an object whatever condition it is given: two writers would hold its lock",
-        todo="use a store that keeps If-None-Match and If-Match, or a newer release of its server",
-        path=path,
-    )
 
 
 def _read(storage: Storage, path: str) -> tuple[StoredLock, str] | None:

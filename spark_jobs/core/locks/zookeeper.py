@@ -69,11 +69,9 @@ class ZookeeperConnection:
         self._ask(self._client.sync_async, self._settings.node)  # a server may be behind its leader
         session = self._session()
         found = self._ask(self._client.exists_async, handle)
-        if found is None:
+        if found is None or (handle == self._node and found.ephemeralOwner != session):
             return 0
-        if handle == self._node:  # asked by its own session, which the question kept alive
-            return float(self._client._session_timeout) if found.ephemeralOwner == session else 0
-        return float(self._settings.session_ms)
+        return float(self._client._session_timeout)  # the server sets bounds to what was asked for
 
     def give_back(self, handle: str) -> None:
         with suppress(NoNodeError):

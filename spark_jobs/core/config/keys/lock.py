@@ -179,7 +179,7 @@ DYNAMODB_WRITE = Key(
 DYNAMODB_CREATION = Key(
     name=f"{_DYNAMODB}table_creation_timeout",
     parse=integer(),
-    default=600_000,
+    default=120_000,
     doc="Milliseconds to wait for a table that is made.",
 )
 CONCURRENCY_MODE = Key(

@@ -11,6 +11,7 @@ from hdfs_native import Client
 from spark_jobs.core.errors import ConfigError, StorageError
 from spark_jobs.core.storage.hdfs.failure import reason_of
 from spark_jobs.core.storage.hdfs.names import SCHEME, UMASK
+from spark_jobs.core.storage.hdfs.site_files import of_site_files
 
 Settings = tuple[tuple[str, str], ...]
 """Hadoop's names with their values, over those of the files in ``HADOOP_CONF_DIR``."""
@@ -75,9 +76,9 @@ def _new(url: str, settings: Settings) -> Client:
 def permissions_of(settings: Settings) -> tuple[int, int]:
     """Of new files, and of new folders.
 
-    :raises ConfigError: the mask is no octal number.
+    :raises ConfigError: the mask is no octal number, or stands in a file that can't be read.
     """
-    mask = dict(settings).get(UMASK, _UMASK)
+    mask = dict(settings).get(UMASK) or of_site_files(os.environ, UMASK) or _UMASK
     try:
         closed = int(mask, 8)
     except ValueError as error:

@@ -7,7 +7,7 @@ from typing import Final
 
 SCHEME: Final = "hdfs"
 _SPARK: Final = "spark.hadoop."
-_PREFIXES: Final = ("dfs.", "hadoop.rpc.", "hadoop.security.")
+_PREFIXES: Final = ("dfs.", "hadoop.")
 UMASK: Final = "fs.permissions.umask-mode"
 DEFAULT_FS: Final = "fs.defaultFS"
 

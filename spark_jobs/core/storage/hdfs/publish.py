@@ -80,10 +80,20 @@ class NewFile:
             if not self.is_at(client, file):
                 raise
         except FAILURES as error:
+            is_refused = isinstance(error, FileExistsError) or (is_folder_in_the_way(error) and not over)
+            if not is_refused and self._was_renamed(client, file):
+                return
             drop(client, temporary)
-            if isinstance(error, FileExistsError) or (is_folder_in_the_way(error) and not over):
+            if is_refused:
                 raise AlreadyExistsError(f"{file} exists already", path=file) from None
             raise
+
+    def _was_renamed(self, client: Client, file: str) -> bool:
+        """Whether a call did its work that ended without an answer, as far as there is one now."""
+        try:
+            return self.is_at(client, file)
+        except FAILURES:
+            return False
 
 
 def info(client: Client, file: str) -> FileStatus | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
+from uuid import UUID
 
 import obstore
 from obstore import exceptions
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 _TRIES: Final = 5
 _PAUSE_S: Final = 0.2
-"""Before the second try; each pause is twice the one before."""
+"""At most, before the second try; that of each pause is twice the one before."""
 _BROKE: Final = ("kind: Interrupted", "kind: Timeout")
 """In what obstore says of a connection that ended within an answer, or gave none to a request which it sends once."""
 _PAGE: Final = 1000
@@ -37,8 +38,13 @@ def again(ask: Callable[[], Found], clock: Clock, seconds: float) -> Found:
         except exceptions.GenericError as error:
             if not _broke(error) or tried == _TRIES or clock.monotonic() - begun > seconds:
                 raise
-        clock.sleep(_PAUSE_S * 2 ** (tried - 1))
+        clock.sleep(drawn(clock, _PAUSE_S * 2 ** (tried - 1)))
         tried += 1
+
+
+def drawn(clock: Clock, seconds: float) -> float:
+    """A pause between half of that and all of it, so that many don't come again at once."""
+    return seconds * (1 + UUID(clock.new_uuid()).int % 1000 / 1000) / 2
 
 
 def pages(

@@ -5,6 +5,7 @@ Hadoop's (``fs.azure.account.key.ACCOUNT.dfs.core.windows.net``).
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,9 +59,12 @@ _IN_CONNECTION: Final[Mapping[str, str]] = {
 _HOST: Final = re.compile(r"(?P<account>[^.]+)(?P<zone>(?:\.z\d+)?)\.(?:dfs|blob)\.(?P<rest>.+)")
 _OF_AZURE: Final = "core.windows.net"
 _SAS: Final = "fs.azure.sas."
+_PLAIN_KEYS: Final = ("", "SimpleKeyProvider")
+"""Hadoop's class for keys that stand in the settings as they are."""
 _IN_HADOOP: Final = (
     "fs.azure.account.auth.type",
     "fs.azure.account.key",
+    "fs.azure.account.keyprovider",
     "fs.azure.account.oauth.provider.type",
     "fs.azure.account.oauth2.client.endpoint",
     "fs.azure.account.oauth2.client.id",
@@ -110,18 +114,30 @@ def _is_hadoops(key: str) -> bool:
     return key.startswith(_SAS) and _HOST.fullmatch(key.removeprefix(_SAS).partition(".")[2]) is not None
 
 
-def _of_hadoop(given: Mapping[str, str], authority: str) -> dict[str, str]:
+def account_at(endpoint: str) -> str:
+    """The account whose blobs a host serves; empty for the hosts of emulators, gateways and private links."""
+    found = _HOST.fullmatch(urlsplit(endpoint).hostname or "")
+    return "" if found is None else found["account"].removesuffix("-secondary")
+
+
+def of_environment(*names: str) -> str:
+    """The first of Azure's variables that is there, by what follows ``AZURE_``."""
+    return next(filter(None, (os.environ.get(f"AZURE_{name}", "") for name in names)), "")
+
+
+def _of_hadoop(given: Mapping[str, str], authority: str, others: Mapping[str, str]) -> dict[str, str]:
     """Hadoop's settings of an account over those of all; the way to authenticate is the one that they name.
 
     :raises ConfigError: a way that is not served.
     """
     place = Container.of(authority)
+    account = place.account or others.get("account_name") or of_environment("STORAGE_ACCOUNT_NAME")
     values: dict[str, str] = {}
     for name in _IN_HADOOP:
-        of_account = (value for key, value in given.items() if key.startswith(f"{name}.{place.account}."))
-        values[name] = (next(of_account, "") if place.account else "") or given.get(name, "")
-    of_container = (value for key, value in given.items() if key.startswith(f"{_SAS}{place.name}.{place.account}."))
-    sas = values["fs.azure.sas.fixed.token"] or (next(of_container, "") if place.account else "")
+        of_account = (value for key, value in given.items() if key.startswith(f"{name}.{account}."))
+        values[name] = (next(of_account, "") if account else "") or given.get(name, "")
+    of_container = (value for key, value in given.items() if key.startswith(f"{_SAS}{place.name}.{account}."))
+    sas = values["fs.azure.sas.fixed.token"] or (next(of_container, "") if account else "")
     way = values["fs.azure.account.auth.type"].lower()
     if way == "oauth":
         found = _of_oauth(values)
@@ -130,7 +146,9 @@ def _of_hadoop(given: Mapping[str, str], authority: str) -> dict[str, str]:
             raise _unserved("fs.azure.account.auth.type=SAS without fs.azure.sas.fixed.token")
         found = {"sas_key": sas}
     elif way in ("", "sharedkey"):
-        key = values["fs.azure.account.key"]
+        key, provider = values["fs.azure.account.key"], values["fs.azure.account.keyprovider"]
+        if provider.rpartition(".")[2] not in _PLAIN_KEYS:
+            raise _unserved(f"fs.azure.account.keyprovider={provider}")
         found = {"account_key": key} if key else {"sas_key": sas} if sas else {}
     else:
         raise _unserved(f"fs.azure.account.auth.type={way}")
@@ -165,14 +183,18 @@ def _unserved(what: str) -> ConfigError:
 
 
 def _completed(given: Mapping[str, str]) -> dict[str, str]:
-    """With what a connection string says, below what is said beside it.
+    """With what a connection string says, below what is said beside it, and with the account that an endpoint names.
 
     :raises ConfigError: it is none.
     """
     own = {name: value for name, value in given.items() if name != _CONNECTION}
     text = given.get(_CONNECTION)
-    if text is None:
-        return own
+    found = own if text is None else {**_of_connection(text), **own}
+    account = account_at(found.get("endpoint", ""))
+    return {**({"account_name": account} if account else {}), **found}
+
+
+def _of_connection(text: str) -> dict[str, str]:
     parts = dict(part.split("=", 1) for part in text.split(";") if "=" in part)
     words = {name.strip().lower(): value.strip() for name, value in parts.items()}
     found = {name: words[word] for word, name in _IN_CONNECTION.items() if words.get(word)}
@@ -181,7 +203,7 @@ def _completed(given: Mapping[str, str]) -> dict[str, str]:
     scheme, suffix = words.get("defaultendpointsprotocol", "https"), words.get("endpointsuffix", _OF_AZURE)
     if "account_name" in found and (scheme, suffix) != ("https", _OF_AZURE):
         found.setdefault("endpoint", f"{scheme}://{found['account_name']}.blob.{suffix}")
-    return {**found, **own}
+    return found
 
 
 AZURE: Final = Names(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from obstore.store import AzureStore, ObjectStore
 
 from spark_jobs.core.errors import ConfigError
-from spark_jobs.core.storage.objects.azure_names import AZURE, Container
+from spark_jobs.core.storage.objects.azure_names import AZURE, Container, account_at, of_environment
 from spark_jobs.core.storage.objects.endpoints import allow_http, refuse_no_url
 
 if TYPE_CHECKING:
@@ -39,10 +38,15 @@ def new_azure_store(url: str, service: dict[str, str], client: dict[str, Any], r
     :raises ConfigError: there is no account, or a setting has a value that it can't have.
     """
     place = Container.of(url.partition("://")[2])
-    service["account_name"] = _account(url, place, service)
-    endpoint = service.pop("endpoint", "") or _of_environment("STORAGE_ENDPOINT", "ENDPOINT") or place.endpoint
+    account = service["account_name"] = _account(url, place, service)
+    endpoint = service.pop("endpoint", "") or of_environment("STORAGE_ENDPOINT", "ENDPOINT") or place.endpoint
     if endpoint:
         refuse_no_url(endpoint, url)
+        if account_at(endpoint) not in ("", account):
+            raise ConfigError(
+                f"the endpoint that {url} would be opened at is one of the account {account_at(endpoint)}",
+                todo=f"give one of {account}, or none: by options, AZURE_STORAGE_ENDPOINT or AZURE_ENDPOINT",
+            )
         allow_http(client, endpoint)
         service["endpoint"] = endpoint.rstrip("/")
     elif _uses_emulator(service):
@@ -68,7 +72,7 @@ def _account(url: str, place: Container, service: Mapping[str, str]) -> str:
                 f"the {of_given} that {url} would be opened with is one of the account {given}",
                 todo=f"give one of {place.account}, with azure_storage_account_name={place.account}",
             )
-    account = place.account or given or _of_environment("STORAGE_ACCOUNT_NAME")
+    account = place.account or given or of_environment("STORAGE_ACCOUNT_NAME")
     if account:
         return account
     if _uses_emulator(service):
@@ -101,8 +105,4 @@ def _way(url: str, service: Mapping[str, str]) -> dict[str, str]:
 
 
 def _uses_emulator(service: Mapping[str, str]) -> bool:
-    return (service.get("use_emulator") or _of_environment("STORAGE_USE_EMULATOR")).lower() in _YES
-
-
-def _of_environment(*names: str) -> str:
-    return next(filter(None, (os.environ.get(f"AZURE_{name}", "") for name in names)), "")
+    return (service.get("use_emulator") or of_environment("STORAGE_USE_EMULATOR")).lower() in _YES

@@ -41,11 +41,11 @@ def _is_hadoops(key: str) -> bool:
     return any(key.startswith(root) and key.removeprefix(root) in _IN_HADOOP for root in _ROOTS)
 
 
-def _of_hadoop(given: Mapping[str, str], bucket: str) -> dict[str, str]:
+def _of_hadoop(given: Mapping[str, str], bucket: str, others: Mapping[str, str]) -> dict[str, str]:
     """
     :raises ConfigError: a way to authenticate, or an encryption, that is not served.
     """
-    del bucket  # the connector has none of one bucket
+    del bucket, others  # the connector has none of one bucket
     values = {
         key.removeprefix(root): value
         for root in reversed(_ROOTS)

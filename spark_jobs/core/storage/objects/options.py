@@ -36,8 +36,8 @@ class Names:
     ``own`` are obstore's names, which users write alone or behind one of ``prefixes`` (the longest first), as they do
     ``synonyms`` of them. ``elsewhere`` are whole names of others. Of ``credentials`` all come from one source: a key is
     not used with the token of another. ``is_hadoops`` says of a name whether it is a setting of Hadoop's connector that
-    ``of_hadoop`` reads, which gets those settings and the authority of the URL. ``completed`` adds what follows from
-    the settings of one source.
+    ``of_hadoop`` reads, which gets those settings, the authority of the URL, and what is set by other names.
+    ``completed`` adds what follows from the settings of one source.
     """
 
     service: str
@@ -47,7 +47,7 @@ class Names:
     elsewhere: Mapping[str, str]
     credentials: frozenset[str]
     is_hadoops: Callable[[str], bool]
-    of_hadoop: Callable[[Mapping[str, str], str], Mapping[str, str]]
+    of_hadoop: Callable[[Mapping[str, str], str, Mapping[str, str]], Mapping[str, str]]
     completed: Callable[[Mapping[str, str]], Mapping[str, str]]
 
     def name_of(self, key: str) -> str | None:
@@ -89,7 +89,9 @@ class Names:
         for source in sources:
             hadoops = {without_spark(key): value.strip() for key, value in source.items()}
             hadoops = {key: value for key, value in hadoops.items() if self.is_hadoops(key)}
-            own = self.completed({**self.of_hadoop(hadoops, url.partition("://")[2]), **self.given(source)})
+            given = self.given(source)
+            of_hadoop = self.of_hadoop(hadoops, url.partition("://")[2], {**found, **given})
+            own = self.completed({**of_hadoop, **given})
             if any(name in own for name in self.credentials):
                 found = {name: value for name, value in found.items() if name not in self.credentials}
             found |= own

@@ -81,8 +81,9 @@ def _completed(given: Mapping[str, str]) -> dict[str, str]:
     return {**({"region": region[1]} if region else {}), **given}
 
 
-def _of_hadoop(given: Mapping[str, str], bucket: str) -> dict[str, str]:
+def _of_hadoop(given: Mapping[str, str], bucket: str, others: Mapping[str, str]) -> dict[str, str]:
     """Hadoop's settings of S3A, those of the bucket over those of all."""
+    del others
     of_bucket = f"{_OF_BUCKETS}{bucket}."
     values = {key.removeprefix(_HADOOP): value for key, value in given.items() if not key.startswith(_OF_BUCKETS)}
     values |= {key.removeprefix(of_bucket): value for key, value in given.items() if key.startswith(of_bucket)}

@@ -32,7 +32,7 @@ def new_s3_store(url: str, service: dict[str, str], client: dict[str, Any], retr
         refuse_no_url(endpoint, url)
         allow_http(client, endpoint)
         service["endpoint"] = _host_of_bucket(endpoint, bucket, service)
-    key = _given_key(service)
+    key = _given_key(url, service)
     return S3Store(
         bucket,
         config=service,  # type: ignore[arg-type]
@@ -42,11 +42,17 @@ def new_s3_store(url: str, service: dict[str, str], client: dict[str, Any], retr
     )
 
 
-def _given_key(service: dict[str, str]) -> Callable[[], S3Credential] | None:
-    """The key that was given, with its token or without one: a token of the environment is of another key."""
+def _given_key(url: str, service: dict[str, str]) -> Callable[[], S3Credential] | None:
+    """The key that was given, with its token or without one: a token of the environment is of another key.
+
+    :raises ConfigError: a part of the key is missing, in whose place that of another identity would be taken.
+    """
     key, secret = service.pop("access_key_id", None), service.pop("secret_access_key", None)
     token = service.pop("session_token", None)
     if key is None or secret is None:
+        if not (key is secret is token is None):
+            missing = "access_key_id" if key is None else "secret_access_key"
+            raise ConfigError(f"the key of {url} is given without its {missing}", todo=f"give aws_{missing}")
         return None
     return lambda: {"access_key_id": key, "secret_access_key": secret, "token": token, "expires_at": None}
 

@@ -15,7 +15,7 @@ from obstore.store import ObjectStore
 
 from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
-from spark_jobs.core.storage.objects.again import again, pages
+from spark_jobs.core.storage.objects.again import again, drawn, pages
 from spark_jobs.core.storage.objects.differences import etag_of, mode_over, remove_folders
 from spark_jobs.core.storage.objects.failure import MISSING, one_line
 from spark_jobs.core.storage.objects.kept import KEPT
@@ -299,7 +299,7 @@ class ObjectStorage:
                         return True
                     if tried == _TRIES or self.clock.monotonic() - begun > CHANGE_SECONDS:
                         raise
-                    self.clock.sleep(tried)
+                    self.clock.sleep(drawn(self.clock, tried))
         raise AssertionError("unreachable")
 
     def _delete(self, store: ObjectStore, keys: Sequence[str]) -> None:

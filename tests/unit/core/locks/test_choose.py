@@ -18,6 +18,7 @@ from spark_jobs.core.locks.metastore_settings import MetastoreSettings
 from spark_jobs.core.locks.storage_lock import StorageLock, StorageLockSettings
 from spark_jobs.core.locks.zookeeper_settings import ZookeeperSettings
 from spark_jobs.core.storage import Capabilities, LocalStorage
+from spark_jobs.core.storage.objects.storage import ObjectStorage
 from spark_jobs.core.transaction.transaction import begin
 from spark_jobs.core.transaction.writer_warnings import writer_warnings
 from tests.support.folder import Folder
@@ -167,8 +168,10 @@ def test_the_lock_in_dynamodb_is_where_its_keys_say(monkeypatch: pytest.MonkeyPa
     prefix = "hoodie.write.lock.dynamodb."
     asked = {**provider(DYNAMO), f"{prefix}table": "locks", "hoodie.table.name": "trips"}
     assert writer_warnings(asked) == []
-    found = choose_lock(asked, LocalStorage(), "/t/.hoodie").settings
-    assert found == DynamoSettings(
+    choice = choose_lock(asked, LocalStorage(), "/t/.hoodie")
+    assert choice.conditions_at == ""
+    assert choose_lock(asked, ObjectStorage(), "s3://t/.hoodie").conditions_at == "s3://t/.hoodie/.locks/conditions"
+    assert choice.settings == DynamoSettings(
         table="locks",
         key="trips",
         region="eu-west-1",
@@ -178,7 +181,7 @@ def test_the_lock_in_dynamodb_is_where_its_keys_say(monkeypatch: pytest.MonkeyPa
         billing=BillingMode.PAY_PER_REQUEST,
         read_capacity=20,
         write_capacity=10,
-        creation_ms=600_000,
+        creation_ms=120_000,
     )
     named = {**asked, f"{prefix}partition_key": "other", f"{prefix}region": "us-west-2"}
     found = choose_lock({**named, "hoodie.write.lock.wait_time_ms": "5"}, LocalStorage(), "/t/.hoodie").settings

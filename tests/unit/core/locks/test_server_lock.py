@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from spark_jobs.core.clock import Clock
-from spark_jobs.core.errors import LockNotAcquiredError, WriteConflictError
+from spark_jobs.core.errors import LockNotAcquiredError, UnsupportedTableError, WriteConflictError
 from spark_jobs.core.locks.server_lock import HELD, ServerLock
 from tests.support.folder import Folder
+from tests.support.through import Careless
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -202,3 +203,16 @@ def test_a_lock_that_has_to_be_renewed_is(server: Server, root: Folder) -> None:
                 break
         assert server.looks > 1
     assert not any(one.name == "lock-renewal" for one in threading.enumerate())
+
+
+@pytest.mark.parametrize("unknown", ["If-None-Match", "If-Match"])
+def test_a_storage_that_publishes_by_conditions_has_to_keep_them(server: Server, root: Folder, unknown: str) -> None:
+    """A put that was on its way when its writer lost the lock is kept from another's file by them alone."""
+    conditions = f"{root}/.locks/{unknown}"
+    careless = root.through(Careless(root.storage, unknown)).storage
+    with pytest.raises(UnsupportedTableError, match="puts an object whatever condition it is given"):
+        ServerLock(careless, Settings(server), HandClock(), conditions).acquire()
+    assert (server.holder, server.closed) == ("", 1)
+    for _ in range(2):  # the second one finds the file of the first
+        with ServerLock(root.storage, Settings(server), HandClock(), conditions) as lock:
+            lock.storage.create(f"{root}/{unknown}{server.closed}", b"1")

@@ -24,7 +24,7 @@ from spark_jobs.core.locks.storage_lock import DRIFT_MS, LONGEST_CHANGE_MS, Stor
 from spark_jobs.core.storage import Content, Storage
 from spark_jobs.core.storage.protocol import SMALL_FILE
 from tests.support.folder import Folder, file_at
-from tests.support.through import Through
+from tests.support.through import Careless, Through
 from tests.unit.core.support import HandClock
 
 pytestmark = pytest.mark.unit
@@ -334,24 +334,6 @@ def test_of_two_that_are_after_it_one_wins(root: Folder, is_there: bool) -> None
     with pytest.raises(LockNotAcquiredError, match="0b63-uuid"):
         lock_at(root.through(Overtaken(root.storage, path)) / "lock.json").acquire()
     assert stored(path)["owner"] == "0b63-uuid"
-
-
-class Careless(Through):
-    """A server that does not know one of the conditions of a put, as some that speak S3 do."""
-
-    def __init__(self, inner: Storage, unknown: str) -> None:
-        super().__init__(inner)
-        self.unknown = unknown
-
-    def create(self, path: str, data: bytes, *, durable: bool = True) -> None:
-        put = self.inner.replace if self.unknown == "If-None-Match" else self.inner.create
-        put(path, data, durable=durable)
-
-    def replace_if(self, path: str, data: bytes, etag: str) -> None:
-        if self.unknown == "If-Match":
-            self.inner.replace(path, data)
-        else:
-            self.inner.replace_if(path, data, etag)
 
 
 @pytest.mark.parametrize("unknown", ["If-None-Match", "If-Match"])

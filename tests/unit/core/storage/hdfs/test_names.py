@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,22 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_mask_of_new_files() -> None:
     assert permissions_of(()) == (0o644, 0o755)
     assert permissions_of((("fs.permissions.umask-mode", "077"),)) == (0o600, 0o700)
+
+
+def test_the_mask_of_hadoops_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    site = "<configuration><property><name>{}</name><value>{}</value></property></configuration>"
+    (tmp_path / "core-site.xml").write_text(site.format("fs.permissions.umask-mode", "027"))
+    (tmp_path / "hdfs-site.xml").write_text(site.format("dfs.replication", "2"))
+    assert permissions_of(()) == (0o640, 0o750)
+    assert permissions_of((("fs.permissions.umask-mode", "077"),)) == (0o600, 0o700)
+
+
+def test_a_file_of_hadoops_that_is_none_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    (tmp_path / "hdfs-site.xml").write_text("<configuration>")
+    with pytest.raises(ConfigError, match=r"hdfs-site\.xml can't be read \(no element found"):
+        permissions_of(())
     with pytest.raises(ConfigError, match=r"umask-mode=u=rwx is no octal number"):
         permissions_of((("fs.permissions.umask-mode", "u=rwx"),))
 

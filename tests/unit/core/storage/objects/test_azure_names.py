@@ -53,7 +53,15 @@ def test_the_service(given: dict[str, str], service: dict[str, str]) -> None:
         ),
         (
             "BlobEndpoint=https://acc.blob.core.windows.net/;SharedAccessSignature=sv=1&sig=s%3D",
-            {"endpoint": "https://acc.blob.core.windows.net/", "sas_key": "sv=1&sig=s%3D"},
+            {"endpoint": "https://acc.blob.core.windows.net/", "sas_key": "sv=1&sig=s%3D", "account_name": "acc"},
+        ),
+        (
+            "BlobEndpoint=https://acc-secondary.blob.core.windows.net/;SharedAccessSignature=sig=s",
+            {
+                "endpoint": "https://acc-secondary.blob.core.windows.net/",
+                "sas_key": "sig=s",
+                "account_name": "acc",
+            },
         ),
         ("UseDevelopmentStorage=true", {"use_emulator": "true"}),
     ],
@@ -126,6 +134,13 @@ def test_hadoops(given: dict[str, str], service: dict[str, str]) -> None:
         ({"fs.azure.account.auth.type": "SAS"}, "SAS without fs.azure.sas.fixed.token is not served"),
         (
             {
+                f"fs.azure.account.keyprovider.{HOST}": "azurebfs.services.ShellDecryptionKeyProvider",
+                f"fs.azure.account.key.{HOST}": "K",
+            },
+            "keyprovider=azurebfs.services.ShellDecryptionKeyProvider is not served",
+        ),
+        (
+            {
                 "fs.azure.account.auth.type": "OAuth",
                 "fs.azure.account.oauth.provider.type": f"{OAUTH}.UserPasswordTokenProvider",
             },
@@ -136,6 +151,16 @@ def test_hadoops(given: dict[str, str], service: dict[str, str]) -> None:
 def test_ways_that_are_not_served_are_refused(given: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         AZURE.resolve([given], URL)
+
+
+def test_hadoops_of_one_account_count_where_options_name_that_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
+    of_spark = {f"fs.azure.account.key.{HOST}": "K"}
+    assert AZURE.resolve([of_spark], "az://lake").service == {}
+    for sources in ([{**of_spark, "azure_storage_account_name": "acc"}], [{"adls.account-name": "acc"}, of_spark]):
+        assert AZURE.resolve(sources, "az://lake").service == {"account_name": "acc", "account_key": "K"}
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "acc")
+    assert AZURE.resolve([of_spark], "az://lake").service == {"account_key": "K"}
 
 
 def test_a_key_is_not_used_with_the_token_of_another() -> None:

@@ -48,6 +48,20 @@ def test_a_value_that_can_not_be(name: str, value: str, said: str) -> None:
     assert len(str(error.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("missing", "token"), [("access_key_id", ""), ("secret_access_key", ""), ("secret_access_key", "t0k3n")]
+)
+def test_half_a_key_is_not_made_whole_by_the_environment(
+    monkeypatch: pytest.MonkeyPatch, missing: str, token: str
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another's")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another's")
+    given = {name: value for name, value in {**GIVEN, "session_token": token}.items() if name != missing}
+    place = LAKE.reached_by(given).place("s3://lake/trips")
+    with pytest.raises(ConfigError, match=f"the key of s3://lake is given without its {missing}: give aws_{missing}"):
+        place.storage.list(place.path)
+
+
 AZURE = {"azure_storage_account_name": "acc"}
 OTHERS = "abfss://lake@other.dfs.core.windows.net"
 
@@ -68,6 +82,16 @@ OTHERS = "abfss://lake@other.dfs.core.windows.net"
         ("az://lake", {**AZURE, "azure_encryption_key": "s3cr3t"}, "Invalid encryption key"),
         (OTHERS, {**AZURE, "account_key": "s3cr3t"}, "the account_key that abfss://lake@other.dfs.core.windows.net"),
         (OTHERS, {**AZURE, "sas_token": "sig=s3cr3t"}, "would be opened with is one of the account acc"),
+        (
+            OTHERS,
+            {"connection_string": "BlobEndpoint=https://acc.blob.core.windows.net/;SharedAccessSignature=sig=s3cr3t"},
+            "would be opened with is one of the account acc",
+        ),
+        (
+            OTHERS,
+            {"azure_endpoint": "https://acc.blob.core.windows.net", "client_id": "c"},
+            "would be opened at is one of the account acc: give one of other",
+        ),
         ("abfss://lake@acc.file.core.windows.net", {}, "names no container of a storage account"),
         ("gs://lake", {"google_service_account": "/none.json"}, "Unable to open service account file from /none.json"),
         ("gs://lake", {"google_service_account_key": '{"private_key": "s3cr3t"}'}, "missing field `private_key_id`"),
