@@ -20,6 +20,8 @@ class HudiIngestOperator(HudiJobOperator):
     The arguments are those of :class:`~spark_jobs.options.IngestOptions`, then those of :class:`HudiJobOperator`.
 
     :param engine: ``auto``, ``local`` (without a session of Spark) or ``spark``.
+    :param conflict_retries: how often the job writes again by itself where another writer was faster, before the task
+        fails and Airflow's own retries count.
     :param explain: say which index fits the table and the source, and write nothing.
     :param idempotency_key: the write's name. Without it, ``<dag_id>/<task_id>/<run_id>/<map_index>``, the same on every
         try until the task has succeeded. A name of one's own is written under once for good. Give an empty text to have
@@ -54,6 +56,7 @@ class HudiIngestOperator(HudiJobOperator):
         "precombine_field",
         "payload_function",
         "explain",
+        "conflict_retries",
         "idempotency_key",
     )
 
@@ -84,6 +87,7 @@ class HudiIngestOperator(HudiJobOperator):
         payload_function: str | None = None,
         explain: bool | str = False,
         engine: str = EngineKind.AUTO.value,
+        conflict_retries: int | str | None = None,
         idempotency_key: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -112,6 +116,7 @@ class HudiIngestOperator(HudiJobOperator):
         self.payload_function = payload_function
         self.explain = explain
         self.engine = engine
+        self.conflict_retries = conflict_retries
         self.idempotency_key = idempotency_key
 
     def job_values(self, context: Context) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
+from uuid import UUID
 
 
 class Repetition(Protocol):
@@ -86,3 +87,8 @@ class _RepeatedByThread:
 
 
 SYSTEM_CLOCK = SystemClock()
+
+
+def drawn(clock: Clock, seconds: float) -> float:
+    """A pause between half of that and all of it, so that many who met don't come again at once."""
+    return seconds * (1 + UUID(clock.new_uuid()).int % 1000 / 1000) / 2

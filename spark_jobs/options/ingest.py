@@ -101,6 +101,16 @@ class IngestOptions(JobOptions):
             help="Tell which index fits the table and this source, and what each would open; write nothing.",
         ),
     ] = False
+    conflict_retries: Annotated[
+        int | None,
+        flag(
+            "--conflict-retries",
+            kind=Kind.INTEGER,
+            keys=("hoodie.write.num.retries.on.conflict.failures",),
+            least=0,
+            help="How often the write is done again, as a new instant, where another one was faster; 0 if not given.",
+        ),
+    ] = None
     idempotency_key: Annotated[
         str | None, flag("--idempotency-key", help="Name of this write: a second one of the name adds nothing.")
     ] = None

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
+from spark_jobs.core.clock import drawn
+from spark_jobs.core.config.keys.write import CONFLICT_RETRIES
+from spark_jobs.core.errors import WriteConflictError
 from spark_jobs.core.table import HudiTable
 from spark_jobs.core.timeline.plans.rewriting import requested_overwrite
 from spark_jobs.core.transaction.transaction import Transaction, TransactionSettings, begin
@@ -24,6 +28,8 @@ from spark_jobs.write.stored_schema import StoredSchema
 
 Work: TypeAlias = Callable[[HudiTable, Transaction], tuple[StoredSchema, Written]]
 """Writes the files of an instant that has begun, to the table as it stands then."""
+_FIRST_PAUSE_S = 0.5
+_LONGEST_PAUSE_S = 30.0
 
 
 def perform(
@@ -38,18 +44,48 @@ def perform(
     """Write once: nothing where the write of this idempotency key stands already.
 
     :param let_tasks_end: waits for those of a failed write that may still make files.
-    :raises WriteConflictError: another writer was faster; nothing of this write is left.
+    :raises WriteConflictError: another writer was faster, in each of the tries; nothing of this write is left.
     """
     settings = table.transaction_settings(config.properties)
-    transaction = _begun(config, settings, progress)
-    if isinstance(transaction, JobResult):
-        return transaction
+    # of rows that a checkpoint counts another run may have written some: they are read anew, by a run of its own
+    retries = CONFLICT_RETRIES.of(config.properties) if config.checkpoint is None else 0
+    tried = 1
+    while True:
+        transaction = _begun(config, settings, progress)
+        if isinstance(transaction, JobResult):
+            return transaction
+        try:
+            written_to, result = _carried_out(config, table, transaction, work, progress, let_tasks_end)
+            break
+        except WriteConflictError as error:
+            if tried > retries or settings.load_timeline().completion(transaction.instant).found(settings.storage):
+                raise
+            seconds = drawn(settings.clock, min(_FIRST_PAUSE_S * 2**tried, _LONGEST_PAUSE_S))
+            progress.note(f"{error.what}; written again in {seconds:.1f} s (try {tried + 1} of {retries + 1})")
+        settings.clock.sleep(seconds)
+        tried += 1
+    maintain_metadata_table(settings, config.properties, progress.note)
+    maintain_table(settings, config.properties, progress)
+    run_inline_services(engine, written_to, config.properties, progress)
+    return result if tried == 1 else replace(result, extra={**result.extra, "tries": tried})
+
+
+def _carried_out(
+    config: WriteConfig,
+    table: HudiTable,
+    transaction: Transaction,
+    work: Work,
+    progress: Progress,
+    let_tasks_end: Callable[[], None],
+) -> tuple[HudiTable, JobResult]:
+    """The files and the commit of an instant that has begun, and the table as it was then; back where one fails."""
+    settings = transaction.settings
     try:
         table = table.refreshed()
         placed_by = table.timeline
         stored, written = work(table, transaction)
         with progress.phase("publish"):
-            result = publish(config, table, stored, transaction, written, progress, placed_by)
+            return table, publish(config, table, stored, transaction, written, progress, placed_by)
     except BaseException as error:
         if isinstance(error, Exception):  # who interrupts the job doesn't wait
             let_tasks_end()
@@ -59,10 +95,6 @@ def perform(
         if conflict is None:
             raise
         raise conflict from error
-    maintain_metadata_table(settings, config.properties, progress.note)
-    maintain_table(settings, config.properties, progress)
-    run_inline_services(engine, table, config.properties, progress)
-    return result
 
 
 def _begun(config: WriteConfig, settings: TransactionSettings, progress: Progress) -> Transaction | JobResult:

@@ -24,7 +24,8 @@ CUT_BY_FILES = "the work is cut by files and bytes, and Spark or the engine deci
 NO_CLASSES = "classes of the JVM are not loaded"
 NO_SUCH_FILES = "there are no base files of this format"
 CONFLICTS_AT_THE_END = (
-    "conflicts are found at the end of a write; it exits with 3, and whoever schedules it runs it again"
+    "conflicts are found at the end of a write; it is done again as often as "
+    "hoodie.write.num.retries.on.conflict.failures says, or ends with exit code 3"
 )
 SERVICES_ARE_JOBS = "services are jobs of their own, whose result says what they did and whether they failed"
 OF_READERS = "it is of readers; HudiTable.scan and pyhudi.read have options of their own, and so has a source"
@@ -115,10 +116,7 @@ WITHOUT_EFFECT = (
     ),
     WithoutEffect(
         because=CONFLICTS_AT_THE_END,
-        names=(
-            *("hoodie.write.concurrency.async.", "hoodie.write.concurrency.early."),
-            "hoodie.write.num.retries.on.conflict.failures",
-        ),
+        names=("hoodie.write.concurrency.async.", "hoodie.write.concurrency.early."),
     ),
     WithoutEffect(
         because=SERVICES_ARE_JOBS,

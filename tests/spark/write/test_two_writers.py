@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.spark.tables import COW, MOR, Jobs, Row, SparkJobs, row, shown
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
-INDEX = "hoodie.index.type"
+INDEX, RETRIES = "hoodie.index.type", "hoodie.write.num.retries.on.conflict.failures"
 
 
 def upsert_around(jobs: Jobs, monkeypatch: pytest.MonkeyPatch, outer: list[Row], inner: list[Row]) -> None:
@@ -50,3 +51,6 @@ def test_a_key_that_both_insert_is_stored_once(
     assert jobs.rows() == shown([row(1, "a"), *outer, inner[1]])
     upsert_around(jobs, monkeypatch, [row(5, "c")], [row(6, "c")])
     assert jobs.rows() == shown([row(1, "a"), *outer, inner[1], row(5, "c"), row(6, "c")])
+    again = [row(2, "b", "outer", 4), row(7, "b")]
+    upsert_around(replace(jobs, conf={**jobs.conf, RETRIES: "1"}), monkeypatch, again, [row(7, "b", "inner", 0)])
+    assert jobs.rows() == shown([row(1, "a"), again[0], outer[1], inner[1], row(5, "c"), row(6, "c"), again[1]])

@@ -18,6 +18,12 @@ SMALL_FILE_CANDIDATES = Key(
     default=1,
     doc="Small slices of a MERGE_ON_READ partition that one batch may fill.",
 )
+CONFLICT_RETRIES = Key(
+    name="hoodie.write.num.retries.on.conflict.failures",
+    parse=integer(),
+    default=0,
+    doc="How often a job writes again, from its source on and as a new instant, where another writer was faster.",
+)
 DURABLE = Key(
     name="pyhudi.durable",
     parse=boolean,

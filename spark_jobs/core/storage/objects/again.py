@@ -6,13 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
-from uuid import UUID
 
 import obstore
 from obstore import exceptions
 from obstore.store import ObjectStore
 
-from spark_jobs.core.clock import Clock
+from spark_jobs.core.clock import Clock, drawn
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -40,11 +39,6 @@ def again(ask: Callable[[], Found], clock: Clock, seconds: float) -> Found:
                 raise
         clock.sleep(drawn(clock, _PAUSE_S * 2 ** (tried - 1)))
         tried += 1
-
-
-def drawn(clock: Clock, seconds: float) -> float:
-    """A pause between half of that and all of it, so that many don't come again at once."""
-    return seconds * (1 + UUID(clock.new_uuid()).int % 1000 / 1000) / 2
 
 
 def pages(

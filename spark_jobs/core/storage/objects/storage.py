@@ -13,9 +13,9 @@ import pyarrow as pa
 from obstore import exceptions
 from obstore.store import ObjectStore
 
-from spark_jobs.core.clock import SYSTEM_CLOCK, Clock
+from spark_jobs.core.clock import SYSTEM_CLOCK, Clock, drawn
 from spark_jobs.core.errors import AlreadyExistsError, EtagMismatchError, StorageError, WriteConflictError
-from spark_jobs.core.storage.objects.again import again, drawn, pages
+from spark_jobs.core.storage.objects.again import again, pages
 from spark_jobs.core.storage.objects.differences import etag_of, mode_over, remove_folders
 from spark_jobs.core.storage.objects.failure import MISSING, one_line
 from spark_jobs.core.storage.objects.kept import KEPT
