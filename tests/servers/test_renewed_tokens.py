@@ -1,21 +1,27 @@
-"""Credentials of a machine that end again and again in the middle of a job, as AWS gives them to instances (IMDSv2)."""
+"""Credentials that end again and again in the middle of a job, as AWS gives them to instances (IMDSv2) and to who
+assumes a role (STS); and those of profiles.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 import pytest
 
-from spark_jobs.core.errors import HudiError
+from spark_jobs.core.errors import ConfigError, HudiError, StorageError
 from spark_jobs.core.lake import Lake
 from tests.faults import local_table as local
 from tests.faults.life import MOR, STEPS, STEPS_OF, check
 from tests.servers.losing import Losing
+from tests.support.dynamodb import packages
 from tests.support.folder import Folder
 from tests.support.http_server import Quiet, served
 from tests.support.servers import Server
@@ -29,15 +35,22 @@ LAST_GOOD = 3
 
 
 @dataclass
-class Machine:
-    """What an instance asks for its credentials. It gives others each time."""
+class Giver:
+    """What an instance asks for its credentials, or who assumes a role. It gives others each time."""
 
     url: str
     given: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    """How, where there are several ways."""
+
+    def next(self) -> tuple[str, str]:
+        """A token, and when it ends."""
+        self.given.append(f"token-{len(self.given)}")
+        return self.given[-1], (datetime.now(UTC) + RENEWED_BEFORE + timedelta(seconds=SECONDS_OF_A_TOKEN)).isoformat()
 
 
 @contextmanager
-def machine() -> Iterator[Machine]:
+def machine() -> Iterator[Giver]:
     class Handler(Quiet, BaseHTTPRequestHandler):
         def do_PUT(self) -> None:
             self._say("a session of the service")
@@ -46,10 +59,9 @@ def machine() -> Iterator[Machine]:
             if self.path.endswith("/security-credentials/"):
                 self._say("role-of-the-machine")
                 return
-            state.given.append(f"token-{len(state.given)}")
-            end = datetime.now(UTC) + RENEWED_BEFORE + timedelta(seconds=SECONDS_OF_A_TOKEN)
-            key = {"AccessKeyId": "A", "SecretAccessKey": "S", "Token": state.given[-1], "Code": "Success"}
-            self._say(json.dumps({**key, "Expiration": end.isoformat()}))
+            token, end = state.next()
+            key = {"AccessKeyId": "A", "SecretAccessKey": "S", "Token": token, "Code": "Success"}
+            self._say(json.dumps({**key, "Expiration": end}))
 
         def _say(self, text: str) -> None:
             self.send_response(200)
@@ -57,25 +69,69 @@ def machine() -> Iterator[Machine]:
             self.end_headers()
             self.wfile.write(text.encode())
 
-    state = Machine(url="")
+    state = Giver(url="")
+    with served(Handler) as state.url:
+        yield state
+
+
+@contextmanager
+def roles() -> Iterator[Giver]:
+    """AWS's STS, as far as AssumeRole goes. It stands for it: moto's sessions can't be told to end within a test."""
+
+    class Handler(Quiet, BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            state.asked.append(self.rfile.read(int(self.headers["content-length"])).decode())
+            token, end = state.next()
+            parts = {"AccessKeyId": "A", "SecretAccessKey": "S", "SessionToken": token, "Expiration": end}
+            found = "".join(f"<{name}>{value}</{name}>" for name, value in parts.items())
+            text = f"<Credentials>{found}</Credentials>"
+            text = f"<AssumeRoleResponse><AssumeRoleResult>{text}</AssumeRoleResult></AssumeRoleResponse>"
+            self.send_response(200)
+            self.send_header("content-type", "text/xml")
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+    state = Giver(url="")
     with served(Handler) as state.url:
         yield state
 
 
 @pytest.fixture
-def of_machine(proxy: Losing, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
-    """The store behind the proxy takes the newest tokens alone."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    with machine() as found:
+def without_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [one for one in os.environ if one.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
+@pytest.fixture(params=[machine, roles])
+def giver(
+    request: pytest.FixtureRequest, proxy: Losing, without_environment: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Giver, dict[str, str]]]:
+    """The store behind the proxy takes the newest tokens alone; with the options by which they are got."""
+    with request.param() as found:
         proxy.fault = lambda method, number: "" if proxy.tokens[-1] in found.given[-LAST_GOOD:] else "forbid"
-        yield found
+        if request.param is machine:
+            yield found, {"aws_metadata_endpoint": found.url}
+        else:
+            packages_of_server(monkeypatch)
+            monkeypatch.setenv("AWS_ENDPOINT_URL_STS", found.url)
+            keys = {"aws_access_key_id": "B", "aws_secret_access_key": "S"}
+            yield found, {**keys, "aws_role_arn": "arn:aws:iam::1:role/lake", "aws_external_id": "of the lake"}
     proxy.fault = lambda method, number: ""
 
 
-def test_a_table_outlives_them(server: Server, proxy: Losing, of_machine: Machine) -> None:
+def packages_of_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """boto3 is not installed where Airflow is (tests/support/dynamodb.py)."""
+    monkeypatch.syspath_prepend("")
+    sys.path.append(str(packages()))
+
+
+def test_a_table_outlives_them(server: Server, proxy: Losing, giver: tuple[Giver, dict[str, str]]) -> None:
+    of_machine, options = giver
     bucket, reached = server.new_bucket(), {"endpoint": proxy.url, "region": "us-east-1"}
-    table = Folder(f"{bucket}/t", Lake().reached_by({**reached, "aws_metadata_endpoint": of_machine.url}))
+    table = Folder(f"{bucket}/t", Lake().reached_by({**reached, **options}))
     begun = len(proxy.tokens)
     local.create(table, MOR)
     for name in STEPS_OF[MOR]:
@@ -85,3 +141,28 @@ def test_a_table_outlives_them(server: Server, proxy: Losing, of_machine: Machin
     keys = {"access_key_id": "A", "secret_access_key": "S", "session_token": of_machine.given[0]}
     with pytest.raises(HudiError, match="access denied"):
         Folder(table.url, Lake().reached_by({**reached, **keys})).table()
+    for one in of_machine.asked:
+        assert {"Action=AssumeRole", "RoleSessionName=pyhudi", "ExternalId=of+the+lake"} <= set(one.split("&"))
+
+
+@pytest.mark.parametrize("by", ["option", "variable", "default"])
+def test_a_profile_has_the_key(
+    server: Server, proxy: Losing, without_environment: None, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    packages_of_server(monkeypatch)
+    name = "default" if by == "default" else "lake"
+    key = "aws_access_key_id = A\naws_secret_access_key = S\naws_session_token = of-the-profile\n"
+    Path(os.environ["AWS_SHARED_CREDENTIALS_FILE"]).write_text(f"[{name}]\n{key}region = us-east-1\n")
+    if by == "variable":
+        monkeypatch.setenv("AWS_PROFILE", "lake")
+    options = {"endpoint": proxy.url, **({"aws_profile": "lake"} if by == "option" else {})}
+    begun = len(proxy.tokens)
+    table = Folder(f"{server.new_bucket()}/t", Lake().reached_by(options))
+    local.create(table, MOR)
+    assert {*proxy.tokens[begun:]} == {"of-the-profile"}
+    refused = {"aws_role_arn": "arn:aws:iam::1:role/lake", "aws_external_id": "x", "region": "us-east-1"}
+    with pytest.raises(StorageError, match=r"not authenticated: ParamValidationError: .*give credentials that") as said:
+        Folder(table.url, Lake().reached_by({**options, **refused})).table()
+    assert "\n" not in str(said.value)
+    with pytest.raises(ConfigError, match=r"the profile none can't be used \(The config profile \(none\) could not"):
+        Folder(table.url, Lake().reached_by({**options, "aws_profile": "none"})).table()

@@ -68,3 +68,17 @@ def pace_of(random: Random) -> Pace:
         waking=waking,
         wakes_after_ms=12_000 * is_patient,
     )
+
+
+def waiting_pace(random: Random) -> Pace:
+    """Who holds the lock is mostly silent for little longer than it lasts, while others wait."""
+    return Pace(
+        latencies_ms=random.choice(((0,), (0, 0, 0, 1), (0, 1, 1, 2, 3, 5, 8))),
+        slow_ms=300,
+        lease_ms=12_000,
+        beat_ms=4_000,
+        lock_wait_ms=300_000,
+        suspensions_ms=(13_000, 14_000, 20_000),
+        waking=random.choice((0.2, 0.5)),
+        wakes_after_ms=12_000,
+    )

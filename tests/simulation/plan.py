@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from tests.simulation.model import Write
-from tests.simulation.pace import Pace, pace_of
+from tests.simulation.pace import Pace, pace_of, waiting_pace
 from tests.simulation.weather import Fault, Place
 
 COW, MOR = "COPY_ON_WRITE", "MERGE_ON_READ"
@@ -20,6 +20,8 @@ _REWRITES = {
     COW: ("cluster", "cluster", "schedule cluster", "execute cluster"),
     MOR: ("compact", "compact", "schedule compact", "execute compact", "cluster", "log compact"),
 }
+_IN_HOW_MANY = 12
+"""Worlds one is about the lock, and one about files."""
 _UPKEEP = ("clean", "archive", "clean", "archive", "roll back", "maintain")
 
 
@@ -68,7 +70,7 @@ class Table:
 class Plan:
     """``writers`` by role their tasks, ``services`` by role what it runs; roles of one ``hosts`` see each other die.
     ``doubled`` are writers whose tasks run twice at the same time. ``faults`` are the kinds that happen, ``aim`` is
-    where calls fail most.
+    where calls fail most, and where the roles meet.
     """
 
     table: Table
@@ -121,7 +123,7 @@ def plan_of(seed: int) -> Plan:
     doubled = frozenset(role for role in writers if random.random() < 0.15)
     roles = (*writers, *services)
     skew = 4_000 if guarded else 200
-    return Plan(
+    plan = Plan(
         table=table,
         writers=writers,
         services=services,
@@ -135,6 +137,46 @@ def plan_of(seed: int) -> Plan:
         faults=random.choice((frozenset(Fault), frozenset(random.sample([*Fault], random.choice((1, 2, 3)))))),
         aim=random.choice((None, *Place)),
     )
+    around = {0: _around_the_lock, 1: _around_files}.get(random.randrange(_IN_HOW_MANY))
+    return around(plan, random) if around else plan
+
+
+def _around_files(plan: Plan, random: Random) -> Plan:
+    """Writers that are rolled back while they sleep over a file, and die soon after they woke."""
+    return replace(
+        plan,
+        services={"upkeep": tuple(random.choice(("roll back", "roll back", "archive", "clean")) for _ in range(3))},
+        doubled=frozenset(),
+        pace=waiting_pace(random),
+        fault_rate=0.004,
+        most_faults=random.choice((2, 3, 4)),
+        faults=frozenset({Fault.SUSPEND, Fault.CRASH_AFTER}),
+        aim=random.choice((Place.DATA, Place.MARKER)),
+    )
+
+
+def _around_the_lock(plan: Plan, random: Random) -> Plan:
+    """Several writers wait for the lock of one that is gone, and nobody sees by the machine that it is."""
+    writers = {
+        f"writer {name}": (_insert(name, number),) for number, name in enumerate("abcd"[: random.choice((3, 4))])
+    }
+    return replace(
+        plan,
+        writers=writers,
+        services={},
+        doubled=frozenset(),
+        hosts={role: role for role in writers},
+        skews_ms=dict.fromkeys(writers, 0),
+        pace=waiting_pace(random),
+        fault_rate=0.002,
+        most_faults=random.choice((1, 2, 3)),
+        faults=random.choice((frozenset({Fault.SUSPEND}), frozenset({Fault.SUSPEND, Fault.CRASH_AFTER}))),
+        aim=Place.LOCK,
+    )
+
+
+def _insert(name: str, number: int) -> Write:
+    return Write(key=f"{name}0", kind="insert", ids=(100 * (number + 1),))
 
 
 def _writers(random: Random) -> dict[str, tuple[Write, ...]]:

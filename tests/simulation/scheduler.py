@@ -12,6 +12,7 @@ from tests.simulation.pace import Pace
 MOST_STEPS = 60_000
 """More than any world takes whose processes come to an end."""
 _SLOW_CALL = 0.004
+_AIMED_SWITCH = 0.5
 
 
 class Crash(BaseException):
@@ -113,9 +114,10 @@ class Scheduler:
             self._leave()
             self._is_over.wait()
 
-    def step(self, *, is_change: bool = False) -> None:
+    def step(self, *, is_change: bool = False, is_aimed: bool = False) -> None:
         """Let some milliseconds pass, and perhaps others go on first.
 
+        :param is_aimed: others go on as likely as not.
         :raises Crash: the process is dead, or was killed meanwhile.
         """
         self.now_ms += self._latency()
@@ -127,7 +129,7 @@ class Scheduler:
         if self.steps > MOST_STEPS:
             self.end(f"no end after {MOST_STEPS} steps")
         own.is_before_change = is_change
-        self._hand_on(own)
+        self._hand_on(own, max(self._switch, _AIMED_SWITCH) if is_aimed else self._switch)
         own.is_before_change = False
 
     def sleep(self, seconds: float) -> None:
@@ -192,15 +194,15 @@ class Scheduler:
             return self.random.uniform(0, self._pace.slow_ms)
         return self.random.choice(self._pace.latencies_ms)
 
-    def _hand_on(self, own: Task) -> None:
-        following = self._chosen(own)
+    def _hand_on(self, own: Task, switch: float = 1.0) -> None:
+        following = self._chosen(own, switch)
         if following is not own:
             self.current = following
             following.run_with(self._body)
             own.wait()
         self.check()
 
-    def _chosen(self, own: Task | None) -> Task:
+    def _chosen(self, own: Task | None, switch: float = 1.0) -> Task:
         if self.ended_by:  # each unwinds to its end
             return own if own is not None and own in self._tasks else self._tasks[0]
         ready = [one for one in self._tasks if one.ready_at <= self.now_ms]
@@ -213,7 +215,7 @@ class Scheduler:
             ready = [one for one in self._tasks if one.ready_at <= at]
         if own is None or own not in ready:
             return self.random.choice(ready)
-        if self.random.random() >= self._switch:
+        if self.random.random() >= switch:
             return own
         following = self.random.choice(ready)
         if following is own or self.steps in self._without_switches:

@@ -270,12 +270,12 @@ class SimulatedStorage:
     def _call(self, call: str, path: str, act: Callable[[], T]) -> T:
         is_change = call in _CHANGES
         kind = "change" if is_change else "guard" if call in _GUARDS else "read"
-        scheduler = self.scheduler
-        scheduler.step(is_change=is_change)
+        scheduler, place = self.scheduler, place_of(path)
+        scheduler.step(is_change=is_change, is_aimed=place is self.weather.aim)
         process = scheduler.process
         if process is None:
             return act()
-        fault = self.weather.at(scheduler.steps, scheduler.random, kind, place_of(path))
+        fault = self.weather.at(scheduler.steps, scheduler.random, kind, place)
         if fault is Fault.SUSPEND:
             self._suspend(process, call, path, is_change=is_change)
         elif fault is Fault.JUMP:
@@ -297,7 +297,7 @@ class SimulatedStorage:
         if dies_after:
             self._die(process, call, path, fault)
         self._log(call, path, fault.value if fault is Fault.LOSE_ANSWER else "")
-        if is_change and place_of(path) in _SHARED:
+        if is_change and place in _SHARED:
             scheduler.wake_some()
         if fault is Fault.LOSE_ANSWER:
             raise StorageError(f"the answer to {call} of {path} was lost (simulated)", path=path)

@@ -63,7 +63,7 @@ class Weather:
     """``rate`` of faults at each call that reads, ``most`` of them in all.
 
     :param kinds: of faults that happen.
-    :param aim: where calls that change something fail much more often.
+    :param aim: where calls that change something fail much more often, and others go on between any two.
     :param without: steps at which nothing goes wrong although it was drawn.
     :param longest_at_change_ms: of a suspension right before a change, where the storage trusts that none is longer.
     """

@@ -51,10 +51,10 @@ REFUSALS = (WriteConflictError, LockNotAcquiredError, StorageError)
 
 
 def _is_late(found: Finding) -> bool:
-    """A file of a write that was rolled back: a loss of power may take its marker and leave it. No reader sees it, and
-    archival deletes it when it passes the write.
+    """A file of a write that was rolled back, or a torn part of one: a loss of power may take its marker and leave it.
+    No reader sees it, and archival deletes it when it passes the write.
     """
-    return found.invariant == 7 and not found.is_error
+    return found.invariant in (5, 7) and not found.is_error
 
 
 @dataclass(kw_only=True)

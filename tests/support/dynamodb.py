@@ -29,9 +29,13 @@ def keys(partition_key: str) -> dict[str, str]:
 
 @cache
 def endpoint() -> str:
-    program = environment("s3_env.py")["server"]
-    (packages,) = Path(program).parents[1].glob("lib/python*/site-packages")
-    sys.path.append(str(packages))
-    os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(packages)])
+    sys.path.append(str(packages()))
+    os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(packages())])
     os.environ.update({"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "tests"})
-    return started("moto", lambda port: [program, "-p", str(port)])
+    return started("moto", lambda port: [environment("s3_env.py")["server"], "-p", str(port)])
+
+
+def packages() -> Path:
+    """Those of the server, boto3 among them."""
+    (found,) = Path(environment("s3_env.py")["server"]).parents[1].glob("lib/python*/site-packages")
+    return found

@@ -25,6 +25,7 @@ _REASONS: Mapping[type[BaseException], str] = {
 _BY_STATUS = {"401": exceptions.UnauthenticatedError, "403": exceptions.PermissionDeniedError}
 _CODE = re.compile(r"<Code>([A-Za-z0-9]+)</Code>")
 _STATUS = re.compile(r"status(?: code)?:? (\d{3}[A-Za-z ]*)")
+_BY_PROVIDER = re.compile(r"External AWS credential provider: (.+)")
 _LONGEST = 160
 
 
@@ -39,7 +40,7 @@ def one_line(path: str, verb: str) -> Iterator[None]:
     except (exceptions.BaseError, OSError) as error:
         kind = _kind_of(error)
         raise StorageError(
-            f"{path} can't be {verb} ({_REASONS.get(kind) or reason_of(error)})",
+            f"{path} can't be {verb} ({_REASONS.get(kind) or reason_of(error)}{_said_by_provider(error)})",
             todo=_ADVICE.get(kind, ""),
             path=path,
         ) from error
@@ -47,6 +48,12 @@ def one_line(path: str, verb: str) -> Iterator[None]:
         raise StorageError(
             f"{path!r} can't be {verb} (it has parts that no key has)", todo="check the path", path=path
         ) from error
+
+
+def _said_by_provider(error: BaseException) -> str:
+    """Why a role or a profile gave no key, as boto3 says it."""
+    found = _BY_PROVIDER.search(str(error))
+    return f": {found[1][:_LONGEST]}" if found else ""
 
 
 def _kind_of(error: BaseException) -> type[BaseException]:

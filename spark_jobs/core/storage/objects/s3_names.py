@@ -16,6 +16,7 @@ _PYICEBERG: Final[Mapping[str, str]] = {
     "s3.anonymous": "skip_signature",
     "s3.endpoint": "endpoint",
     "s3.force-virtual-addressing": "virtual_hosted_style_request",
+    "s3.profile-name": "profile",
     "s3.proxy-uri": "proxy_url",
     "s3.region": "region",
     "s3.role-arn": "role_arn",
@@ -23,13 +24,18 @@ _PYICEBERG: Final[Mapping[str, str]] = {
     "s3.secret-access-key": "secret_access_key",
     "s3.session-token": "session_token",
 }
-_CREDENTIALS: Final = frozenset({"access_key_id", "secret_access_key", "session_token", "skip_signature"})
+_CREDENTIALS: Final = frozenset(
+    {
+        *("access_key_id", "secret_access_key", "session_token", "skip_signature", "profile"),
+        *("role_arn", "role_session_name", "external_id", "web_identity_token_file"),
+    }
+)
 _OWN: Final = frozenset(
     {
         *_CREDENTIALS,
         *("region", "endpoint", "virtual_hosted_style_request", "request_payer", "server_side_encryption"),
-        *("sse_kms_key_id", "sse_bucket_key_enabled", "sse_customer_key_base64", "role_arn", "role_session_name"),
-        *("web_identity_token_file", "imdsv1_fallback", "metadata_endpoint", "unsigned_payload", "checksum_algorithm"),
+        *("sse_kms_key_id", "sse_bucket_key_enabled", "sse_customer_key_base64"),
+        *("imdsv1_fallback", "metadata_endpoint", "unsigned_payload", "checksum_algorithm"),
         *("container_credentials_relative_uri", "container_credentials_full_uri"),
         "container_authorization_token_file",
     }
@@ -39,6 +45,7 @@ _SYNONYMS: Final[Mapping[str, str]] = {
     "endpoint_url_s3": "endpoint",
     "default_region": "region",
     "ca_bundle": "root_certificate",
+    "profile_name": "profile",
 }
 """Of AWS's variables."""
 _HADOOP: Final = "fs.s3a."
@@ -48,12 +55,16 @@ _PLAIN_IN_HADOOP: Final[Mapping[str, str]] = {
     "secret.key": "secret_access_key",
     "session.token": "session_token",
     "endpoint.region": "region",
+}
+_ROLE_IN_HADOOP: Final[Mapping[str, str]] = {
     "assumed.role.arn": "role_arn",
     "assumed.role.session.name": "role_session_name",
+    "assumed.role.external.id": "external_id",
 }
 _IN_HADOOP: Final = frozenset(
     {
         *_PLAIN_IN_HADOOP,
+        *_ROLE_IN_HADOOP,
         *("endpoint", "connection.ssl.enabled", "path.style.access", "requester.pays.enabled"),
         *("aws.credentials.provider", "proxy.host", "proxy.port", "proxy.ssl.enabled", "encryption.algorithm"),
         *("encryption.key", "server-side-encryption-algorithm", "server-side-encryption.key"),
@@ -66,6 +77,7 @@ _ENCRYPTIONS: Final[Mapping[str, str]] = {
     "sse-c": "sse-c",
 }
 _ANONYMOUS: Final = "AnonymousAWSCredentialsProvider"
+_BY_ROLE: Final = "AssumedRoleCredentialProvider"
 _REGION: Final = re.compile(r"\bs3[.-](?:dualstack\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com")
 
 
@@ -95,8 +107,11 @@ def _of_hadoop(given: Mapping[str, str], bucket: str, others: Mapping[str, str])
         found["virtual_hosted_style_request"] = str(style == "false").lower()
     if values.get("requester.pays.enabled", "").lower() == "true":
         found["request_payer"] = "true"
-    if values.get("aws.credentials.provider", "").partition(",")[0].strip().endswith(_ANONYMOUS):
+    provider = values.get("aws.credentials.provider", "").partition(",")[0].strip()
+    if provider.endswith(_ANONYMOUS):
         found["skip_signature"] = "true"
+    if provider.endswith(_BY_ROLE):
+        found |= {name: values[key] for key, name in _ROLE_IN_HADOOP.items() if values.get(key)}
     if host := values.get("proxy.host"):
         secure = values.get("proxy.ssl.enabled", "").lower() == "true"
         port = values.get("proxy.port") or ("443" if secure else "80")

@@ -85,7 +85,17 @@ def test_credentials(given: dict[str, str]) -> None:
             {"skip_signature": "true"},
         ),
         ({"s3.anonymous": "true"}, {"skip_signature": "true"}),
-        ({"fs.s3a.assumed.role.arn": "arn:r"}, {"role_arn": "arn:r"}),
+        ({"fs.s3a.assumed.role.arn": "arn:r"}, {}),
+        (
+            {
+                "fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.auth.AssumedRoleCredentialProvider",
+                "fs.s3a.assumed.role.arn": "arn:r",
+                "fs.s3a.assumed.role.session.name": "job",
+            },
+            {"role_arn": "arn:r", "role_session_name": "job"},
+        ),
+        ({"s3.profile-name": "lake"}, {"profile": "lake"}),
+        ({"AWS_PROFILE": "lake"}, {"profile": "lake"}),
     ],
 )
 def test_the_service(given: dict[str, str], service: dict[str, str]) -> None:
@@ -145,6 +155,13 @@ def test_a_key_is_not_used_with_the_token_of_another() -> None:
         "endpoint": "https://x:1",
     }
     assert S3.resolve([own, of_spark], "s3://lake").service["session_token"] == "T"
+
+
+def test_a_role_is_not_assumed_by_the_key_of_another() -> None:
+    below = {"aws_role_arn": "arn:r", "aws_external_id": "x", "aws_region": "y"}
+    own = {"aws_access_key_id": "B", "aws_secret_access_key": "R"}
+    assert "role_arn" not in S3.resolve([below, own], "s3://lake").service
+    assert S3.resolve([own, below], "s3://lake").service == {"role_arn": "arn:r", "external_id": "x", "region": "y"}
 
 
 def test_the_last_source_counts_by_whichever_name() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 from obstore.store import AzureStore, S3Store
@@ -59,6 +60,15 @@ def test_half_a_key_is_not_made_whole_by_the_environment(
     given = {name: value for name, value in {**GIVEN, "session_token": token}.items() if name != missing}
     place = LAKE.reached_by(given).place("s3://lake/trips")
     with pytest.raises(ConfigError, match=f"the key of s3://lake is given without its {missing}: give aws_{missing}"):
+        place.storage.list(place.path)
+
+
+@pytest.mark.parametrize("given", [{"aws_role_arn": "arn:r"}, {"aws_profile": "lake"}])
+def test_roles_and_profiles_need_boto3(monkeypatch: pytest.MonkeyPatch, given: dict[str, str]) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    monkeypatch.delenv("AWS_WEB_IDENTITY_TOKEN_FILE", raising=False)
+    place = LAKE.reached_by({"endpoint": GIVEN["endpoint"], **given}).place("s3://lake/trips")
+    with pytest.raises(ConfigError, match=r"needs the package boto3: pip install 'pyhudi\[aws\]'"):
         place.storage.list(place.path)
 
 
