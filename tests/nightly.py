@@ -320,6 +320,7 @@ BAD_NETWORKS: Mapping[str, Sequence[str]] = {
     "servers/test_lost_answers.py::test_writes_over_a_bad_line_are_what_they_say": ("7-lose",),
     "servers/test_lost_answers.py::test_a_long_file_is_put_whole": ("reset-2", "lose-6"),
     "servers/test_bad_network.py::test_requests_that_fail_now_and_then": (f"lose-0.1-{MOR}",),
+    "servers/test_renewed_tokens.py::test_a_table_outlives_them": ("roles",),
     "servers/test_bad_network.py::test_credentials_that_end_in_the_middle": (f"upsert-{MOR}",),
 }
 BY_DAY = {**INSTALLS, **SPARK, **FAULTS, **INTEROP, **BAD_NETWORKS}
