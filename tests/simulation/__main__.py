@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 
 from tests.simulation.bugs import BUGS
@@ -17,7 +18,9 @@ from tests.simulation.picture import picture
 from tests.simulation.planted import Bug, plant
 from tests.simulation.run import Outcome, run_seed
 from tests.simulation.shrink import shrunk
-from tests.simulation.story import story
+from tests.simulation.story import is_told, story
+
+Tell = Callable[[Bug, "Outcome | int"], str]
 
 
 def main() -> int:
@@ -28,11 +31,13 @@ def main() -> int:
     parser.add_argument("--from", type=int, default=0, dest="begin", metavar="N", help="with --bugs: after N of them")
     parser.add_argument("--bug", default="", metavar="WORDS", help="plant the first bug whose description has these")
     parser.add_argument("--bugs", action="store_true", help="plant each bug in turn, and look for a seed that finds it")
+    parser.add_argument("--table", action="store_true", help="with --bugs: rows of Markdown, with the steps of each")
     options = parser.parse_args()
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
     if options.bugs:
-        return _each_bug(BUGS[options.begin :], seeds, options.seconds)
+        tell = _row if options.table else _line
+        return _each_bug(BUGS[options.begin :], seeds, options.seconds, tell)
     with ExitStack() as bugs:
         if options.bug:
             bugs.enter_context(plant(next(one for one in BUGS if options.bug in one.what)))
@@ -61,25 +66,43 @@ def _many(seeds: range, seconds: float) -> int:
     return 1 if counts["failed"] else 0
 
 
-def _each_bug(bugs: Sequence[Bug], seeds: range, seconds: float) -> int:
+def _each_bug(bugs: Sequence[Bug], seeds: range, seconds: float, tell: Tell) -> int:
     """
     :param seconds: for each.
     """
-    found = [_found(bug, seeds, seconds) or bool(bug.hidden_by) for bug in bugs]
-    return 0 if all(found) else 1
+    missed = 0
+    for bug in bugs:
+        with plant(bug):
+            found = _first_wrong(seeds, seconds)
+            print(tell(bug, found), flush=True)
+        missed += isinstance(found, int) and not bug.hidden_by
+    return 1 if missed else 0
 
 
-def _found(bug: Bug, seeds: range, seconds: float) -> bool:
+def _first_wrong(seeds: range, seconds: float) -> Outcome | int:
+    """Or how many there were."""
     looked_at = 0
-    with plant(bug):
-        for outcome in _outcomes(seeds, seconds):
-            looked_at += 1
-            if outcome.wrong:
-                print(f"seed {outcome.seed:5}  {bug.what}: {outcome.wrong[0].splitlines()[0][:100]}", flush=True)
-                return True
-    hidden = f" (hidden: {bug.hidden_by})" if bug.hidden_by else ""
-    print(f"none of {looked_at:4}  {bug.what}{hidden}", flush=True)
-    return False
+    for looked_at, outcome in enumerate(_outcomes(seeds, seconds), 1):  # noqa: B007
+        if outcome.wrong:
+            return outcome
+    return looked_at
+
+
+def _line(bug: Bug, found: Outcome | int) -> str:
+    """
+    :param found: by it; or how many seeds did not find it.
+    """
+    if isinstance(found, int):
+        return f"none of {found:4}  {bug.what}{f' (hidden: {bug.hidden_by})' if bug.hidden_by else ''}"
+    return f"seed {found.seed:5}  {bug.what}: {found.wrong[0].splitlines()[0][:100]}"
+
+
+def _row(bug: Bug, found: Outcome | int) -> str:
+    if isinstance(found, int):
+        return f"| {bug.what} | none of {found} | | {bug.hidden_by} |"
+    small = shrunk(found)
+    wrong = re.sub(r"(instant |[a-z]*)\d{17}", r"\1...", small.wrong[0].splitlines()[0])[:90].replace("|", "/")
+    return f"| {bug.what} | {found.seed} | {sum(map(is_told, small.steps))} | {wrong} |"
 
 
 def _outcomes(seeds: range, seconds: float) -> Iterator[Outcome]:
