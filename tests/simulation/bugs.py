@@ -269,6 +269,7 @@ BUGS = (
             }
         },
     ),
+    Bug.of_unit_tests("a query as of a moment sees what came later"),
     Bug.of_unit_tests("archival deletes a log that others wrote to"),
     Bug.of_unit_tests("archival passes what the metadata table has in logs alone"),
 )

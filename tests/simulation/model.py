@@ -49,6 +49,8 @@ class Model:
     states: list[Rows] = field(default_factory=lambda: [{}])
     wrong: list[str] = field(default_factory=list)
     _instants: set[str] = field(default_factory=set)
+    _history: list[tuple[str, Write, tuple[int, ...]]] = field(default_factory=list)
+    """Of each state but the first: the instant, its write, and what that did not see."""
     _begun_at: dict[str, int] = field(default_factory=dict)
     """By instant, how many states there were."""
     _written_at: dict[int, int] = field(default_factory=dict)
@@ -76,10 +78,27 @@ class Model:
         if (named := _COMMIT.search(path)) is not None and data:
             self._note_commit(named[1], data)
 
-    def why_not_read(self, found: Iterable[tuple[int, str]], first: int) -> str:
-        """Why a reader may not see rows who began when there were ``first`` states; empty where it may."""
+    def states_as_of(self, instant: str, first: int) -> list[Rows]:
+        """The rows as of a moment, by the commits that there were at each look of a reader who began when there were
+        ``first`` states: one with an earlier instant may come late.
+        """
+        found = []
+        for count in range(first - 1, len(self.states)):
+            rows = self.states[0]
+            for time, write, unseen in self._history[:count]:
+                rows = write.on(rows, unseen) if time <= instant else rows
+            found.append(rows)
+        return found
+
+    def states_since(self, instant: str, first: int) -> list[Rows]:
+        """Of the rows, those that were written after a moment."""
+        after = {key for time, key in self._commits.items() if time > instant}
+        return [{one: key for one, key in rows.items() if key in after} for rows in self.states[first - 1 :]]
+
+    def why_not_read(self, found: Iterable[tuple[int, str]], allowed: Iterable[Rows]) -> str:
+        """Why a reader may not see rows; empty where they are those of a state that it may see."""
         rows = sorted(found)
-        states = [sorted(one.items()) for one in self.states[first - 1 :]]
+        states = [sorted(one.items()) for one in allowed]
         if rows in states:
             return ""
         wanted = states[-1]
@@ -116,4 +135,5 @@ class Model:
         unseen = [one for one in write.ids if self._written_at.get(one, -1) >= begun_at]
         if write.kind != "delete":
             self._written_at.update(dict.fromkeys(write.ids, len(self.states)))
+        self._history.append((instant, write, tuple(unseen)))
         self.states.append(write.on(self.rows, unseen))

@@ -22,6 +22,7 @@ _REWRITES = {
 }
 _IN_HOW_MANY = 12
 """Worlds one is about the lock, and one about files."""
+_READS = ["read", "read", "moment read", "since read"]
 _UPKEEP = ("clean", "archive", "clean", "archive", "roll back", "maintain")
 
 
@@ -189,7 +190,7 @@ def _writers(random: Random) -> dict[str, tuple[Write, ...]]:
 def _services(random: Random, table: Table) -> dict[str, tuple[str, ...]]:
     """By role; a bucket index knows no clustering."""
     rewrites = [one for one in _REWRITES[table.kind] if table.index != "BUCKET" or "cluster" not in one]
-    found = {"reader": ["read"], "upkeep": _some(random, _UPKEEP), "rewriter": _some(random, rewrites)}
+    found = {"reader": _READS, "upkeep": _some(random, _UPKEEP), "rewriter": _some(random, rewrites)}
     roles = [role for role, some in found.items() if some and random.random() < 0.6]
     return {role: tuple(random.choice(found[role]) for _ in range(random.choice((1, 2, 3)))) for role in roles}
 

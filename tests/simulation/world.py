@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.core.errors import LockNotAcquiredError, StorageError, WriteConflictError
+from spark_jobs.core.errors import ConfigError, LockNotAcquiredError, StorageError, WriteConflictError
 from spark_jobs.core.format.instant import Action
 from spark_jobs.core.lake import Lake
 from spark_jobs.core.table import HudiTable
@@ -170,7 +170,7 @@ class World:
         context = JobContext(lake=self.lake, progress=self._progress(), engine=LocalEngine(self.clock))
         settings = HudiTable.open(URL, lake=self.lake).transaction_settings(conf)
         {
-            "read": self._read,
+            "read": lambda: self._read(mode),
             "compact": lambda: run_compaction(CompactionOptions(**given), context),
             "cluster": lambda: run_clustering(ClusteringOptions(**given), context),
             "clean": lambda: run_cleaning(CleanOptions(**given), context),
@@ -179,11 +179,29 @@ class World:
             "back": lambda: roll_back_failed_writes(settings),
         }[name]()
 
-    def _read(self) -> None:
-        first = len(self.model.states)
-        found = HudiTable.open(URL, lake=self.lake).scan(columns=["id", "v"]).to_arrow().to_pylist()
-        if why := self.model.why_not_read(((row["id"], row["v"]) for row in found), first):
-            self.refuse(f"a reader sees {why}")
+    def _read(self, mode: str) -> None:
+        """What is there, was there at some moment (``moment``), or was written since one (``since``)."""
+        first, table = len(self.model.states), HudiTable.open(URL, lake=self.lake)
+        completed = [one.timestamp for one in table.timeline.completed_commits()]
+        moment = self.random.choice(completed) if mode and completed else ""
+        query: dict[str, str] = {}
+        if moment:
+            query = {"as_of": moment} if mode == "moment" else {"query": "incremental", "begin": moment}
+        try:
+            found = table.scan(columns=["id", "v"], **query).to_arrow().to_pylist()
+        except ConfigError as error:
+            if not moment:
+                raise
+            self.storage.note(f"is refused: {error}")  # cleaning took what was there then
+            return
+        if not moment:
+            allowed = self.model.states[first - 1 :]
+        elif mode == "moment":
+            allowed = self.model.states_as_of(moment, first)
+        else:
+            allowed = self.model.states_since(moment, first)
+        if why := self.model.why_not_read(((row["id"], row["v"]) for row in found), allowed):
+            self.refuse(f"a reader of {query or 'all'} sees {why}")
 
     def _end(self) -> None:
         """Nothing fails any more: what is left is done, nothing stays pending, and the table is sound."""
